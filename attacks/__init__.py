@@ -1,0 +1,1 @@
+"""Attacks: see CONTRIBUTING for the shape of one."""

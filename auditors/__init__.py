@@ -1,0 +1,1 @@
+"""Auditors: see CONTRIBUTING for the shape of one."""

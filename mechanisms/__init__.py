@@ -1,0 +1,1 @@
+"""Reference mechanisms, one file each."""

@@ -1,0 +1,1 @@
+"""Proofs: see CONTRIBUTING for the shape of one."""

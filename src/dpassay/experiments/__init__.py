@@ -1,0 +1,1 @@
+"""Experiments that rerun the papers' tables."""

@@ -1,0 +1,39 @@
+"""The explicit list of papers and claims. Importing it costs no JAX and no solver."""
+
+from dpassay.claims import Claim
+from dpassay.errors import InvalidInput
+from dpassay.papers import ppns
+
+__all__ = ["PAPERS", "all_claims", "find_claim", "select"]
+
+PAPERS: dict[str, tuple[Claim, ...]] = {"ppns": ppns.CLAIMS}
+
+
+def all_claims() -> tuple[Claim, ...]:
+    """Every registered claim, in the papers' order."""
+    return tuple(claim for claims in PAPERS.values() for claim in claims)
+
+
+def find_claim(claim_id: str) -> Claim | None:
+    """The claim of this id, or None."""
+    return next((claim for claim in all_claims() if claim.id == claim_id), None)
+
+
+def select(paper: str | None = None, claims: list[str] | None = None) -> tuple[Claim, ...]:
+    """The claims of one paper, or those named, or all.
+
+    Raises:
+        InvalidInput: an unknown paper or claim id.
+    """
+    if paper is not None and paper not in PAPERS:
+        raise InvalidInput(f"no paper is called {paper!r}; choose from {', '.join(PAPERS)}")
+    chosen = all_claims() if paper is None else PAPERS[paper]
+    if not claims:
+        return chosen
+    known = {claim.id for claim in chosen}
+    for name in claims:
+        if name not in known:
+            close = [claim.id for claim in chosen if name.upper().split("-")[-1] in claim.id][:3]
+            hint = f"; did you mean {', '.join(close)}" if close else ""
+            raise InvalidInput(f"no claim is called {name!r}{hint}; `dpassay verify --list` shows all")
+    return tuple(claim for claim in chosen if claim.id in set(claims))

@@ -1,0 +1,104 @@
+"""The trusted base: re-checks a certificate from the file alone, on exact rationals and interval arithmetic.
+
+Nothing here imports JAX, a mechanism, or anything that searched for the evidence. Each kind of certificate has one
+checker, a function from the certificate's inputs to a result that says which outcome they support; a certificate is
+good when the result computed again equals the one in the file. `seal` makes certificates with the same functions.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpassay.certificate import Certificate, read
+from dpassay.errors import InvalidInput
+
+__all__ = ["CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
+
+# kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
+CHECKERS: Mapping[str, str] = {
+    "witness": "dpassay.replay.witness",
+    "law": "dpassay.replay.law",
+    "selection": "dpassay.replay.selection",
+    "formula": "dpassay.replay.instance",
+    "proof": "dpassay.replay.proof",
+    "statistics": "dpassay.replay.statistics",
+    "reproduction": "dpassay.replay.reproduction",
+}
+
+
+class Rejected(Exception):  # noqa: N818 - the checker's verdict, not a malfunction
+    """The inputs do not show what the certificate claims; the message says where they fail."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Outcome of replaying one certificate."""
+
+    path: str
+    claim: str
+    kind: str
+    outcome: str
+    checks: bool
+    reason: str
+
+
+def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Computes the result for `inputs`; `result["supports"]` is the outcome they establish.
+
+    Raises:
+        Rejected: the inputs are malformed or establish nothing.
+    """
+    if kind not in CHECKERS:
+        raise Rejected(f"unknown kind of certificate {kind!r}")
+    try:
+        result: dict[str, Any] = importlib.import_module(CHECKERS[kind]).compute(inputs)
+    except Rejected:
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
+    return result
+
+
+def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Certificate:
+    """A certificate whose result the trusted checker computed.
+
+    Raises:
+        Rejected: the checker finds that the inputs establish nothing.
+    """
+    result = check(kind, inputs)
+    return Certificate(claim, statement, result["supports"], kind, inputs, result)
+
+
+def replay(path: str | Path) -> Replay:
+    """Re-checks the certificate in a file, from the file alone.
+
+    Raises:
+        InvalidInput: the file is not a readable certificate (see `dpassay.certificate.read`).
+    """
+    certificate = read(Path(path))
+    try:
+        _same_statement(certificate)
+        result = check(certificate.kind, certificate.inputs)
+        if result["supports"] != certificate.outcome:
+            raise Rejected(f"the file says {certificate.outcome!r}, its inputs support {result['supports']!r}")
+        differing = sorted(
+            key for key in {*result, *certificate.result} if result.get(key) != certificate.result.get(key)
+        )
+        if differing:
+            raise Rejected(f"recomputed values differ from the file's: {', '.join(differing)}")
+    except (Rejected, InvalidInput) as rejection:
+        return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, False, str(rejection))
+    summary = str(result.get("summary", ""))
+    return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, True, summary)
+
+
+def _same_statement(certificate: Certificate) -> None:
+    from dpassay.registry import find_claim
+
+    claim = find_claim(certificate.claim)
+    if claim is None:
+        raise Rejected(f"no registered claim is called {certificate.claim!r}")
+    if claim.statement != certificate.statement:
+        raise Rejected(f"the statement is not the registered one of {certificate.claim}")

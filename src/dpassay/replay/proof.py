@@ -1,0 +1,155 @@
+"""Checks proofs: every step is a query rebuilt from its formulas and rerun, or an identity expanded again.
+
+Inputs: {"supports": outcome, "argument": how the steps make the claim, "steps": [step, ...]}. A step is one of
+    {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula], "conclusion": formula}
+    {"name", "engine": "identity", "left": formula, "right": formula}
+    {"name", "engine": "satisfiable", "variables", "hypotheses": [formula]}   (used where existence is the claim)
+An smt step holds when z3 and cvc5 both find its negation unsatisfiable; `unknown` or a timeout is a failure. The
+hypotheses must be satisfiable (z3 and cvc5 both say sat, or the step carries a rational "model" that satisfies them when evaluated
+exactly), so that nothing is proved from a contradiction. An identity holds when left - right, put over one denominator, is the zero polynomial.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dpassay.replay import Rejected
+from dpassay.replay.formula import evaluate, smtlib, text, variables
+
+__all__ = ["compute", "query", "solve"]
+
+TIMEOUT_MILLISECONDS = 60_000
+
+
+def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Reruns every step; raises `Rejected` at the first that fails."""
+    steps: Sequence[Mapping[str, Any]] = inputs["steps"]
+    if not steps:
+        raise Rejected("a proof needs at least one step")
+    engines = {"smt": _smt, "identity": _identity, "satisfiable": _satisfiable}
+    checked = []
+    for step in steps:
+        if step["engine"] not in engines:
+            raise Rejected(f"unknown engine {step['engine']!r}")
+        engines[step["engine"]](step)
+        checked.append({"name": step["name"], "statement": statement(step)})
+    return {
+        "supports": inputs["supports"],
+        "steps": checked,
+        "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again: "
+        + "; ".join(s["name"] for s in steps),
+    }
+
+
+def statement(step: Mapping[str, Any]) -> str:
+    """A step as a sentence, from the same formulas as its query."""
+    if step["engine"] == "identity":
+        return f"{text(step['left'])} = {text(step['right'])}"
+    hypotheses = " and ".join(text(h) for h in step["hypotheses"]) or "nothing assumed"
+    if step["engine"] == "satisfiable":
+        return f"there are reals with {hypotheses}"
+    return f"if {hypotheses}, then {text(step['conclusion'])}"
+
+
+def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
+    """The SMT-LIB 2 text: hypotheses, and the negated conclusion when asked for."""
+    declared = set(step["variables"])
+    formulas = [*step["hypotheses"], *([step["conclusion"]] if negated_conclusion else [])]
+    free = frozenset().union(*(variables(f) for f in formulas)) if formulas else frozenset()
+    if free - declared:
+        raise Rejected(f"undeclared variables {sorted(free - declared)} in {step['name']}")
+    functions = step.get("functions", {})
+    lines = [f"(set-logic {'UFNIRA' if functions else 'QF_NRA' if not _quantified(formulas) else 'NRA'})"]
+    lines += [f"(declare-fun {name} ({' '.join(['Real'] * arity)}) Real)" for name, arity in sorted(functions.items())]
+    lines += [f"(declare-const {name} Real)" for name in step["variables"]]
+    lines += [f"(assert {smtlib(h)})" for h in step["hypotheses"]]
+    if negated_conclusion:
+        lines.append(f"(assert (not {smtlib(step['conclusion'])}))")
+    return "\n".join([*lines, "(check-sat)"])
+
+
+def solve(text: str) -> dict[str, str]:
+    """Each solver's answer to a query: sat, unsat or unknown."""
+    return {"z3": _z3(text), "cvc5": _cvc5(text)}
+
+
+def _smt(step: Mapping[str, Any]) -> None:
+    answers = solve(query(step, negated_conclusion=True))
+    if set(answers.values()) != {"unsat"}:
+        raise Rejected(f"not proved: {step['name']} ({', '.join(f'{s}: {a}' for s, a in answers.items())})")
+    _satisfiable(step)
+
+
+def _satisfiable(step: Mapping[str, Any]) -> None:
+    if "model" in step:
+        model = {name: Fraction(value) for name, value in step["model"].items()}
+        false = [text(h) for h in step["hypotheses"] if not evaluate(h, model)]
+        if false:
+            raise Rejected(f"the model of {step['name']} does not satisfy {false[0]}")
+        return
+    if not step["hypotheses"]:
+        return
+    answers = solve(query(step, negated_conclusion=False))
+    if "sat" not in answers.values() or "unsat" in answers.values():
+        raise Rejected(f"hypotheses not shown satisfiable: {step['name']} ({answers})")
+
+
+def _identity(step: Mapping[str, Any]) -> None:
+    import sympy
+
+    symbols = {name: sympy.Symbol(name) for name in variables(step["left"]) | variables(step["right"])}
+
+    def build(formula: Any) -> Any:
+        if isinstance(formula, int):
+            return sympy.Integer(formula)
+        if isinstance(formula, str):
+            return symbols.get(formula) if formula in symbols else sympy.Rational(formula)
+        head, *arguments = formula
+        parts = [build(argument) for argument in arguments]
+        if head == "+":
+            return sympy.Add(*parts)
+        if head == "*":
+            return sympy.Mul(*parts)
+        if head == "-":
+            return -parts[0] if len(parts) == 1 else parts[0] - sympy.Add(*parts[1:])
+        if head == "/":
+            return parts[0] / parts[1]
+        if head == "^":
+            return parts[0] ** parts[1]
+        if head in ("exp", "sqrt"):
+            return getattr(sympy, head)(parts[0])
+        raise Rejected(f"{head!r} cannot stand in an identity")
+
+    numerator, denominator = sympy.fraction(sympy.together(build(step["left"]) - build(step["right"])))
+    if sympy.expand(denominator) == 0 or sympy.expand(numerator) != 0:
+        raise Rejected(f"not an identity: {step['name']} (the difference is {sympy.factor(numerator)})")
+
+
+def _quantified(formulas: Sequence[Any]) -> bool:
+    return any(isinstance(f, list | tuple) and (f[0] in ("forall", "exists") or _quantified(f[1:])) for f in formulas)
+
+
+def _z3(text: str) -> str:
+    import z3
+
+    solver = z3.Solver()
+    solver.set("timeout", TIMEOUT_MILLISECONDS)
+    solver.from_string(text)
+    return str(solver.check())
+
+
+def _cvc5(text: str) -> str:
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(TIMEOUT_MILLISECONDS))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
+    manager = parser.getSymbolManager()
+    answer = "unknown"
+    while not (command := parser.nextCommand()).isNull():
+        output = str(command.invoke(solver, manager)).strip()
+        if output.startswith("(error"):
+            raise Rejected(f"cvc5 cannot read the query: {output}")
+        answer = output or answer
+    return answer
