@@ -3,5 +3,5 @@
 __all__ = ["InvalidInput"]
 
 
-class InvalidInput(ValueError):  # noqa: N818 - named for what the reader sees, not for its base class
+class InvalidInput(ValueError):
     """Unusable input. The message is one line that says what is wrong and how to mend it; the command line exits 2."""

@@ -53,7 +53,8 @@ class Ratings:
         if outside.any():
             row = int(outside.argmax())
             raise InvalidInput(
-                f"rating {row + 1} is {self.values[row]:g}, outside the scale {low:g} to {high:g}; correct it or set the scale"
+                f"rating {row + 1} is {self.values[row]:g}, outside the scale {low:g} to {high:g}; "
+                "correct it or set the scale"
             )
         cells = self.users * self.num_items + self.items
         values, counts = np.unique(cells, return_counts=True)
@@ -77,7 +78,8 @@ class Ratings:
         if matrix.ndim != 2:
             raise InvalidInput(f"a rating matrix has shape (users, items), got {matrix.shape}")
         users, items = np.nonzero(~np.isnan(matrix))
-        return cls(users, items, matrix[users, items], *matrix.shape, scale=scale, name=name)
+        num_users, num_items = matrix.shape
+        return cls(users, items, matrix[users, items], num_users, num_items, scale=scale, name=name)
 
     def fingerprint(self) -> str:
         """SHA-256 of the ratings in (user, item) order, so that a result file can name its input."""

@@ -1,12 +1,14 @@
 """Checks proofs: every step is a query rebuilt from its formulas and rerun, or an identity expanded again.
 
 Inputs: {"supports": outcome, "argument": how the steps make the claim, "steps": [step, ...]}. A step is one of
-    {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula], "conclusion": formula}
+    {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula],
+     "conclusion": formula, "model": {variable: rational}?}
     {"name", "engine": "identity", "left": formula, "right": formula}
     {"name", "engine": "satisfiable", "variables", "hypotheses": [formula]}   (used where existence is the claim)
-An smt step holds when z3 and cvc5 both find its negation unsatisfiable; `unknown` or a timeout is a failure. The
-hypotheses must be satisfiable (z3 and cvc5 both say sat, or the step carries a rational "model" that satisfies them when evaluated
-exactly), so that nothing is proved from a contradiction. An identity holds when left - right, put over one denominator, is the zero polynomial.
+An smt step holds when z3 and cvc5 both find its negation unsatisfiable; `unknown` or a timeout is a failure. Its
+hypotheses must be satisfiable, so that nothing is proved from a contradiction: the solvers say so, or the step carries
+a rational "model" that satisfies them when evaluated exactly. An identity holds when left - right, put over one
+denominator, is the zero polynomial.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,28 @@
+"""Fixtures for every test. The only file that knows where real ratings lie."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dpassay.data import load_ratings
+from dpassay.ratings import Ratings
+
+DATA = Path(os.environ.get("DPASSAY_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real datasets; skips where they are absent, since they may not be redistributed."""
+    if not DATA.is_dir():
+        pytest.skip("needs real ratings: set DPASSAY_DATA to a folder that holds ml-100k")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def movielens(real_data: Path) -> Ratings:
+    """MovieLens 100K."""
+    folder = real_data / "ml-100k"
+    if not folder.is_dir():
+        pytest.skip("needs MovieLens 100K: set DPASSAY_DATA to a folder that holds ml-100k")
+    return load_ratings(folder)
