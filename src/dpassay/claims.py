@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.privacy import Witness
@@ -120,7 +119,6 @@ class Context:
     data: "Ratings"
     quick: bool = False
     seed: int = 0
-    results: Path | None = None
     progress: Callable[[str], None] = field(default=lambda _: None, repr=False)
 
 

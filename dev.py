@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Everything a newcomer needs, with nothing but Python 3.11+: makes an environment here and runs a task in it.
+
+python3 dev.py verify [OPTIONS]   the main job: `dpassay verify` (see --help)
+python3 dev.py run ...            any other `dpassay` command
+python3 dev.py test               lint, types, tests, notebooks
+python3 dev.py lock               rewrite the pinned, hashed dependency files (needs `uv`)
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+RUNTIME, DEVELOPMENT = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+
+
+def main() -> int:
+    """Runs the task named on the command line and returns its exit code."""
+    task, *arguments = sys.argv[1:] or ["help"]
+    if sys.version_info < (3, 11):  # noqa: UP036 - the one file that older versions can read and run
+        print(f"dpassay needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
+        return 2
+    if task == "verify":
+        install(RUNTIME)
+        return call("dpassay", "verify", *arguments)
+    if task == "run":
+        install(RUNTIME)
+        return call("dpassay", *arguments)
+    if task == "test":
+        install(DEVELOPMENT)
+        checks = [
+            ("ruff", "format", "--check", "."),
+            ("ruff", "check", "."),
+            ("mypy",),
+            ("pytest", *arguments),
+        ]
+        return next((code for check in checks if (code := call(*check))), 0)
+    if task == "lock":
+        return lock()
+    print(__doc__)
+    return 0 if task == "help" else 2
+
+
+def install(requirements: Path) -> None:
+    """Makes the environment when it is missing or the pinned versions changed."""
+    stamp = ENVIRONMENT / f"{requirements.name}.sha256"
+    wanted = hashlib.sha256(requirements.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    print(
+        f"installing {requirements.name} into {ENVIRONMENT.name} (once; a minute or two)", file=sys.stderr, flush=True
+    )
+    if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    pip = (str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=True)
+    # The build backend is pinned above, so the package itself is installed without fetching anything more.
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
+    stamp.write_text(wanted)
+
+
+def call(*command: str) -> int:
+    """Runs a program of the environment."""
+    print(f"$ {' '.join(command)}", file=sys.stderr, flush=True)
+    environment = {
+        **os.environ,
+        "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
+        "VIRTUAL_ENV": str(ENVIRONMENT),
+    }
+    return subprocess.run([str(BIN / command[0]), *command[1:]], env=environment, cwd=ROOT).returncode
+
+
+def lock() -> int:
+    """Resolves both dependency sets for every supported Python; the files name versions and hashes, no host."""
+    compile_command = ("uv", "pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes")
+    quiet = ("--no-header", "--no-annotate", "--no-emit-index-url", "--quiet", "--upgrade")
+    targets = {RUNTIME: ["--group", "build"], DEVELOPMENT: ["--all-extras", "--group", "build", "--group", "test"]}
+    for target, options in targets.items():
+        command = [*compile_command, *quiet, *options, "pyproject.toml", "--output-file", target.name]
+        if code := subprocess.run(command, cwd=ROOT).returncode:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        print(f"installing failed (exit code {error.returncode}); see the message above", file=sys.stderr)
+        sys.exit(2)

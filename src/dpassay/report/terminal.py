@@ -1,0 +1,165 @@
+"""What the command line prints: progress, the table of verdicts, a witness as a small rating table."""
+
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import rich.box
+import rich.console
+import rich.progress
+import rich.table
+import rich.text
+
+if TYPE_CHECKING:
+    from dpassay.privacy import Witness
+    from dpassay.verify import Run
+
+__all__ = ["print_tables", "print_verdicts", "progress_bar", "witness_text"]
+
+STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
+
+
+class progress_bar:
+    """A progress bar on a terminal, one plain line per claim elsewhere; both on standard error."""
+
+    def __init__(self, total: int) -> None:
+        self.console = rich.console.Console(stderr=True)
+        self.bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description:14}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("{task.fields[note]}"),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self.task = self.bar.add_task("", total=total, note="")
+
+    def __enter__(self) -> "progress_bar":
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+    def start(self, name: str) -> None:
+        """A claim's turn begins."""
+        self.bar.update(self.task, description=name, note="")
+
+    def note(self, text: str) -> None:
+        """A long step advanced."""
+        self.bar.update(self.task, note=text[: max(20, self.console.width - 60)])
+
+    def finish(self, name: str, outcome: str, seconds: float) -> None:
+        """A claim was judged."""
+        self.bar.advance(self.task)
+        if not self.console.is_terminal:
+            sys.stderr.write(f"{name:12} {outcome:12} {seconds:6.1f} s\n")
+
+
+def print_verdicts(run: "Run") -> None:
+    """The table of verdicts, and one line that sums it up."""
+    console = _console()
+    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("evidence", no_wrap=True)
+    table.add_column("loss / claim", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for item in run.judged:
+        verdict = item.verdict
+        kinds = ", ".join(dict.fromkeys(record.kind for record in verdict.evidence))
+        loss = (
+            ""
+            if verdict.epsilon_lower is None
+            else f"{_nats(verdict.epsilon_lower)} / {_nats(verdict.epsilon_claimed)}"
+        )
+        mark = "" if item.as_expected else f" (expected {item.expected})"
+        table.add_row(
+            item.claim.id,
+            rich.text.Text(verdict.outcome + mark, style=STYLES[verdict.outcome]),
+            kinds,
+            loss,
+            rich.text.Text(first_sentence(verdict.explanation)),
+        )
+    console.print(table)
+    counts = {outcome: sum(item.verdict.outcome == outcome for item in run.judged) for outcome in STYLES}
+    tally = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    console.print(
+        f"{len(run.judged)} claims: {tally}. Judged on {run.data.name} ratings in {run.seconds:.0f} s.", highlight=False
+    )
+    differing = ", ".join(item.claim.id for item in run.unexpected)
+    console.print(
+        f"[red]Differs from the reviewed verdicts: {differing}[/red]"
+        if differing
+        else "All as in the reviewed verdicts.",
+        highlight=False,
+    )
+
+
+def print_tables(tables: Iterable[Mapping[str, Any]]) -> None:
+    """Evidence tables, as the report shows them."""
+    console = _console()
+    for content in tables:
+        table = rich.table.Table(title=content["title"], title_justify="left", box=rich.box.SIMPLE_HEAD)
+        for column in content["columns"]:
+            table.add_column(str(column))
+        for row in content["rows"]:
+            table.add_row(*(rich.text.Text(f"{cell:.4f}" if isinstance(cell, float) else str(cell)) for cell in row))
+        console.print(table)
+
+
+def witness_text(witness: "Witness") -> str:
+    """The witness as plain text: the ratings with the changed cells marked, the event and what it reveals."""
+    changed = set(witness.changed)
+    lines = [f"violates {witness.claim}: privacy loss {_nats(witness.epsilon)} on these neighboring ratings", ""]
+    num_users, num_items = witness.dataset1.shape
+    lines.append("        " + "".join(f"{f'item {item}':>12}" for item in range(num_items)))
+    for user in range(num_users):
+        cells = []
+        for item in range(num_items):
+            before, after = _stars(witness.dataset1[user, item]), _stars(witness.dataset2[user, item])
+            cells.append(f"[{before} -> {after}]" if (user, item) in changed else before)
+        lines.append(f"user {user:<3}" + "".join(f"{cell:>12}" for cell in cells))
+    event = ", ".join(str(_listed(output)) for output in witness.event)
+    lines += [
+        "",
+        f"event: the output is {event}",
+        f"  probability {_probability(witness.log_probability1)} before the change, "
+        f"{_probability(witness.log_probability2)} after it",
+    ]
+    return "\n".join(lines + [f"  {note}" for note in witness.notes])
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of an explanation, for a table."""
+    head, stop, _ = text.partition(". ")
+    return head + "." if stop else head
+
+
+def _console() -> rich.console.Console:
+    console = rich.console.Console()
+    return console if console.is_terminal else rich.console.Console(width=160)  # a log has no width to fit
+
+
+def _listed(output: Any) -> Any:
+    return output.tolist() if hasattr(output, "tolist") else output
+
+
+def _nats(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return "infinite" if math.isinf(value) else f"{value:.4g}"
+
+
+def _probability(log_probability: float) -> str:
+    return "0 (impossible)" if log_probability == -math.inf else f"{math.exp(log_probability):.6g}"
+
+
+def _stars(value: float) -> str:
+    return "missing" if math.isnan(value) else f"{value:g}"

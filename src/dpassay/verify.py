@@ -1,0 +1,198 @@
+"""The main job: judge claims, seal their certificates, compare with the reviewed verdicts."""
+
+import datetime as dt
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import dpassay
+from dpassay.certificate import Certificate
+from dpassay.claims import Claim, Context, Verdict
+from dpassay.errors import InvalidInput
+from dpassay.ratings import Ratings, synthetic
+from dpassay.registry import select
+from dpassay.replay import Rejected, seal
+
+__all__ = ["Judged", "Run", "expected_outcomes", "judge", "run", "verify"]
+
+DECIDED = ("holds", "refuted", "vacuous")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took."""
+
+    claim: Claim
+    verdict: Verdict
+    certificates: tuple[Certificate, ...]
+    expected: str | None
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the reviewed one; a claim never reviewed with these data cannot differ."""
+        return self.expected is None or self.expected == self.verdict.outcome
+
+    def file_names(self) -> list[str]:
+        """One file name per certificate."""
+        return [f"{self.claim.id}-{index}-{c.kind}.json" for index, c in enumerate(self.certificates, start=1)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one call of `verify` judged, and with what."""
+
+    judged: tuple[Judged, ...]
+    data: Ratings
+    quick: bool
+    seed: int
+    seconds: float
+    command: str = ""
+
+    @property
+    def unexpected(self) -> tuple[Judged, ...]:
+        """The verdicts that differ from the reviewed file."""
+        return tuple(item for item in self.judged if not item.as_expected)
+
+    def to_json(self) -> dict[str, Any]:
+        """The mapping that `verify --json` writes; described by `report/verdicts.schema.json`."""
+        return {
+            "format": "dpassay-verdicts",
+            "version": 1,
+            "dpassay": dpassay.__version__,
+            "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            "data": {
+                "name": self.data.name,
+                "fingerprint": self.data.fingerprint(),
+                "users": self.data.num_users,
+                "items": self.data.num_items,
+                "ratings": len(self.data),
+            },
+            "quick": self.quick,
+            "seed": self.seed,
+            "command": self.command,
+            "seconds": round(self.seconds, 1),
+            "claims": {item.claim.id: _claim(item.claim) for item in self.judged},
+            "verdicts": [
+                {
+                    **item.verdict.to_json(),
+                    "certificates": item.file_names(),
+                    "expected": item.expected,
+                    "seconds": round(item.seconds, 2),
+                }
+                for item in self.judged
+            ],
+        }
+
+    def write_certificates(self, folder: Path) -> int:
+        """Writes every certificate as a file of its own; returns how many."""
+        for item in self.judged:
+            for name, certificate in zip(item.file_names(), item.certificates, strict=True):
+                certificate.write(folder / name)
+        return sum(len(item.certificates) for item in self.judged)
+
+
+def verify(
+    paper: str | None = None,
+    claims: Sequence[str] | None = None,
+    quick: bool = False,
+    data: Ratings | Path | None = None,
+) -> list[Verdict]:
+    """Judges the papers' claims.
+
+    Args:
+        paper: only this paper's claims.
+        claims: only these claim ids.
+        quick: less work where that does not weaken a verdict.
+        data: ratings, or where to read them; None takes the small synthetic set. Claims about a dataset that was not
+            given come back `open`.
+
+    Raises:
+        InvalidInput: unknown paper or claim, unreadable data.
+    """
+    return [item.verdict for item in run(paper, claims, quick=quick, data=data).judged]
+
+
+def run(
+    paper: str | None = None,
+    claims: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    data: Ratings | Path | None = None,
+    seed: int = 0,
+    command: str = "",
+    started: Callable[[Claim], None] = lambda _: None,
+    finished: Callable[[Judged], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Like `verify`, with everything that was found out on the way."""
+    chosen = select(paper, list(claims) if claims else None)
+    context = Context(_ratings(data), quick, seed, progress)
+    begin = time.perf_counter()
+    judged = []
+    for claim in chosen:
+        started(claim)
+        item = judge(claim, context)
+        judged.append(item)
+        finished(item)
+    return Run(tuple(judged), context.data, quick, seed, time.perf_counter() - begin, command)
+
+
+def judge(claim: Claim, context: Context) -> Judged:
+    """Decides one claim and seals its certificates with the trusted checker.
+
+    A verdict that says more than `open` must be backed by a certificate that the checker accepts and that supports the
+    same outcome; otherwise it is reported `open`, since nobody could replay it.
+    """
+    begin = time.perf_counter()
+    expected = expected_outcomes().get(claim.id, {}).get(claim.data if context.data.name == claim.data else "")
+    try:
+        verdict = claim.judge(context)
+    except InvalidInput:
+        raise
+    except Exception as error:  # one broken check must not cost the other verdicts; it shows as unexpected
+        verdict = Verdict(claim.id, "open", f"the check broke off: {type(error).__name__}: {error}")
+    certificates: list[Certificate] = []
+    for record in verdict.evidence:
+        if record.certificate is None:
+            continue
+        try:
+            sealed = seal(claim.id, claim.statement, record.certificate["kind"], record.certificate["inputs"])
+        except Rejected as rejection:
+            verdict = _unreplayable(verdict, f"its {record.kind} was rejected by the checker: {rejection}")
+            certificates = []
+            break
+        certificates.append(sealed)
+    if verdict.outcome in DECIDED and not any(c.outcome == verdict.outcome for c in certificates):
+        verdict = _unreplayable(verdict, "no certificate supports that outcome")
+    return Judged(claim, verdict, tuple(certificates), expected, time.perf_counter() - begin)
+
+
+def expected_outcomes() -> dict[str, dict[str, str]]:
+    """The reviewed outcomes: claim id -> dataset name ("" for none) -> outcome."""
+    text = resources.files("dpassay").joinpath("expected_verdicts.json").read_text(encoding="utf-8")
+    outcomes: dict[str, dict[str, str]] = json.loads(text)
+    return outcomes
+
+
+def _ratings(data: Ratings | Path | None) -> Ratings:
+    if data is None:
+        return synthetic()
+    if isinstance(data, Ratings):
+        return data
+    from dpassay.data import load_ratings  # pandas is slow to import and needed only here
+
+    return load_ratings(data)
+
+
+def _unreplayable(verdict: Verdict, reason: str) -> Verdict:
+    return replace(verdict, outcome="open", explanation=f"not replayable ({verdict.outcome}, but {reason})")
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    names = ("id", "paper", "place", "statement", "formula", "predicate", "data")
+    return {**{name: getattr(claim, name) for name in names}, "assumptions": list(claim.assumptions)}
