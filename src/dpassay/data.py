@@ -225,14 +225,14 @@ class _Table:
 
     def ids(self, name: str) -> np.ndarray:
         """One column of ids: int64 if every id is a whole number, else text."""
-        import pandas
+        import pandas as pd
 
         column = self.frame[name]
         text = column.astype(str).str.strip()
         missing = (column.isna() | text.str.lower().isin(["", "nan", "null", "none"])).to_numpy()
         if missing.any():
             raise InvalidInput(f"{self.where(int(missing.argmax()))}: the {name} is missing; give its id")
-        numbers = pandas.to_numeric(text, errors="coerce").to_numpy(float)
+        numbers = pd.to_numeric(text, errors="coerce").to_numpy(float)
         if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all():
             return numbers.astype(np.int64)
         return text.to_numpy(str)
@@ -241,10 +241,10 @@ class _Table:
         self, users: tuple[np.ndarray, int], items: tuple[np.ndarray, int], scale: tuple[float, float]
     ) -> Ratings:
         """The ratings under given user and item numbers, checked one by one."""
-        import pandas
+        import pandas as pd
 
         low, high = scale
-        values = pandas.to_numeric(self.frame["rating"], errors="coerce").to_numpy(float)
+        values = pd.to_numeric(self.frame["rating"], errors="coerce").to_numpy(float)
         unusable = ~np.isfinite(values)
         if unusable.any():
             row = int(unusable.argmax())
@@ -257,7 +257,7 @@ class _Table:
                 f"{self.where(row)}: rating {values[row]:g} is outside the scale {low:g} to {high:g}; "
                 "correct it or set the scale"
             )
-        pairs = pandas.Series(users[0] * items[1] + items[0])
+        pairs = pd.Series(users[0] * items[1] + items[0])
         repeated = pairs.duplicated().to_numpy()
         if repeated.any():
             row = int(repeated.argmax())
@@ -268,7 +268,7 @@ class _Table:
             )
         timestamps = None
         if "timestamp" in self.frame:
-            moments = pandas.to_numeric(self.frame["timestamp"], errors="coerce").to_numpy(float)
+            moments = pd.to_numeric(self.frame["timestamp"], errors="coerce").to_numpy(float)
             if np.isfinite(moments).all():  # dates in words order nothing here and are left out
                 timestamps = moments.astype(np.int64)
         return Ratings(users[0], items[0], values, users[1], items[1], scale=scale, timestamps=timestamps)
@@ -329,7 +329,7 @@ def _delimited(path: Path) -> "pd.DataFrame":
     """Columns user, item, rating[, timestamp] as text, indexed by line number."""
     import io
 
-    import pandas
+    import pandas as pd
 
     text = _text(path)
     first = next(line for line in text.splitlines() if line.strip())
@@ -341,7 +341,7 @@ def _delimited(path: Path) -> "pd.DataFrame":
     header = not any(_is_number(field) for field in fields)
     names = _columns(path, fields, header)
     try:
-        frame = pandas.read_csv(
+        frame = pd.read_csv(
             io.StringIO(text),
             sep=r"\s+" if spaces else separator,
             header=None,
@@ -350,7 +350,7 @@ def _delimited(path: Path) -> "pd.DataFrame":
             na_filter=False,
             skip_blank_lines=False,
         )
-    except pandas.errors.ParserError as error:
+    except pd.errors.ParserError as error:
         reason = str(error).strip().splitlines()[0].removeprefix("Error tokenizing data. C error: ")
         raise InvalidInput(f"{path.name}: {reason}; give every line the same columns") from error
     frame.index = np.arange(1, len(frame) + 1)
