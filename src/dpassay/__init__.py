@@ -31,7 +31,7 @@ _HOME = {
     "replay": "dpassay.replay",
     "search": "dpassay.auditors.search",
     "synthetic": "dpassay.ratings",
-    "verify": "dpassay.verify",
+    "verify": "dpassay.verification",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -13,7 +13,7 @@ from dpassay.certificate import write_text
 from dpassay.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.verify import Judged, Run
+    from dpassay.verification import Judged, Run
 
 __all__ = ["main"]
 
@@ -205,7 +205,7 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 def _judge_with_progress(paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int) -> "Run":
     from dpassay.registry import select
     from dpassay.report.terminal import progress_bar
-    from dpassay.verify import run
+    from dpassay.verification import run
 
     command = "dpassay " + " ".join(sys.argv[1:])
     with progress_bar(len(select(paper, list(claims)))) as bar:

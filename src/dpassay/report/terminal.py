@@ -14,7 +14,7 @@ import rich.text
 
 if TYPE_CHECKING:
     from dpassay.privacy import Witness
-    from dpassay.verify import Run
+    from dpassay.verification import Run
 
 __all__ = ["print_tables", "print_verdicts", "progress_bar", "witness_text"]
 

@@ -1,0 +1,74 @@
+"""The layout: root folders imported under one namespace, every package listed, every pin hashed."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+AREAS = ("mechanisms", "auditors", "attacks", "proofs")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_every_package_folder_is_listed(project):
+    inside = {
+        ".".join(("dpassay", *path.parent.relative_to(ROOT / "src/dpassay").parts)).rstrip(".")
+        for path in (ROOT / "src/dpassay").rglob("__init__.py")
+    }
+    areas = {
+        ".".join(("dpassay", area, *path.parent.relative_to(ROOT / area).parts)).rstrip(".")
+        for area in AREAS
+        for path in (ROOT / area).rglob("__init__.py")
+    }
+    assert inside | areas == set(project["tool"]["setuptools"]["packages"])
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_area_is_linked_into_the_package(area):
+    assert (ROOT / "src/dpassay" / area).samefile(ROOT / area)
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_pins_are_hashed_and_name_no_host(name):
+    text = (ROOT / name).read_text()
+    blocks = re.split(r"\n(?=\S)", text.strip())
+    assert blocks
+    assert all("==" in block and "--hash=sha256:" in block for block in blocks)
+    assert "://" not in text
+
+
+def test_every_runtime_dependency_is_pinned(project):
+    pinned = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
+    wanted = {re.split(r"[<>=]", dependency)[0] for dependency in project["project"]["dependencies"]}
+    assert wanted <= pinned
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import dpassay, dpassay.cli, dpassay.registry, dpassay.replay, dpassay.verification, dpassay.data",
+        "import dpassay; dpassay.replay; dpassay.Ratings; dpassay.NeighboringRelation; dpassay.Claim",
+        "import dpassay.replay.witness, dpassay.replay.law, dpassay.replay.selection, dpassay.replay.statistics",
+    ],
+)
+def test_no_jax_is_imported_where_none_is_needed(statement):
+    code = f"{statement}\nimport sys\nassert 'jax' not in sys.modules and 'sympy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_host_program_keeps_its_precision():
+    code = (
+        "import jax.numpy as jnp, dpassay, numpy as np\n"
+        "m = dpassay.mechanism('npns', num_neighbors=1)\n"
+        "a = np.array([[5.0, 3], [4, 2], [1, 5]]); b = a.copy(); b[1, 0] = 1\n"
+        "assert dpassay.exact(m, a, b).log_probabilities1.dtype == np.float64\n"
+        "assert jnp.ones(1).dtype == jnp.float32"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
