@@ -125,8 +125,42 @@ def test_bad_search_arguments_are_refused(capsys, tmp_path, module):
     refused(capsys, "search", f"{module}:not_a_mechanism", *relation, "--epsilon", 1)
     refused(capsys, "search", "no_such_module:x", *relation, "--epsilon", 1)
     refused(capsys, "search", "nonsense", *relation, "--epsilon", 1)
+    refused(capsys, "search", "nonsense:", *relation, "--epsilon", 1)
     refused(capsys, "search", f"{module}:selection", *relation, "--epsilon", 1, "--time-limit", 0)
     refused(capsys, "search", f"{module}:selection", *relation, "--epsilon", 1, "--start", tmp_path / "absent.npy")
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "probability=0",
+        "probability=1.5",
+        "probability=nan",
+        "epsilon=0",
+        "epsilon=-1",
+        "num_neighbors=0",
+        "num_neighbors=9",  # more than there are candidates
+        "similarity=nonsense",
+        "ties=nonsense",
+        "target=7",
+        "nonsense=1",
+        "nonsense",
+    ],
+)
+def test_bad_mechanism_parameters_are_refused(capsys, tmp_path, parameter):
+    path = tmp_path / "w.json"
+    common = ("--relation", "replace_one:rating", "--epsilon", 1, "--json", path)
+    refused(capsys, "search", "ppns", "--parameter", parameter, *common)
+    assert not path.exists()
+
+
+def test_target_without_corated_items_is_refused(capsys, tmp_path):
+    path = tmp_path / "start.npy"
+    np.save(path, np.array([[5.0, np.nan], [np.nan, 2], [np.nan, 4], [np.nan, 1]]))
+    refused(
+        capsys, "search", "ppns", "--parameter", "no_overlap=exclude", "--start", path,
+        "--relation", "replace_one:rating", "--epsilon", 1,
+    )  # fmt: skip
 
 
 def test_search_starts_from_given_ratings(capsys, tmp_path, module):

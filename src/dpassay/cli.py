@@ -115,7 +115,9 @@ def replay(certificates: tuple[Path, ...]) -> int:
 
 
 @commands.command()
-@click.argument("target", metavar="MODULE:NAME")
+@click.argument("target", metavar="MODULE:NAME|ID")
+@click.option("--variant", default="paper", show_default=True, help="Of a registered mechanism: paper or repaired.")
+@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered mechanism.")
 @click.option("--relation", required=True, metavar="KIND:UNIT", help="For example add_or_remove_one:rating.")
 @click.option("--epsilon", required=True, type=float, help="The claim, nats.")
 @click.option("--delta", default=0.0, show_default=True, help="The claim, a probability.")
@@ -129,6 +131,8 @@ def replay(certificates: tuple[Path, ...]) -> int:
 @click.option("--json", "json_path", type=_path(), help="Write the witness as JSON.")
 def search(
     target: str,
+    variant: str,
+    parameters: tuple[str, ...],
     relation: str,
     epsilon: float,
     delta: float,
@@ -141,8 +145,8 @@ def search(
 ) -> int:
     """Search for neighboring ratings that break a mechanism's claim, and shrink what is found.
 
-    MODULE:NAME is a mechanism with finitely many outputs and an exact law (`log_prob` and `outputs`). Exits with 1 when
-    a witness was found.
+    The mechanism is MODULE:NAME of your own, with finitely many outputs and an exact law (`log_prob` and `outputs`), or
+    the ID of a registered one such as ppns. Exits with 1 when a witness was found.
     """
     from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
@@ -151,7 +155,7 @@ def search(
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
     _writable(json_path)
-    mechanism = _load(target)
+    mechanism = _load(target) if ":" in target else _registered(target, variant, parameters)
     from dpassay.auditors.search import search as find
 
     begin = None if start is None else _dense(start)
@@ -241,11 +245,32 @@ def _writable(path: Path | None) -> None:
         raise InvalidInput(f"cannot write {path}: " + ("it is a folder" if path.is_dir() else f"no folder {parent}"))
 
 
+def _registered(name: str, variant: str, parameters: Sequence[str]) -> Any:
+    from dpassay.mechanisms import mechanism
+
+    values: dict[str, Any] = {}
+    for text in parameters:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput(f"--parameter {text!r}: write NAME=VALUE, for example num_neighbors=2")
+        values[key] = _value(value)
+    return mechanism(name, variant=variant, **values)
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def _load(target: str) -> Any:
     import importlib
 
-    module_name, colon, name = target.partition(":")
-    if not colon or not name:
+    module_name, _, name = target.partition(":")
+    if not module_name or not name:
         raise InvalidInput(f"{target!r}: write MODULE:NAME, for example mypackage.mechanism:selection")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does, so that a user's own file is found
     try:
