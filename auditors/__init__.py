@@ -1,1 +1,1 @@
-"""Auditors: see CONTRIBUTING for the shape of one."""
+"""Auditors: exact enumeration and the search for worst-case neighbors. Each works on any `FiniteMechanism`."""
