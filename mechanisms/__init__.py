@@ -1,1 +1,88 @@
-"""Reference mechanisms, one file each."""
+"""The mechanisms under verification, as an explicit list.
+
+Each is a frozen value with `sample(key, dataset)`, a `claim`, and where the law is finite and exact `log_prob(output,
+dataset)` and `outputs(dataset)`. Privacy losses assume real arithmetic; JAX's random numbers and floating point make
+these reference mechanisms, not ones to deploy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from dpassay.errors import InvalidInput
+from dpassay.mechanisms.knn import NearestNeighbors
+from dpassay.mechanisms.npns import FloorNormSelection, NaiveSelection
+from dpassay.mechanisms.pncf import PrivateNeighborFiltering
+from dpassay.mechanisms.ppns import NoisyPartitionedSelection, PartitionedSelection
+from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf, manly_mean
+
+__all__ = [
+    "MECHANISMS",
+    "FloorNormSelection",
+    "NaiveSelection",
+    "NearestNeighbors",
+    "NoisyPartitionedSelection",
+    "PartitionedSelection",
+    "PrivateNeighborFiltering",
+    "WalleniusSampling",
+    "describe",
+    "exact_mean",
+    "log_pmf",
+    "manly_mean",
+    "mechanism",
+    "mechanisms",
+]
+
+MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
+    "knn": {"paper": NearestNeighbors},
+    "npns": {"paper": NaiveSelection, "repaired": FloorNormSelection},
+    "pncf": {"paper": PrivateNeighborFiltering},
+    "ppns": {"paper": PartitionedSelection, "repaired": NoisyPartitionedSelection},
+    "wallenius": {"paper": WalleniusSampling},
+}
+"""id -> variant -> class."""
+
+
+def mechanism(id: str, variant: str = "paper", **parameters: Any) -> Any:
+    """Builds a registered mechanism.
+
+    Args:
+        id: see `mechanisms`.
+        variant: "paper", or "repaired" (ours).
+        parameters: those that differ from the defaults.
+
+    Raises:
+        InvalidInput: an unknown id, variant or parameter, or a value that the mechanism does not allow.
+
+    Example:
+        >>> mechanism("ppns", num_neighbors=5, probability=0.3).quotas(num_candidates=40)
+        (2, 2)
+    """
+    if id not in MECHANISMS:
+        raise InvalidInput(f"no mechanism is called {id!r}; choose from {', '.join(MECHANISMS)}")
+    variants = MECHANISMS[id]
+    if variant not in variants:
+        raise InvalidInput(f"{id} has no variant {variant!r}; choose from {', '.join(variants)}")
+    known = [field.name for field in fields(variants[variant])]
+    for name in parameters:
+        if name not in known:
+            raise InvalidInput(f"{id} ({variant}) has no parameter {name!r}; choose from {', '.join(known)}")
+    return variants[variant](**parameters)
+
+
+def mechanisms() -> list[dict[str, Any]]:
+    """Every registered mechanism: {"id", "variant", "parameters"}, the parameters with their defaults."""
+    return [describe(kind()) for variants in MECHANISMS.values() for kind in variants.values()]
+
+
+def describe(mechanism: Any) -> dict[str, Any]:
+    """{"id", "variant", "parameters"} with all parameters; `mechanism(**)` of it gives the mechanism again. JSON-able.
+
+    Empty for a mechanism outside the registry.
+    """
+    for id, variants in MECHANISMS.items():
+        for variant, kind in variants.items():
+            if type(mechanism) is kind:
+                parameters = {field.name: getattr(mechanism, field.name) for field in fields(kind)}
+                return {"id": id, "variant": variant, "parameters": parameters}
+    return {}

@@ -1,0 +1,33 @@
+"""k nearest neighbors, the deterministic baseline without privacy (Lu and Shen, sec. 3.1)."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties, fixed_groups
+from dpassay.privacy import NeighboringRelation, PrivacyClaim
+
+__all__ = ["NearestNeighbors"]
+
+
+@final
+@dataclass(frozen=True)
+class NearestNeighbors(AbstractRankedSelection):
+    """Releases the k most similar candidates: a point mass, or a mixture of them under random ties."""
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """Nothing: the paper's attack is aimed at this mechanism."""
+        return PrivacyClaim(math.inf, relation=NeighboringRelation("add_or_remove_one", "rating"))
+
+    def _tie_rule(self) -> Ties:
+        return self.ties
+
+    def _plan(
+        self, matrix: Float[Array, "users items"], candidates: Candidates, order: Int[Array, " candidates"]
+    ) -> Plan:
+        groups = fixed_groups(len(order), [self.num_neighbors], [self.num_neighbors])
+        return Plan(*groups, jnp.where(candidates.present[order], 0.0, -jnp.inf))

@@ -1,0 +1,393 @@
+"""What the neighbor-selection mechanisms share: candidates in order of similarity, groups of ranks, quotas, one law.
+
+Every mechanism of Lu and Shen's paper is one process with different groups. The candidates are sorted by descending
+similarity and cut into consecutive groups; from each group a fixed number, its quota, is drawn by weight without
+replacement (Wallenius, eqs. 7 and 8); the draws in different groups are independent. k nearest neighbors: the top k
+with quota k. Probabilistic selection: one group. Hard truncation: the sure ones, the window, the rest. Partitions:
+Algorithm 1.
+
+Relations: the rows of a dataset are accounts, and which accounts exist is public; a user whose ratings are all
+missing is still a row, and a candidate unless no_overlap is "exclude".
+"""
+
+import abc
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from dpassay.errors import InvalidInput
+from dpassay.mechanisms.similarity import (
+    Similarity,
+    as_matrix,
+    candidate_rows,
+    overlaps,
+    sensitivities,
+    similarities,
+    snap,
+)
+from dpassay.mechanisms.wallenius import combinations, subset_log_prob
+from dpassay.numerics import float64
+from dpassay.ratings import Ratings
+
+__all__ = [
+    "MAX_RANDOM_TIES",
+    "AbstractNeighborSelection",
+    "AbstractRankedSelection",
+    "AbstractWeightedSelection",
+    "Candidates",
+    "NoOverlap",
+    "Plan",
+    "Sensitivity",
+    "Ties",
+    "Weight",
+    "check_choices",
+    "check_count",
+    "check_open_unit",
+    "check_positive",
+    "fixed_groups",
+    "ranks",
+]
+
+Ties = Literal["index", "last", "random"]
+NoOverlap = Literal["zero", "exclude"]
+Weight = Literal["exponential", "similarity"]
+Sensitivity = Literal["local", "local_dot", "pairwise"]
+
+MAX_RANDOM_TIES = 8
+"""Largest number of candidates whose orders (8! = 40320) are averaged exactly under random ties."""
+
+
+class Candidates(NamedTuple):
+    """The target's candidates, in row order.
+
+    Attributes:
+        score: similarity to the target, equal values snapped, shape (candidates,).
+        present: False for a candidate that no_overlap="exclude" removes.
+    """
+
+    score: Float[Array, " candidates"]
+    present: Bool[Array, " candidates"]
+
+
+class Plan(NamedTuple):
+    """Groups and quotas over the ranks, most similar candidate first; every field has shape (candidates,).
+
+    Attributes:
+        start: first rank of this rank's group.
+        stop: one past the last rank of this rank's group.
+        quota: how many are drawn from this rank's group.
+        log_weight: log of the weight with which this rank is drawn; -inf when it never is.
+    """
+
+    start: Int[Array, " candidates"]
+    stop: Int[Array, " candidates"]
+    quota: Int[Array, " candidates"]
+    log_weight: Float[Array, " candidates"]
+
+
+@dataclass(frozen=True)
+class AbstractNeighborSelection(abc.ABC):
+    """A mechanism that releases the set of a target user's k neighbors, as ascending row numbers.
+
+    Attributes:
+        num_neighbors: k.
+        target: row of the target user; all other rows are candidates.
+    """
+
+    num_neighbors: int = 2
+    target: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("num_neighbors", self.num_neighbors, 1)
+        check_count("target", self.target, 0)
+        check_choices(self)
+
+    @float64
+    def sample(self, key: Any, dataset: Any) -> Any:
+        """One set of neighbors, shape (num_neighbors,), row numbers ascending.
+
+        Raises:
+            InvalidInput: fewer candidates than neighbors; or, unless under a JAX transformation, a dataset on which the
+                mechanism is not defined.
+        """
+        members, defined = _draw(self, key, self._matrix(dataset))
+        if not isinstance(defined, jax.core.Tracer) and not bool(defined):
+            raise InvalidInput(
+                f"the draws need more candidates of row {self.target} than this dataset has; use fewer neighbors or "
+                "more users who share items with the target"
+            )
+        return members
+
+    @float64
+    def log_prob(self, output: Any, dataset: Any) -> Float[Array, ""]:
+        """log Pr[the released set is `output`], nats, shape (); NaN where the mechanism is not defined.
+
+        `output` is a set: any order is accepted. Rows that are no candidates, or repeated, give -inf.
+
+        Raises:
+            InvalidInput: fewer candidates than neighbors, an output of the wrong length, or ties="random" with more
+                than 8 candidates.
+        """
+        matrix = self._matrix(dataset)
+        output = jnp.asarray(output)
+        if output.shape != (self.num_neighbors,):
+            raise InvalidInput(f"an output is {self.num_neighbors} row numbers, got shape {output.shape}")
+        if self._averages_orders() and len(matrix) - 1 > MAX_RANDOM_TIES:
+            raise InvalidInput(
+                f'the exact law under ties="random" averages over all orders: give at most {MAX_RANDOM_TIES} '
+                f"candidates, not {len(matrix) - 1}, or choose another tie rule"
+            )
+        return _law(self, output, matrix)
+
+    def outputs(self, dataset: Any) -> np.ndarray:
+        """All sets of `num_neighbors` rows other than the target's, shape (number of sets, num_neighbors).
+
+        Raises:
+            InvalidInput: fewer candidates than neighbors, or more sets than can be listed.
+        """
+        shape = (dataset.num_users, dataset.num_items) if isinstance(dataset, Ratings) else np.shape(dataset)
+        self._check_shape(shape)
+        return combinations(np.delete(np.arange(shape[0]), self.target), self.num_neighbors)
+
+    @abc.abstractmethod
+    def _candidates(self, matrix: Float[Array, "users items"]) -> Candidates:
+        """Scores by which the candidates are ranked."""
+
+    @abc.abstractmethod
+    def _plan(
+        self, matrix: Float[Array, "users items"], candidates: Candidates, order: Int[Array, " candidates"]
+    ) -> Plan:
+        """Groups, quotas and weights; `order[r]` is the candidate of rank r, those not present come last."""
+
+    def _tie_rule(self) -> Ties:
+        """How the order of equal scores is chosen, when the law depends on it."""
+        return "index"
+
+    def _averages_orders(self) -> bool:
+        return self._tie_rule() == "random"
+
+    def _matrix(self, dataset: Any) -> Float[Array, "users items"]:
+        matrix = as_matrix(dataset)
+        self._check_shape(matrix.shape)
+        return matrix
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2:
+            raise InvalidInput(f"a rating dataset is a matrix of shape (users, items), got shape {shape}")
+        if self.target >= shape[0]:
+            raise InvalidInput(
+                f"target is row {self.target}, but the dataset has rows 0 to {shape[0] - 1}; choose one of them"
+            )
+        if self.num_neighbors > shape[0] - 1:
+            raise InvalidInput(
+                f"{self.num_neighbors} neighbors of {shape[0] - 1} candidates; use at most {shape[0] - 1} neighbors"
+            )
+
+
+@dataclass(frozen=True)
+class AbstractRankedSelection(AbstractNeighborSelection):
+    """Neighbor selection by a similarity of the paper.
+
+    Attributes:
+        similarity: "cosine" (5), "full_cosine" or "pearson" (4), see `dpassay.mechanisms.similarity`.
+        ties: order of candidates of equal similarity: "index" lower row first, "last" higher row first, "random" every
+            order equally likely (where the law depends on it, it averages over all orders of at most 8 candidates).
+        no_overlap: a candidate who shares no item with the target has similarity 0 ("zero") or is no candidate
+            ("exclude").
+    """
+
+    similarity: Similarity = "cosine"
+    ties: Ties = "index"
+    no_overlap: NoOverlap = "zero"
+
+    def _candidates(self, matrix: Float[Array, "users items"]) -> Candidates:
+        scores = snap(similarities(matrix, self.target, self.similarity))
+        if self.no_overlap == "zero":
+            return Candidates(scores, jnp.ones(len(scores), bool))
+        return Candidates(scores, overlaps(matrix, self.target) > 0)
+
+
+@dataclass(frozen=True)
+class AbstractWeightedSelection(AbstractRankedSelection):
+    """Ranked selection that draws by the paper's weights.
+
+    Attributes:
+        epsilon: nats.
+        weight: "exponential", exp(epsilon sim / (4 k RS)) (1), or "similarity", the similarity itself, where candidates
+            without positive similarity are never drawn.
+        sensitivity: RS (3). "local": the largest RS(target, i) over the candidates, as printed, a number that depends
+            on the data. "local_dot": the same with the dot product in the second term. "pairwise": every candidate
+            has its own RS(target, i). A number is a constant. Where RS is infinite or 0 the exponent is 0.
+    """
+
+    epsilon: float = 1.0
+    weight: Weight = "exponential"
+    sensitivity: Sensitivity | float = "local"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("epsilon", self.epsilon)
+        if isinstance(self.sensitivity, str):
+            if self.sensitivity not in get_args(Sensitivity):
+                raise InvalidInput(
+                    f"sensitivity is {self.sensitivity!r}; use {', '.join(get_args(Sensitivity))} or a positive number"
+                )
+        else:
+            check_positive("sensitivity", self.sensitivity)
+
+    @float64
+    def candidate_sensitivities(self, dataset: Any) -> Float[Array, " candidates"]:
+        """RS of every candidate, in row order; all equal unless `sensitivity` is "pairwise"."""
+        matrix = self._matrix(dataset)
+        if not isinstance(self.sensitivity, str):
+            return jnp.full(len(matrix) - 1, float(self.sensitivity))
+        form: Literal["printed", "dot"] = "dot" if self.sensitivity == "local_dot" else "printed"
+        each = sensitivities(matrix, self.target, self.similarity, form)
+        return each if self.sensitivity == "pairwise" else jnp.full(len(each), jnp.max(each))
+
+    @float64
+    def log_weights(self, dataset: Any) -> Float[Array, " candidates"]:
+        """log of every candidate's weight, in row order; -inf for one that is never drawn."""
+        matrix = self._matrix(dataset)
+        return self._log_weights(matrix, self._candidates(matrix))
+
+    def _log_weights(self, matrix: Float[Array, "users items"], candidates: Candidates) -> Float[Array, " candidates"]:
+        score = candidates.score
+        if self.weight == "similarity":
+            positive = score > 0
+            logs = jnp.where(positive, jnp.log(jnp.where(positive, score, 1.0)), -jnp.inf)
+        else:
+            bound = self.candidate_sensitivities(matrix)
+            useful = (bound > 0) & jnp.isfinite(bound)
+            scale = self.epsilon / (4 * self.num_neighbors * jnp.where(useful, bound, 1.0))
+            logs = jnp.where(useful, scale * score, 0.0)
+        return jnp.where(candidates.present, logs, -jnp.inf)
+
+
+def ranks(
+    candidates: Candidates, ties: Literal["index", "last"], shuffle: Int[Array, " candidates"] | None = None
+) -> Int[Array, " candidates"]:
+    """The candidates in descending order of score, those not present last; `shuffle` orders equal scores if given."""
+    index = jnp.arange(len(candidates.score))
+    key = shuffle if shuffle is not None else (index if ties == "index" else -index)
+    return jnp.lexsort((key, jnp.where(candidates.present, -candidates.score, jnp.inf)))
+
+
+def fixed_groups(
+    num_candidates: int, sizes: Sequence[int], quotas: Sequence[int]
+) -> tuple[Int[Array, " candidates"], Int[Array, " candidates"], Int[Array, " candidates"]]:
+    """start, stop and quota of every rank, for consecutive groups of the given sizes; what is left has quota 0."""
+    every = np.array([*sizes, num_candidates - sum(sizes)])
+    stops = np.cumsum(every)
+    columns = (stops - every, stops, np.array([*quotas, 0]))
+    start, stop, quota = (jnp.asarray(np.repeat(column, every)) for column in columns)
+    return start, stop, quota
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Raises InvalidInput unless `value` is an integer >= `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(f"{name} is {value!r}; it must be an integer >= {least}")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raises InvalidInput unless `value` is a finite number > 0."""
+    if not _is_number(value) or not math.isfinite(value) or not value > 0:
+        raise InvalidInput(f"{name} is {value!r}; it must be a finite number > 0")
+
+
+def check_open_unit(name: str, value: Any) -> None:
+    """Raises InvalidInput unless 0 < `value` < 1."""
+    if not _is_number(value) or not 0 < value < 1:
+        raise InvalidInput(f"{name} is {value!r}; it must lie strictly between 0 and 1")
+
+
+def check_choices(mechanism: Any) -> None:
+    """Raises InvalidInput when a field whose type lists its values (a `Literal`) has another one."""
+    for field in fields(mechanism):
+        value = getattr(mechanism, field.name)
+        if get_origin(field.type) is Literal and value not in get_args(field.type):
+            raise InvalidInput(f"{field.name} is {value!r}; use one of {', '.join(get_args(field.type))}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@partial(jax.jit, static_argnums=0)
+def _draw(
+    mechanism: AbstractNeighborSelection, key: Any, matrix: Float[Array, "users items"]
+) -> tuple[Int[Array, " neighbors"], Bool[Array, ""]]:
+    """One set, and whether the mechanism is defined; in every group the largest log-weights + Gumbel (see `wallenius`)."""
+    key_ties, key_draw = jax.random.split(key)
+    candidates = mechanism._candidates(matrix)
+    num = len(candidates.score)
+    ties = mechanism._tie_rule()
+    shuffle = jax.random.permutation(key_ties, num) if ties == "random" else None
+    order = ranks(candidates, "last" if ties == "last" else "index", shuffle)
+    plan = mechanism._plan(matrix, candidates, order)
+    scores = plan.log_weight + jax.random.gumbel(key_draw, (num,), jnp.float64)
+    by_score = jnp.lexsort((-scores, plan.start))  # groups are consecutive ranks, so each keeps its slots
+    chosen = jnp.arange(num) - plan.start < plan.quota
+    slots = jnp.argsort(~chosen, stable=True)[: mechanism.num_neighbors]
+    members = candidate_rows(num + 1, mechanism.target)[order[by_score[slots]]]
+    return jnp.sort(members), _defined(plan, mechanism.num_neighbors)
+
+
+@partial(jax.jit, static_argnums=0)
+def _law(
+    mechanism: AbstractNeighborSelection, output: Int[Array, " neighbors"], matrix: Float[Array, "users items"]
+) -> Float[Array, ""]:
+    candidates = mechanism._candidates(matrix)
+    num = len(candidates.score)
+    member = output - (output > mechanism.target)
+    real = jnp.all((output >= 0) & (output <= num) & (output != mechanism.target))
+    distinct = jnp.sum(output[:, None] == output[None, :]) == len(output)
+
+    def given(order: Int[Array, " candidates"]) -> Float[Array, ""]:
+        plan = mechanism._plan(matrix, candidates, order)
+        rank = jnp.zeros(num, int).at[order].set(jnp.arange(num))
+        value = _plan_log_prob(plan, rank[jnp.clip(member, 0, num - 1)])
+        return jnp.where(_defined(plan, mechanism.num_neighbors), value, jnp.nan)
+
+    ties = mechanism._tie_rule()
+    if ties != "random":
+        value = given(ranks(candidates, ties))
+    else:
+        shuffles = np.array(list(itertools.permutations(range(num))))
+        blocks = jnp.asarray(shuffles.reshape(-1, min(len(shuffles), math.factorial(7)), num))
+
+        def add(total: Array, block: Array) -> tuple[Array, None]:
+            logs = jax.vmap(lambda shuffle: given(ranks(candidates, "index", shuffle)))(block)
+            return jnp.logaddexp(total, jax.nn.logsumexp(logs)), None
+
+        total, _ = jax.lax.scan(add, jnp.asarray(-jnp.inf, jnp.float64), blocks)
+        value = total - math.log(len(shuffles))
+    return jnp.where(real & distinct | jnp.isnan(value), value, -jnp.inf)
+
+
+def _plan_log_prob(plan: Plan, rank: Int[Array, " neighbors"]) -> Float[Array, ""]:
+    """log-probability that the members have exactly these ranks."""
+    start, stop = plan.start[rank], plan.stop[rank]
+    together = jnp.sum(start[:, None] == start[None, :], axis=1)
+    every = jnp.arange(len(plan.start))
+    left = (every >= start[:, None]) & (every < stop[:, None]) & jnp.all(every != rank[:, None], axis=0)
+    log_rest = jax.nn.logsumexp(jnp.where(left, plan.log_weight, -jnp.inf), axis=1)
+    value = subset_log_prob(plan.log_weight[rank], log_rest, start)
+    return jnp.where(jnp.all(together == plan.quota[rank]), value, -jnp.inf)
+
+
+def _defined(plan: Plan, num_neighbors: int) -> Bool[Array, ""]:
+    """Whether every group can supply its quota and the quotas add up to the number of neighbors."""
+    usable = jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(plan.log_weight > -jnp.inf)])
+    enough = jnp.all(usable[plan.stop] - usable[plan.start] >= plan.quota)
+    first = jnp.arange(len(plan.start)) == plan.start
+    return enough & (jnp.sum(jnp.where(first, plan.quota, 0)) == num_neighbors)
