@@ -28,7 +28,7 @@ CHECKERS: Mapping[str, str] = {
 }
 
 
-class Rejected(Exception):  # noqa: N818 - the checker's verdict, not a malfunction
+class Rejected(Exception):
     """The inputs do not show what the certificate claims; the message says where they fail."""
 
 

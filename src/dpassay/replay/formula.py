@@ -5,6 +5,7 @@ A formula is a nested list in prefix form, as it stands in a certificate:
 Numbers are decimal integers or fractions in strings ("-3", "1/2") or Python ints; any other string is a variable.
 """
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -12,13 +13,47 @@ from typing import Any
 
 from flint import arb, fmpq
 
-__all__ = ["FormulaError", "decide", "enclose", "evaluate", "smtlib", "text", "variables"]
+__all__ = [
+    "FormulaError",
+    "decide",
+    "enclose",
+    "evaluate",
+    "exact",
+    "is_number",
+    "smtlib",
+    "symbol",
+    "text",
+    "variables",
+]
 
 Formula = Any
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 _INFIX = {"+": " + ", "*": " * ", "-": " - ", "/": " / ", "and": " and ", "or": " or ", "=>": " implies "}
 _COMPARE = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "="}
 _FUNCTIONS = ("exp", "ln", "sqrt", "abs", "ceil", "floor", "max", "min")
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+# Words that mean something else in a query or a formula, and so cannot name a variable or a function.
+_RESERVED = {
+    "abs",
+    "and",
+    "as",
+    "assert",
+    "distinct",
+    "exists",
+    "false",
+    "forall",
+    "is_int",
+    "ite",
+    "let",
+    "match",
+    "not",
+    "or",
+    "par",
+    "to_int",
+    "to_real",
+    "true",
+    "xor",
+} | set(_FUNCTIONS)
 _SMT = {"+", "*", "-", "/", "and", "or", "=>", "not", *_COMPARE}
 
 
@@ -28,6 +63,8 @@ class FormulaError(ValueError):
 
 def is_number(formula: Formula) -> bool:
     """Whether the formula is a literal."""
+    if isinstance(formula, bool):
+        raise FormulaError(f"{formula} is not a number")
     return isinstance(formula, int) or (isinstance(formula, str) and _NUMBER.fullmatch(formula) is not None)
 
 
@@ -74,13 +111,13 @@ def smtlib(formula: Formula) -> str:
         magnitude = numerator if value.denominator == 1 else f"(/ {numerator} {value.denominator}.0)"
         return f"(- {magnitude})" if value < 0 else magnitude
     if isinstance(formula, str):
-        return formula
+        return symbol(formula)
     head, *arguments = formula
     if head in ("forall", "exists"):
-        bound = " ".join(f"({name} Real)" for name in arguments[0])
+        bound = " ".join(f"({symbol(name)} Real)" for name in arguments[0])
         return f"({head} ({bound}) {smtlib(arguments[1])})"
     if head == "call":
-        return f"({arguments[0]} {' '.join(smtlib(a) for a in arguments[1:])})"
+        return f"({symbol(arguments[0])} {' '.join(smtlib(a) for a in arguments[1:])})"
     if head == "^":
         if not is_number(arguments[1]) or Fraction(arguments[1]).denominator != 1 or Fraction(arguments[1]) < 1:
             raise FormulaError("an exponent in a query must be a positive integer literal")
@@ -100,82 +137,105 @@ def smtlib(formula: Formula) -> str:
     raise FormulaError(f"{head!r} has no SMT-LIB form over the reals")
 
 
-def evaluate(formula: Formula, values: Mapping[str, Fraction]) -> Any:
+def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
     """Exact value (Fraction, or bool for a comparison) at rational arguments; no exp, ln or sqrt."""
     if is_number(formula):
         return Fraction(formula)
     if isinstance(formula, str):
-        if formula not in values:
-            raise FormulaError(f"no value for {formula}")
-        return Fraction(values[formula])
+        value = _known(formula, values)
+        if isinstance(value, arb):
+            raise FormulaError(f"{formula} is not known exactly")
+        return value
     head, *arguments = formula
     if head in ("forall", "exists", "call", "exp", "ln", "sqrt"):
         raise FormulaError(f"{head!r} has no exact rational value")
-    parts = [evaluate(argument, values) for argument in arguments]
-    return _apply(head, parts)
+    return _apply(head, [evaluate(argument, values) for argument in arguments])
 
 
 def enclose(formula: Formula, values: Mapping[str, Any]) -> arb:
-    """Arb enclosure of a real-valued formula; `values` are rationals (exact) or Arb balls."""
-    if is_number(formula):
-        return exact(Fraction(formula))
-    if isinstance(formula, str):
-        if formula not in values:
-            raise FormulaError(f"no value for {formula}")
-        value = values[formula]
-        return value if isinstance(value, arb) else exact(Fraction(value))
-    head, *arguments = formula
-    parts = [enclose(argument, values) for argument in arguments]
-    if head == "exp":
-        return parts[0].exp()
-    if head == "ln":
-        return parts[0].log()
-    if head == "sqrt":
-        return parts[0].sqrt()
-    if head == "^":
-        return parts[0] ** parts[1]
-    if head == "abs":
-        return abs(parts[0])
-    if head in ("ceil", "floor"):
-        rounded = parts[0].ceil() if head == "ceil" else parts[0].floor()
-        if not rounded.is_exact():
-            raise FormulaError(f"{head} is undecided at this precision")
-        return rounded
-    if head == "max":
-        return parts[0].max(parts[1])
-    if head == "min":
-        return parts[0].min(parts[1])
-    return _apply(head, parts)
+    """Arb enclosure of a real-valued formula at the working precision; `values` are rationals (exact) or Arb balls."""
+    value = _value(formula, values)
+    return value if isinstance(value, arb) else exact(value)
 
 
 def decide(formula: Formula, values: Mapping[str, Any]) -> bool:
-    """Whether a comparison (or a conjunction of them) certainly holds or certainly fails under Arb enclosures.
+    """Whether a comparison, or a combination of them, certainly holds or certainly fails.
+
+    A comparison whose sides are rational is decided exactly, equality included; others by Arb enclosures.
 
     Raises:
         FormulaError: the enclosures overlap, so nothing is certain at this precision.
     """
     head, *arguments = formula
-    if head == "and":
-        return all(decide(argument, values) for argument in arguments)
-    if head == "or":
-        return any(decide(argument, values) for argument in arguments)
-    if head == "not":
-        return not decide(arguments[0], values)
-    left, right = (enclose(argument, values) for argument in arguments)
-    certain = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
+    if head in ("and", "or", "not", "=>"):
+        return bool(_apply(head, [decide(argument, values) for argument in arguments]))
+    if head not in _COMPARE:
+        raise FormulaError(f"{text(formula)} is not a comparison")
+    left, right = (_value(argument, values) for argument in arguments)
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return bool(_apply(head, [left, right]))
+    left, right = (side if isinstance(side, arb) else exact(side) for side in (left, right))
+    certain = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right, "=": False}
     opposite = {"<": left >= right, "<=": left > right, ">": left <= right, ">=": left < right}
-    if head not in certain:
-        raise FormulaError(f"cannot decide {head!r} on enclosures")
     if certain[head]:
         return True
-    if opposite[head]:
+    if opposite.get(head, left < right or left > right):
         return False
     raise FormulaError(f"undecided at this precision: {text(formula)}")
+
+
+def symbol(name: Any) -> str:
+    """The name itself, once it is certain that a query cannot read it as anything else.
+
+    Raises:
+        FormulaError: not a plain name.
+    """
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None or name in _RESERVED:
+        raise FormulaError(f"{name!r} cannot name a variable or a function")
+    return name
 
 
 def exact(value: Fraction) -> arb:
     """The smallest ball around a rational."""
     return arb(fmpq(value.numerator, value.denominator))
+
+
+def _known(name: str, values: Mapping[str, Any]) -> Any:
+    """The Fraction or ball that a variable stands for."""
+    if name not in values:
+        raise FormulaError(f"no value for {name}")
+    value = values[name]
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    return value if isinstance(value, arb) else Fraction(value)
+
+
+def _value(formula: Formula, values: Mapping[str, Any]) -> Any:
+    """Fraction as long as everything is rational, else a ball."""
+    if is_number(formula):
+        return Fraction(formula)
+    if isinstance(formula, str):
+        return _known(formula, values)
+    head, *arguments = formula
+    if head in ("forall", "exists", "call", "and", "or", "not", "=>", *_COMPARE):
+        raise FormulaError(f"{head!r} has no numeric value")
+    parts = [_value(argument, values) for argument in arguments]
+    rational = all(isinstance(part, Fraction) for part in parts)
+    if rational and head not in ("exp", "ln", "sqrt") and not (head == "^" and parts[1].denominator != 1):
+        return _apply(head, parts)
+    balls = [part if isinstance(part, arb) else exact(part) for part in parts]
+    if head in ("exp", "ln", "sqrt"):
+        return {"exp": arb.exp, "ln": arb.log, "sqrt": arb.sqrt}[head](*balls)
+    if head == "^":
+        return balls[0] ** balls[1]
+    if head in ("ceil", "floor"):
+        rounded = balls[0].ceil() if head == "ceil" else balls[0].floor()
+        if not rounded.is_exact():
+            raise FormulaError(f"{head} is undecided at this precision")
+        return rounded
+    if head in ("max", "min"):
+        return functools.reduce(arb.max if head == "max" else arb.min, balls)
+    return _apply(head, balls)
 
 
 def _arguments(formula: Sequence[Any]) -> Sequence[Any]:

@@ -21,10 +21,12 @@ __all__ = [
     "MAX_CANDIDATES",
     "MAX_NEIGHBORS",
     "Profile",
+    "Raised",
     "Undefined",
     "draws",
     "marginals",
     "neighbor_law",
+    "partition_groups",
     "partition_law",
     "pncf_law",
     "signed_root",
@@ -45,12 +47,9 @@ _WEIGHTED = _COMMON | {"epsilon", "weight", "sensitivity"}
 _PARAMETERS: Mapping[tuple[str, str], tuple[set[str], set[str]]] = {
     ("knn", "paper"): (_COMMON, set()),
     ("npns", "paper"): (_WEIGHTED, set()),
+    ("npns", "repaired"): ({"num_neighbors", "target", "epsilon", "norm_floor", "max_rating", "protect"}, set()),
     ("pncf", "paper"): (_WEIGHTED | {"rho", "truncation", "release"}, {"noise", "item"}),
-    ("ppns", "paper"): (_WEIGHTED - {"weight"} | {"probability", "rule", "last"}, {"weight"}),
-    ("npns", "repaired"): (
-        {"num_neighbors", "target", "epsilon", "norm_floor", "max_rating"},
-        _WEIGHTED,
-    ),
+    ("ppns", "paper"): (_WEIGHTED | {"probability", "rule", "last"}, set()),
 }
 _CHOICES = {
     "similarity": ("cosine", "full_cosine", "pearson"),
@@ -61,11 +60,25 @@ _CHOICES = {
     "release": ("neighbors",),
     "rule": ("algorithm", "original", "formula"),
     "last": ("exponential", "uniform"),
+    "protect": ("everyone", "candidates"),
 }
 
 
 class Undefined(Rejected):
     """The mechanism has no law on this dataset, for example with fewer than k candidates."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A similarity raised to PNCF's lower border."""
+
+    value: Any
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
 
 def neighbor_law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
@@ -109,8 +122,8 @@ class Profile:
         if self._kind == ("npns", "repaired"):
             floor, most = rational(p["norm_floor"]), rational(p["max_rating"])
             self.squares = {row: _floor_cosine_square(user, other, floor, most) for row, other in others.items()}
-            # exp(eps q / (2k GS)) is weight (1) at GS/2: the selection as a whole is eps-private.
-            bound = min(fmpq(1), most**2 / floor**2) / 2
+            # exp(eps q / (2k GS)), or exp(eps q / (k GS)) for candidates only, is weight (1) at GS/2 or GS/4.
+            bound = min(fmpq(1), most**2 / floor**2) / (2 if p["protect"] == "everyone" else 4)
             self._sensitivities = dict.fromkeys(others, _Sensitivity(bound, bound))
         else:
             if p["no_overlap"] == "exclude":
@@ -162,14 +175,14 @@ class Profile:
             yield [row for group in order for row in group]
 
     def _weights(self, scores: Mapping[int, Any]) -> dict[int, Any]:
-        """Selection weight by signed square (or `_Raised` score); one object for weights that are exactly equal."""
+        """Selection weight by signed square (or `Raised` score); one object for weights that are exactly equal."""
         known: dict[Any, Any] = {}
         weights = {}
         for row, score in scores.items():
             sensitivity = self._sensitivities[row]
             key = (score, sensitivity.key)
             if key not in known:
-                value = score.value if isinstance(score, _Raised) else signed_root(score)
+                value = score.value if isinstance(score, Raised) else signed_root(score)
                 known[key] = self._weight(value, sensitivity.value)
             weights[row] = known[key]
         return weights
@@ -179,7 +192,7 @@ class Profile:
             return fmpq(0) if similarity <= 0 else similarity
         epsilon = rational(self._parameters["epsilon"])
         # RS infinite (None) or 0: exponent 0.
-        if sensitivity is None or any(_is_zero(factor) for factor in (sensitivity, similarity, epsilon)):
+        if sensitivity is None or _is_zero(sensitivity) or _is_zero(similarity):
             return fmpq(1)
         return arb(epsilon * similarity / (4 * self._k * sensitivity)).exp()
 
@@ -187,8 +200,8 @@ class Profile:
         """(4k RS/eps) ln(k(n-k)/rho) with the largest RS; None when that is infinite."""
         k, n, epsilon = self._k, len(self.squares), rational(self._parameters["epsilon"])
         rho = rational(self._parameters["rho"])
-        if not 0 < rho < 1 or epsilon <= 0:
-            raise Rejected("rho must lie strictly between 0 and 1, and epsilon be positive")
+        if not 0 < rho < 1:
+            raise Rejected("rho must lie strictly between 0 and 1")
         if n == k or any(each.value is None for each in self._sensitivities.values()):
             return None
         largest = maximum(each.value for each in self._sensitivities.values())
@@ -248,19 +261,21 @@ def draws(weights: Mapping[int, Any], count: int) -> Law:
     return reached
 
 
-def partition_law(
-    blocks: Sequence[Sequence[int]], weights: Mapping[int, Any], k: int, probability: fmpq, rule: str, last: str
-) -> Law:
-    """Law of Partitioned Probabilistic Neighbor Selection (Algorithm 1, and its two other readings).
+def partition_groups(
+    blocks: Sequence[Sequence[int]], k: int, probability: fmpq, rule: str, last: str
+) -> list[tuple[tuple[int, ...], int, str]]:
+    """What Partitioned Probabilistic Neighbor Selection (Algorithm 1, or another reading) draws, and from where.
 
     Args:
         blocks: the partitions, from the most similar on.
-        weights: of the draws inside a partition.
         k: number of neighbors, and size of a partition.
         probability: p, in (0, 1).
         rule: `algorithm` (ceilings up to k - 1, then one neighbor from the unvisited partitions), `original` (ceilings
             up to k), or `formula` (eqs. 18-19: rounded quotas, at least 1, up to k).
         last: the last neighbor of `algorithm` is drawn by weight (`exponential`) or `uniform`.
+
+    Returns:
+        (rows, number of draws from them, `exponential` or `uniform`) for each pool.
 
     Raises:
         Undefined: no partition is left for the last neighbor, or there are too few candidates.
@@ -268,24 +283,32 @@ def partition_law(
     if not 0 < probability < 1:
         raise Rejected(f"probability is {show(probability)}: it must lie strictly between 0 and 1")
     missing = k - 1 if rule == "algorithm" else k
-    law: Law = {(): fmpq(1)}
-    visited = 0
+    groups: list[tuple[tuple[int, ...], int, str]] = []
     while missing:
-        if visited == len(blocks):
+        if len(groups) == len(blocks):
             raise Undefined(f"{missing} neighbors are missing after the last partition")
-        expected = probability * (1 - probability) ** visited * k
+        block = blocks[len(groups)]
+        expected = probability * (1 - probability) ** len(groups) * k
         quota = max(1, int((expected + fmpq(1, 2)).floor())) if rule == "formula" else int(expected.ceil())
-        block = {row: weights[row] for row in blocks[visited]}
         taken = min(quota, missing, len(block))
-        law = _joined(law, draws(block, taken))
+        groups.append((tuple(block), taken, "exponential"))
         missing -= taken
-        visited += 1
-    if rule != "algorithm":
-        return law
-    unvisited = {row: weights[row] if last == "exponential" else fmpq(1) for block in blocks[visited:] for row in block}
-    if not unvisited:
-        raise Undefined("no unvisited partition is left for the last neighbor")
-    return _joined(law, draws(unvisited, 1))
+    if rule == "algorithm":
+        unvisited = tuple(row for block in blocks[len(groups) :] for row in block)
+        if not unvisited:
+            raise Undefined("no unvisited partition is left for the last neighbor")
+        groups.append((unvisited, 1, last))
+    return groups
+
+
+def partition_law(
+    blocks: Sequence[Sequence[int]], weights: Mapping[int, Any], k: int, probability: fmpq, rule: str, last: str
+) -> Law:
+    """Law of Partitioned Probabilistic Neighbor Selection; see `partition_groups`."""
+    law: Law = {(): fmpq(1)}
+    for rows, count, how in partition_groups(blocks, k, probability, rule, last):
+        law = _joined(law, draws({row: weights[row] if how == "exponential" else fmpq(1) for row in rows}, count))
+    return law
 
 
 def pncf_law(
@@ -301,17 +324,15 @@ def pncf_law(
         squares: signed squares of the similarities.
         k: number of neighbors.
         margin: (4k RS/eps) ln(k(n-k)/rho), >= 0; None when it is infinite.
-        weigh: from signed squares (or `_Raised` scores) to weights.
+        weigh: from signed squares (or `Raised` scores) to weights.
         truncation: `hard` (above sim_k + lambda surely, below sim_k - lambda never), or `soft` (similarities raised to
             sim_k - lambda, all drawn by weight).
 
     Raises:
         Rejected: a comparison is undecided at the working precision.
-        Undefined: sim_k is negative, so lambda is.
+        Undefined: more than k are selected surely, which happens when sim_k, and so lambda, is negative.
     """
     kth = sorted(squares.values())[-k]
-    if kth < 0:
-        raise Undefined("the k-th similarity is negative, so lambda is")
     if margin is None or _sign(margin - signed_root(kth)) > 0:
         # lambda = sim_k: the borders are 0 and 2 sim_k, exact on squares.
         floor: Any = fmpq(0)
@@ -325,8 +346,10 @@ def pncf_law(
         above = {row for row, distance in away.items() if _sign(distance - margin) > 0}
         below = {row for row, distance in away.items() if _sign(distance + margin) < 0}
     if truncation == "soft":
-        raised = _Raised(floor)
+        raised = Raised(floor)
         return draws(weigh({row: raised if row in below else square for row, square in squares.items()}), k)
+    if len(above) > k:
+        raise Undefined(f"{len(above)} candidates are selected surely, {k} are to be")
     possible = {row: square for row, square in squares.items() if row not in above | below}
     return _joined({tuple(sorted(above)): fmpq(1)}, draws(weigh(possible), k - len(above)))
 
@@ -356,19 +379,6 @@ class _Sensitivity:
 _INFINITE = _Sensitivity(None, "infinite")
 
 
-@dataclass(frozen=True)
-class _Raised:
-    """A similarity raised to PNCF's lower border."""
-
-    value: Any
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-
 def _checked(mechanism: Mapping[str, Any]) -> Mapping[str, Any]:
     fields(mechanism, "the mechanism", ("id", "variant", "parameters"))
     kind = (mechanism["id"], mechanism["variant"])
@@ -380,10 +390,8 @@ def _checked(mechanism: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, choices in _CHOICES.items():
         if name in parameters and parameters[name] not in choices:
             raise Rejected(f"{name} is {parameters[name]!r}: this checker knows {', '.join(choices)}")
-    if kind[0] == "ppns" and parameters.get("weight", "exponential") != "exponential":
-        raise Rejected("ppns draws with exponential weights")
-    if "epsilon" in parameters and rational(parameters["epsilon"]) < 0:
-        raise Rejected("epsilon must be >= 0")
+    if "epsilon" in parameters and rational(parameters["epsilon"]) <= 0:
+        raise Rejected("epsilon must be positive")
     return parameters
 
 
@@ -415,9 +423,10 @@ def _similarity_square(a: Ratings, b: Ratings, similarity: str) -> fmpq:
 
 
 def _floor_cosine_square(a: Ratings, b: Ratings, floor: fmpq, most: fmpq) -> fmpq:
-    """Signed square of <a, b> / (max(|a|, c) max(|b|, c))."""
-    if floor <= 0 or any(not 0 <= x <= most for ratings in (a, b) for x in ratings if x is not None):
-        raise Undefined("the floor cosine needs a positive floor and ratings between 0 and max_rating")
+    """Signed square of <a, b> / (max(|a|, c) max(|b|, c)), of ratings clipped to [0, most]."""
+    if floor <= 0 or most <= 0:
+        raise Rejected("norm_floor and max_rating must be positive")
+    a, b = ([None if x is None else min(max(x, fmpq(0)), most) for x in ratings] for ratings in (a, b))
     square = max(_square_norm(a), floor**2) * max(_square_norm(b), floor**2)
     return _signed_square(sum((x * y for x, y in _shared(a, b)), fmpq(0)), square)
 

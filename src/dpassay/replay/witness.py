@@ -10,7 +10,7 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "scale"?: the allowed values of a rating
     "supports"?: what the violation means for the claim: "refuted" (default), or "holds" for a claim that says that
         privacy is broken
-    "impossible"?: true demands Pr2 = 0 exactly
+    "impossible"?: true demands Pr2 = 0 exactly, so that no finite epsilon will do, whatever "epsilon" says
     "minimality"?: {"fixed"?: [component, ...], "scale"?: [value, ...]}, a search that is done again, see below
 
 The result holds only if certainly Pr1 > e^epsilon Pr2 + delta. A probability of 0 is a matter of combinatorics, never
@@ -19,9 +19,11 @@ an enclosure that contains 0.
 Minimality. A pair of neighboring datasets has a size with the components `num_neighbors`, `candidates` (rows less the
 target), `items`, `ratings` (present ones, in the larger of the two datasets), and `largest` (rating in either). The
 checker enumerates every pair of the relation that is nowhere larger than the witness and somewhere smaller, with
-ratings from `scale` (default: the witness's), and finds that none violates the claim by any event; the components named
-in `fixed` are kept at the witness's value. The mechanism's other parameters are kept, the target is row 0. Pairs on
-which the mechanism is not defined violate nothing. Reordering the items changes no law: one order is enumerated.
+ratings from `scale` (default: the witness's), and finds that none is a witness of this kind: none makes an output
+possible under one dataset and impossible under the other, when this witness does, and else none violates the claim by
+any event. The components named in `fixed` are kept at the witness's value. The mechanism's other parameters are kept,
+the target is row 0. Pairs on which the mechanism is not defined violate nothing. Reordering the items changes no law:
+one order is enumerated.
 """
 
 import itertools
@@ -32,6 +34,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
+from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_dataset, read_event, rows_text
 from dpassay.replay.laws import Law, Profile, Undefined, neighbor_law
 from dpassay.replay.numbers import bounds, down, fields, integer, precision, rational, show
 
@@ -40,7 +43,6 @@ __all__ = ["COMPONENTS", "compute", "neighboring_cells"]
 COMPONENTS = ("num_neighbors", "candidates", "items", "ratings", "largest")
 MAX_DATASETS = 120_000  # about ten seconds
 
-Dataset = tuple[tuple[fmpq | None, ...], ...]
 Codes = tuple[tuple[int, ...], ...]
 _RELATIONS = tuple(
     f"{kind}:{unit}"
@@ -100,23 +102,24 @@ def _violation(inputs: Mapping[str, Any]) -> dict[str, Any]:
     if (epsilon is not None and epsilon < 0) or not 0 <= delta < 1:
         raise Rejected("epsilon must be >= 0 and delta lie in [0, 1)")
     scale = [rational(value) for value in inputs["scale"]] if "scale" in inputs else None
-    dataset1, dataset2 = (_dataset(inputs[name], scale) for name in ("dataset1", "dataset2"))
+    dataset1, dataset2 = (read_dataset(inputs[name], scale) for name in ("dataset1", "dataset2"))
     cells = neighboring_cells(dataset1, dataset2, inputs["relation"])
-    event = _event(inputs["event"], inputs["mechanism"], len(dataset1))
+    event = read_event(inputs["event"], inputs["mechanism"], len(dataset1))
     law1, law2 = (neighbor_law(inputs["mechanism"], dataset) for dataset in (dataset1, dataset2))
     one, two = (sum((law[rows] for rows in event if rows in law), fmpq(0)) for law in (law1, law2))
     never = not any(rows in law2 for rows in event)
-    if not never and (epsilon is None or inputs.get("impossible", False)):
+    infinite = epsilon is None or inputs.get("impossible", False)
+    if infinite and not never:
         raise Rejected("the event is possible under dataset2")
     if not _exceeds(one - delta, two, never, epsilon):
         raise Rejected(f"no violation: Pr1 = {_shown(one)}, Pr2 = {_shown(two)}")
     lower = "inf" if never else down(_logarithm((one - delta) / two), 12)
     result: dict[str, Any] = {
-        "mechanism": _mechanism_text(inputs["mechanism"]),
-        "dataset1": _dataset_text(dataset1),
-        "dataset2": _dataset_text(dataset2),
+        "mechanism": mechanism_text(inputs["mechanism"]),
+        "dataset1": dataset_text(dataset1),
+        "dataset2": dataset_text(dataset2),
         "changed": [list(cell) for cell in cells],
-        "event": "; ".join(_rows_text(rows) for rows in event),
+        "event": "; ".join(rows_text(rows) for rows in event),
         "claimed": f"epsilon {inputs['epsilon']}, delta {show(delta)}, {inputs['relation']}",
         "probability1": bounds(one),
         "probability2": bounds(two),
@@ -128,7 +131,7 @@ def _violation(inputs: Mapping[str, Any]) -> dict[str, Any]:
     if scale is not None:
         result["scale"] = [show(value) for value in scale]
     if "minimality" in inputs:
-        result["minimality"] = _minimal(inputs, dataset1, dataset2, epsilon, delta)
+        result["minimality"] = _minimal(inputs, dataset1, dataset2, None if infinite else epsilon, delta)
     return result
 
 
@@ -144,33 +147,10 @@ def _logarithm(ratio: Any) -> Any:
     return fmpq(0) if isinstance(ratio, fmpq) and ratio == 1 else arb(ratio).log()
 
 
-def _dataset(rows: Sequence[Sequence[Any]], scale: Sequence[fmpq] | None) -> Dataset:
-    dataset: Dataset = tuple(tuple(None if value is None else rational(value) for value in row) for row in rows)
-    if len(dataset) < 2 or not dataset[0] or len({len(row) for row in dataset}) > 1:
-        raise Rejected("a dataset must be a matrix of at least 2 users and 1 item")
-    outside = [
-        value for row in dataset for value in row if value is not None and scale is not None and value not in scale
-    ]
-    if outside:
-        raise Rejected(f"the rating {show(outside[0])} is not on the scale")
-    return dataset
-
-
-def _event(outputs: Sequence[Sequence[Any]], mechanism: Mapping[str, Any], users: int) -> list[tuple[int, ...]]:
-    k, target = (integer(mechanism["parameters"][name], name) for name in ("num_neighbors", "target"))
-    event = [tuple(integer(row, "a row number") for row in output) for output in outputs]
-    if not event or len(set(event)) < len(event):
-        raise Rejected("the event must be a list of distinct outputs, at least one")
-    for rows in event:
-        if list(rows) != sorted(set(rows)) or len(rows) != k or rows[-1] >= users or target in rows:
-            raise Rejected(f"{list(rows)} is not an output: {k} ascending row numbers of other users")
-    return event
-
-
 def _minimal(
     inputs: Mapping[str, Any], dataset1: Dataset, dataset2: Dataset, epsilon: fmpq | None, delta: fmpq
 ) -> dict[str, Any]:
-    """Enumerates all smaller neighboring pairs; raises `Rejected` at the first that violates the claim."""
+    """Enumerates all smaller neighboring pairs; raises `Rejected` at the first witness; epsilon None is infinity."""
     request = inputs["minimality"]
     fields(request, "minimality", (), ("fixed", "scale"))
     fixed = sorted(request.get("fixed", ()))
@@ -192,13 +172,14 @@ def _minimal(
         if neighbors <= candidates:
             search.box(neighbors, candidates, items)
     held = f" at the same {', '.join(fixed)}" if fixed else ""
+    deed = "makes an output impossible" if epsilon is None else "violates the claim"
     return {
         "size": {name: show(fmpq(own)) for name, own in zip(COMPONENTS, size, strict=True)},
         "fixed": fixed,
         "scale": [show(value) for value in scale],
         "datasets": search.datasets,
         "pairs": search.pairs,
-        "statement": f"none of the {search.pairs} smaller neighboring pairs{held} violates the claim",
+        "statement": f"none of the smaller neighboring pairs{held} {deed} ({search.pairs} compared)",
     }
 
 
@@ -263,8 +244,8 @@ class _Search:
             if pair not in self._violating:
                 self._violating[pair] = self._violates(one, two)
             if self._violating[pair]:
-                texts = [_dataset_text(self._dataset(dataset)) for dataset in (dataset1, dataset2)]
-                raise Rejected(f"not minimal: {texts[0]} and {texts[1]} with {dimensions[0]} neighbors violate it too")
+                texts = [dataset_text(self._dataset(dataset)) for dataset in (dataset1, dataset2)]
+                raise Rejected(f"not minimal: {texts[0]} and {texts[1]} with {dimensions[0]} neighbors are one too")
 
     def _violates(self, one: Law, two: Law) -> bool:
         """Whether the event of all outputs that gain violates the claim, or may at the working precision."""
@@ -335,26 +316,12 @@ def _summary(
     change = (
         f"user {users[0]}" if "user" in inputs["relation"].split(":") else f"user {cells[0][0]}, item {cells[0][1]}"
     )
-    what = "neighbors " + " or ".join(_rows_text(rows) for rows in event[:3]) + (" or ..." if len(event) > 3 else "")
+    what = "neighbors " + " or ".join(rows_text(rows) for rows in event[:3]) + (" or ..." if len(event) > 3 else "")
     if lower == "inf":
         return (
             f"{what}: probability {_shown(one)} against exactly 0 when only {change} changes: no finite epsilon holds"
         )
     return f"{what}: probability {_shown(one)} against {_shown(two)} when only {change} changes: epsilon >= {lower}"
-
-
-def _mechanism_text(mechanism: Mapping[str, Any]) -> str:
-    parameters = ", ".join(f"{name} {value}" for name, value in sorted(mechanism["parameters"].items()))
-    return f"{mechanism['id']} ({mechanism['variant']}): {parameters}"
-
-
-def _dataset_text(dataset: Dataset) -> str:
-    """Rows separated by "|", a missing rating as "."."""
-    return " | ".join(" ".join("." if value is None else show(value) for value in row) for row in dataset)
-
-
-def _rows_text(rows: Sequence[int]) -> str:
-    return "{" + ", ".join(str(row) for row in rows) + "}"
 
 
 def _shown(probability: Any) -> str:
