@@ -177,10 +177,10 @@ def exact(mechanism: FiniteMechanism, dataset1: Any, dataset2: Any) -> ExactLoss
 
 def registered(mechanism: Any) -> dict[str, Any] | None:
     """{"id", "variant", "parameters"} of a registered mechanism, numbers as rational strings; None for any other."""
-    from dpassay import mechanisms
+    from dpassay.mechanisms import describe  # a user's own mechanism needs none of the registered ones
 
-    described = mechanisms.describe(mechanism) if hasattr(mechanisms, "describe") else None
-    if described is None:
+    described = describe(mechanism)
+    if not described:
         return None
     parameters = {name: _rational(value) for name, value in described["parameters"].items()}
     return {"id": described["id"], "variant": described["variant"], "parameters": parameters}

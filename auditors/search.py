@@ -41,16 +41,16 @@ class Size(NamedTuple):
     Attributes:
         num_neighbors: k of the mechanism; 0 where the mechanism has none.
         candidates: users other than the target.
-        items: items that somebody rated in either dataset.
+        items: columns; of a registered mechanism those that somebody rated.
         ratings: ratings in the dataset that has more.
-        total: all ratings of both datasets, each counted by its place on the scale (the lowest counts 1).
+        largest: the largest rating of either dataset, by its place on the scale (1 is the lowest).
     """
 
     num_neighbors: int
     candidates: int
     items: int
     ratings: int
-    total: int
+    largest: int
 
     def within(self, other: "Size") -> bool:
         """Whether no component is larger than the other's."""
@@ -76,9 +76,10 @@ class Minimality:
     complete: bool
 
     def __str__(self) -> str:
-        k, candidates, items, ratings, total = self.size
-        shape = f"{candidates} candidates, {items} items, {ratings} ratings (sum {total})"
-        shape = f"k = {k}, {shape}" if k else shape
+        k, candidates, items, ratings, largest = self.size
+        counts = zip(("candidate", "item", "rating"), (candidates, items, ratings), strict=True)
+        shape = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts)
+        shape = f"{f'k = {k}, ' if k else ''}{shape} up to the {_ordinal(largest)} of the scale"
         if not self.complete:
             return f"{shape}; not shown minimal"
         return f"{shape}; none of the {self.enumerated} smaller instances violates the claim"
@@ -190,8 +191,8 @@ class _Pair(NamedTuple):
     second: np.ndarray
 
     @property
-    def size(self) -> Size:
-        return Size(*_sizes(self.num_neighbors, self.first[None], self.second[None])[0].tolist())
+    def total(self) -> int:
+        return int(self.first.sum(dtype=int) + self.second.sum(dtype=int))
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,17 @@ class _Problem:
         """Which scores violate the claim."""
         limit = self.claim.epsilon if self.claim.delta == 0 else self.claim.delta
         return np.nan_to_num(scores, nan=-np.inf) > limit + MARGIN
+
+    def size(self, pair: _Pair) -> Size:
+        return Size(*self.sizes(pair.num_neighbors, pair.first[None], pair.second[None])[0].tolist())
+
+    def sizes(self, num_neighbors: int, first: Datasets, second: Datasets) -> np.ndarray:
+        """The components of `Size`, shape (batch, 5)."""
+        batch, users, columns = first.shape
+        items = (first | second).any(axis=1).sum(axis=1) if self.inert else np.full(batch, columns)
+        ratings = np.maximum((first > 0).sum(axis=(1, 2)), (second > 0).sum(axis=(1, 2)))
+        largest = np.maximum(first, second).max(axis=(1, 2))
+        return np.stack([np.full(batch, num_neighbors), np.full(batch, users - 1), items, ratings, largest], axis=1)
 
     def violates(self, pair: _Pair) -> bool:
         return bool(self.bad(self.score(pair.num_neighbors, pair.first[None], pair.second[None]))[0])
@@ -533,12 +545,12 @@ def _ascent(mechanism: Any, steps: int) -> Callable[..., jax.Array]:
 def _minimize(problem: _Problem, pair: _Pair, deadline: float, progress: Callable[[str], None] | None) -> Minimality:
     pair = _greedy(problem, pair, deadline)
     if progress is not None:
-        progress(f"shrink: down to {pair.size}")
+        progress(f"shrink: down to {problem.size(pair)}")
     pair, smaller, undefined, complete = _enumerate(problem, pair, deadline)
     if problem.inert:
         used = (pair.first | pair.second).any(axis=0)
         pair = _Pair(pair.num_neighbors, pair.first[:, used], pair.second[:, used])
-    return Minimality(problem.witness(pair), pair.size, smaller, undefined, complete)
+    return Minimality(problem.witness(pair), problem.size(pair), smaller, undefined, complete)
 
 
 def _greedy(problem: _Problem, pair: _Pair, deadline: float) -> _Pair:
@@ -557,7 +569,7 @@ def _greedy(problem: _Problem, pair: _Pair, deadline: float) -> _Pair:
 def _first_bad(problem: _Problem, pairs: Sequence[_Pair]) -> _Pair | None:
     """The smallest of the pairs that violates the claim; pairs of one shape are evaluated together."""
     for _, alike in itertools.groupby(pairs, key=lambda pair: (pair.num_neighbors, pair.first.shape)):
-        group = sorted(alike, key=lambda pair: (pair.size.ratings, pair.size.total))
+        group = sorted(alike, key=lambda pair: (problem.size(pair).ratings, pair.total))
         first, second = np.stack([pair.first for pair in group]), np.stack([pair.second for pair in group])
         keep = _related(problem.relation, first, second)
         if keep.any():
@@ -589,16 +601,17 @@ def _fewer_items(problem: _Problem, pair: _Pair) -> list[_Pair]:
 def _fewer_ratings(problem: _Problem, pair: _Pair) -> list[_Pair]:
     first, second = _changes(problem, pair, range(len(problem.values) + 1))
     pairs = [_Pair(pair.num_neighbors, one, two) for one, two in zip(first, second, strict=True)]
-    return [smaller for smaller in pairs if smaller.size.within(pair.size) and smaller.size != pair.size]
+    bound = problem.size(pair)
+    return [smaller for smaller in pairs if smaller.total < pair.total and problem.size(smaller).within(bound)]
 
 
 def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, int, int, bool]:
     """The first violation among all instances within the size of `pair`, in an order that puts smaller ones first.
 
-    Groups of equal (k, candidates, items) come by the sum of the three, and pairs in a group by (ratings, total): an
+    Groups of equal (k, candidates, items) come by the sum of the three, and pairs in a group by (ratings, largest): an
     extension of the order of sizes, so that whatever is smaller than the result was seen before it.
     """
-    bound = pair.size
+    bound = problem.size(pair)
     neighbors = range(1, bound.num_neighbors + 1) if bound.num_neighbors else range(1)
     shapes = itertools.product(neighbors, range(1, bound.candidates + 1), range(1, bound.items + 1))
     seen: list[np.ndarray] = []
@@ -621,8 +634,8 @@ def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, 
             if bad.any():
                 place = int(bad.argmax())
                 found = _Pair(k, first[part][place], second[part][place])
-                return (found, *_count(seen, undefined, found.size), True)
-    return (pair, *_count(seen, undefined, pair.size), True)
+                return (found, *_count(seen, undefined, problem.size(found)), True)
+    return (pair, *_count(seen, undefined, bound), True)
 
 
 def _count(seen: list[np.ndarray], undefined: list[np.ndarray], size: Size) -> tuple[int, int]:
@@ -639,12 +652,8 @@ def _instances(
     Each unordered pair once: the second dataset has the rating less, or the higher rating. For an inert mechanism up to
     the order of the items, and only with items that somebody rated (fewer items are another shape).
     """
-    users, top, relation = candidates + 1, len(problem.values), problem.relation
-    # A pair's total counts both datasets, and they differ in one rating or one user.
-    slack = top * (items if relation.unit == "user" else 1)
-    bases = list(
-        itertools.islice(_matrices(problem, users, items, bound.ratings, (bound.total + slack) // 2), budget + 1)
-    )
+    users, top, relation = candidates + 1, bound.largest, problem.relation
+    bases = list(itertools.islice(_matrices(problem, users, items, bound.ratings, top), budget + 1))
     if len(bases) > budget:
         return None
     firsts, seconds = [np.zeros((0, users, items), np.int8)], [np.zeros((0, users, items), np.int8)]
@@ -655,18 +664,17 @@ def _instances(
         keep = _related(relation, first, second)
         if problem.inert:
             keep &= (first | second).any(axis=1).all(axis=1)
-        sizes = _sizes(k, first, second)
-        keep &= (sizes <= np.array(bound)).all(axis=1)
+        keep &= (problem.sizes(k, first, second) <= np.array(bound)).all(axis=1)
         firsts.append(first[keep])
         seconds.append(second[keep])
         count += int(keep.sum())
         if count > budget:
             return None
     first, second = np.concatenate(firsts), np.concatenate(seconds)
-    sizes = _sizes(k, first, second)
-    if not problem.inert:
-        sizes[:, 2] = items
-    order = np.lexsort((sizes[:, 4], sizes[:, 3]))
+    sizes = problem.sizes(k, first, second)
+    # Among equal sizes the lowest ratings first: not part of the order, only easier to read.
+    total = first.sum(axis=(1, 2), dtype=int) + second.sum(axis=(1, 2), dtype=int)
+    order = np.lexsort((total, sizes[:, 4], sizes[:, 3]))
     return first[order], second[order], sizes[order]
 
 
@@ -703,33 +711,30 @@ def _all_changes(
                     yield cell(user, item, level)
 
 
-def _matrices(problem: _Problem, users: int, items: int, most: int, total: int) -> Iterator[list[list[int]]]:
-    """Matrices with at most `most` ratings of at most `total` in sum; if inert, one of each reordering of items."""
-    top = len(problem.values)
+def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) -> Iterator[list[list[int]]]:
+    """Matrices of levels up to `top` with at most `most` ratings; if inert, one of each reordering of the items."""
     lowest = 1 if problem.relation.unit == "entry" else 0
-    columns = list(_columns(users, lowest, top, most, total))
-    counts, sums = [sum(map(bool, column)) for column in columns], [sum(column) for column in columns]
+    columns = [
+        (column, rated)
+        for column in itertools.product(range(lowest, top + 1), repeat=users)
+        if (rated := sum(map(bool, column))) <= most
+    ]
 
-    def extend(chosen: list[int], ratings: int, weight: int) -> Iterator[list[int]]:
+    def extend(chosen: list[int], ratings: int) -> Iterator[list[int]]:
         if len(chosen) == items:
             yield chosen
             return
         for index in range(chosen[-1] if chosen and problem.inert else 0, len(columns)):
-            if ratings + counts[index] <= most and weight + sums[index] <= total:
-                yield from extend([*chosen, index], ratings + counts[index], weight + sums[index])
+            if ratings + columns[index][1] <= most:
+                yield from extend([*chosen, index], ratings + columns[index][1])
 
-    for chosen in extend([], 0, 0):
-        yield list(map(list, zip(*(columns[index] for index in chosen), strict=True)))
+    for chosen in extend([], 0):
+        yield list(map(list, zip(*(columns[index][0] for index in chosen), strict=True)))
 
 
-def _columns(users: int, lowest: int, top: int, most: int, total: int) -> Iterator[tuple[int, ...]]:
-    if users == 0:
-        yield ()
-        return
-    for level in range(lowest, min(top, total) + 1):
-        if level == 0 or most > 0:
-            for rest in _columns(users - 1, lowest, top, most - bool(level), total - level):
-                yield (level, *rest)
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------
@@ -740,15 +745,6 @@ def _matrix(dataset: Any) -> np.ndarray:
     if matrix.ndim != 2:
         raise InvalidInput(f"a rating dataset is a matrix of shape (users, items), got {matrix.shape}")
     return matrix
-
-
-def _sizes(k: int, first: Datasets, second: Datasets) -> np.ndarray:
-    """The components of `Size`, shape (batch, 5)."""
-    batch, users, _ = first.shape
-    items = (first | second).any(axis=1).sum(axis=1)
-    ratings = np.maximum((first > 0).sum(axis=(1, 2)), (second > 0).sum(axis=(1, 2)))
-    total = first.sum(axis=(1, 2), dtype=int) + second.sum(axis=(1, 2), dtype=int)
-    return np.stack([np.full(batch, k), np.full(batch, users - 1), items, ratings, total], axis=1)
 
 
 def _related(relation: NeighboringRelation, first: Datasets, second: Datasets) -> np.ndarray:
