@@ -1,0 +1,165 @@
+"""Plots of evidence as inline SVG: the same bytes for the same numbers, legible in light and dark and without color.
+
+Drawn by matplotlib with placeholder colors, which become CSS variables of the report, so that one drawing serves
+every color scheme. Series differ by color, marker and dash; the colors are distinguishable with any color vision.
+"""
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+__all__ = ["render_key", "render_plot"]
+
+NUM_COLORS = 6
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+INK, GRID = "#a000f0", "#a000f1"
+SIZE_INCHES = (7.0, 3.1)
+BAND_FROM = 13  # points from which an interval is a band, not bars
+
+
+def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
+    """The plot as an `<svg>` element for an HTML page.
+
+    Args:
+        plot: {"title", "x_label", "y_label", "series": [{"label", "x", "y", "low"?, "high"?}]}; x are numbers, or
+            names when one of them is no number; y may be null or infinite, which leaves a gap.
+        name: a prefix, unique on the page, for the ids inside.
+    """
+    from matplotlib import rc_context, rcdefaults, rcParams  # half a second that a report without plots does not pay
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    settings: dict[Any, Any] = {
+        "svg.hashsalt": "dpassay",
+        "svg.fonttype": "none",
+        "text.parse_math": False,
+        "font.size": 10,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "text.color": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "grid.color": GRID,
+        "axes.unicode_minus": True,
+        "axes.formatter.useoffset": False,
+        "path.simplify": False,
+    }
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()  # a user's own style must not change the file
+        rcParams.update(settings)
+        warnings.simplefilter("ignore")  # a label in a script that the measuring font lacks is drawn by the browser's
+        figure = Figure(figsize=SIZE_INCHES, layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        _draw(axes, plot["series"])
+        axes.set_xlabel(plot["x_label"])
+        axes.set_ylabel(plot["y_label"])
+        axes.grid(axis="y", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _inline(buffer.getvalue(), plot, name)
+
+
+def render_key(plot: Mapping[str, Any], index: int) -> Markup:
+    """The line and marker of series `index`, for the plot's key."""
+    color = f"var(--series-{index % NUM_COLORS + 1})"
+    dash = DASHES[_dash(index)]
+    array = "" if dash == "solid" else f' stroke-dasharray="{" ".join(str(1.4 * length) for length in dash[1])}"'
+    shape = {
+        "o": '<circle cx="15" cy="6" r="3.2"/>',
+        "s": '<path d="M12 3h6v6h-6z"/>',
+        "^": '<path d="M15 2l3.6 7h-7.2z"/>',
+        "D": '<path d="M15 2l4 4-4 4-4-4z"/>',
+        "v": '<path d="M15 10l3.6-7h-7.2z"/>',
+        "P": '<path d="M14 2h2v3h3v2h-3v3h-2v-3h-3v-2h3z"/>',
+    }[MARKERS[index % len(MARKERS)]]
+    line = f'<path d="M0 6h30" stroke="currentColor" stroke-width="1.6" fill="none"{array}/>'
+    return Markup(
+        f'<svg class="key" viewBox="0 0 30 12" width="30" height="12" aria-hidden="true" style="color: {color}">'
+        f'{"" if _is_categorical(plot["series"]) else line}<g fill="currentColor">{shape}</g></svg>'
+    )
+
+
+def _draw(axes: Any, series: Sequence[Mapping[str, Any]]) -> None:
+    names: dict[str, int] = {}
+    categorical = _is_categorical(series)
+    for index, one in enumerate(series):
+        x = [names.setdefault(str(v), len(names)) for v in one["x"]] if categorical else [float(v) for v in one["x"]]
+        y = [_finite(value) for value in one["y"]]
+        color = f"#a0000{index % NUM_COLORS + 1}"
+        axes.plot(
+            x,
+            y,
+            color=color,
+            linewidth=1.6,
+            linestyle="none" if categorical else DASHES[_dash(index)],
+            marker=MARKERS[index % len(MARKERS)] if categorical or len(x) < 60 else None,
+            markersize=6 if categorical else 4.5,
+        )
+        if "low" in one:
+            low, high = ([_finite(value) for value in one[end]] for end in ("low", "high"))
+            if len(x) >= BAND_FROM:
+                axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+            else:
+                axes.vlines(x, low, high, color=color, linewidth=1.1)
+    if categorical:
+        axes.set_xticks(range(len(names)), list(names))
+        axes.margins(0.1)
+
+
+def _is_categorical(series: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the x are names; names have no order, so no line joins them."""
+    return any(isinstance(x, str) for one in series for x in one["x"])
+
+
+def _dash(index: int) -> int:
+    return index % len(DASHES)
+
+
+def _finite(value: float | str | None) -> float:
+    number = math.nan if value is None else float(value)
+    return number if math.isfinite(number) else math.nan
+
+
+def _inline(drawing: str, plot: Mapping[str, Any], name: str) -> Markup:
+    body = drawing[drawing.index("<svg") :]
+    view_box = re.search(r'viewBox="([^"]*)"', body)
+    assert view_box is not None, "matplotlib writes a viewBox"
+    inner = body[body.index(">") + 1 : body.rindex("</svg>")]
+    inner = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", inner, flags=re.DOTALL)
+    inner = re.sub(r"<[^>]*>", lambda tag: _adapt(tag.group(0), name), inner)
+    inner = re.sub(r"\s*\n\s*", "\n", inner).strip()
+    return Markup(
+        f'<svg class="plot" viewBox="{view_box.group(1)}" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(plot["title"])}</title>'
+        f'<desc id="{name}-desc">{escape(_description(plot))}</desc>{inner}</svg>'
+    )
+
+
+def _adapt(tag: str, name: str) -> str:
+    """One tag of matplotlib's (never the text between tags) for use inside HTML: unique ids, the report's colors."""
+    tag = tag.replace("xlink:href=", "href=")
+    tag = re.sub(r'\b(id|href)="(#?)', rf'\1="\2{name}-', tag)
+    tag = tag.replace("url(#", f"url(#{name}-")
+    tag = re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 sans-serif", tag)
+    tag = tag.replace(INK, "var(--ink-soft)").replace(GRID, "var(--rule)")
+    return re.sub(rf"#a0000([1-{NUM_COLORS}])", r"var(--series-\1)", tag)
+
+
+def _description(plot: Mapping[str, Any]) -> str:
+    parts = [f"Plot of {plot['y_label']} against {plot['x_label']}."]
+    for one in plot["series"]:
+        values = [value for value in map(_finite, one["y"]) if not math.isnan(value)]
+        if values:
+            parts.append(f"{one['label']}: {len(values)} points from {min(values):.4g} to {max(values):.4g}.")
+        else:
+            parts.append(f"{one['label']}: no finite values.")
+    return " ".join(parts)

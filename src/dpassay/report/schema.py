@@ -1,0 +1,117 @@
+"""Checks a run and a certificate against their JSON Schemas (2020-12), which ship beside this module."""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dpassay.errors import InvalidInput
+
+__all__ = ["schema", "validate_certificate", "validate_run"]
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema `verdicts` or `certificate`, as JSON.
+
+    Raises:
+        InvalidInput: no schema has this name.
+    """
+    if name not in ("certificate", "verdicts"):
+        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate")
+    content: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return content
+
+
+def validate_run(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The run as plain JSON values (tuples become lists), once it follows `verdicts.schema.json`.
+
+    Beyond the schema: each verdict is about a claim of the run, no claim has two, each claim is filed under its own
+    id, rows are as long as their headings, and both datasets of a witness have one shape.
+
+    Raises:
+        InvalidInput: the run does not; the one line names the place.
+    """
+    content = _validated("verdicts", run, "the run")
+    identities = [verdict["id"] for verdict in content["verdicts"]]
+    _reject("the run has verdicts on claims it does not describe", sorted({*identities} - {*content["claims"]}))
+    _reject("the run has several verdicts on", sorted({name for name in identities if identities.count(name) > 1}))
+    _reject("the run files claims under other ids", [k for k, claim in content["claims"].items() if claim["id"] != k])
+    for verdict in content["verdicts"]:
+        for record in verdict["evidence"]:
+            _rectangular(verdict["id"], record)
+        if verdict["witness"] is not None:
+            _neighboring(verdict["id"], verdict["witness"])
+    return content
+
+
+def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate file's content as plain JSON values, once it follows `certificate.schema.json`.
+
+    This is a check of form: whether the certificate shows anything is for `dpassay.replay` to say.
+
+    Raises:
+        InvalidInput: it does not; the one line names the place.
+    """
+    valid = _validated("certificate", content, "the certificate")
+    if valid["result"]["supports"] != valid["outcome"]:
+        raise InvalidInput(
+            f"the certificate says {valid['outcome']!r}, its result supports {valid['result']['supports']!r}; "
+            "write it again with verify --certificates"
+        )
+    return valid
+
+
+def _validated(name: str, content: Mapping[str, Any], what: str) -> dict[str, Any]:
+    from jsonschema.exceptions import best_match  # the command line's help and error paths must not pay for it
+
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{what} is not JSON ({error}); write infinities as strings and arrays as lists") from error
+    failure = best_match(_validator(name).iter_errors(plain))
+    if failure is not None:
+        place = "/".join(str(step) for step in failure.absolute_path) or "the top level"
+        message = " ".join(failure.message.split())
+        short = message if len(message) <= 160 else f"{message[:60]} ... {message[-90:]}"
+        raise InvalidInput(f"{what} does not follow {name}.schema.json at {place}: {short}; write it again with verify")
+    return plain
+
+
+@cache
+def _validator(name: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema(name))
+
+
+def _reject(problem: str, names: Iterable[str]) -> None:
+    listed = ", ".join(names)
+    if listed:
+        raise InvalidInput(f"{problem}: {listed}; write it again with verify --json")
+
+
+def _rectangular(claim: str, record: Mapping[str, Any]) -> None:
+    for table in record["tables"]:
+        if any(len(row) != len(table["columns"]) for row in table["rows"]):
+            raise InvalidInput(
+                f"{claim}: table {table['title']!r} has rows longer or shorter than its headings; mend it"
+            )
+    for plot in record["plots"]:
+        for series in plot["series"]:
+            if len({len(series[key]) for key in ("x", "y", "low", "high") if key in series}) > 1:
+                raise InvalidInput(
+                    f"{claim}: series {series['label']!r} of plot {plot['title']!r} has x, y, low, high of unequal lengths; "
+                    "give one of each per point"
+                )
+
+
+def _neighboring(claim: str, witness: Mapping[str, Any]) -> None:
+    first, second = witness["dataset1"], witness["dataset2"]
+    if len({len(row) for row in (*first, *second)}) > 1 or len(first) != len(second):
+        raise InvalidInput(f"{claim}: the witness's datasets must be two matrices of one shape; mend the auditor")
+    differing = [[u, i] for u, row in enumerate(first) for i, value in enumerate(row) if value != second[u][i]]
+    if differing != sorted(witness["changed"]):
+        raise InvalidInput(
+            f"{claim}: the witness's datasets differ in {differing}, not in its 'changed'; mend the auditor"
+        )
