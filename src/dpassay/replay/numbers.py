@@ -34,7 +34,7 @@ __all__ = [
 PRECISION = 256  # bits; far beyond the digits that certificates print
 DIGITS = 20
 
-_NUMBER = re.compile(r"-?\d+(\.\d+|/[1-9]\d*)?")
+_NUMBER = re.compile(r"-?\d+(/[1-9]\d*|(\.\d+)?(e[+-]?\d{1,3})?)", re.ASCII)
 
 
 def precision() -> Any:
@@ -43,7 +43,7 @@ def precision() -> Any:
 
 
 def rational(value: Any) -> fmpq:
-    """Reads a certificate's number: an int, or a string such as "3", "1/2" or "0.25".
+    """Reads a certificate's number: an int, or a string such as "3", "1/2", "0.25" or "2.5e-05".
 
     Raises:
         Rejected: anything else, floats included.
