@@ -6,9 +6,12 @@ good when the result computed again equals the one in the file. `seal` makes cer
 """
 
 import importlib
+import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dpassay.certificate import Certificate, read
@@ -26,6 +29,7 @@ CHECKERS: Mapping[str, str] = {
     "statistics": "dpassay.replay.statistics",
     "reproduction": "dpassay.replay.reproduction",
 }
+OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 
 
 class Rejected(Exception):
@@ -58,6 +62,8 @@ def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
+    if result["supports"] not in OUTCOMES:
+        raise Rejected(f"supports is {result['supports']!r}: use one of {', '.join(OUTCOMES)}")
     return result
 
 
@@ -83,15 +89,18 @@ def replay(path: str | Path) -> Replay:
         result = check(certificate.kind, certificate.inputs)
         if result["supports"] != certificate.outcome:
             raise Rejected(f"the file says {certificate.outcome!r}, its inputs support {result['supports']!r}")
-        differing = sorted(
-            key for key in {*result, *certificate.result} if result.get(key) != certificate.result.get(key)
-        )
+        recomputed, stated = _canonical(result), _canonical(certificate.result)
+        differing = sorted(key for key in {*recomputed, *stated} if recomputed.get(key) != stated.get(key))
         if differing:
             raise Rejected(f"recomputed values differ from the file's: {', '.join(differing)}")
     except (Rejected, InvalidInput) as rejection:
         return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, False, str(rejection))
     summary = str(result.get("summary", ""))
     return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, True, summary)
+
+
+def _canonical(result: Mapping[str, Any]) -> dict[str, str]:
+    return {key: json.dumps(value, sort_keys=True) for key, value in result.items()}
 
 
 def _same_statement(certificate: Certificate) -> None:
@@ -102,3 +111,13 @@ def _same_statement(certificate: Certificate) -> None:
         raise Rejected(f"no registered claim is called {certificate.claim!r}")
     if claim.statement != certificate.statement:
         raise Rejected(f"the statement is not the registered one of {certificate.claim}")
+
+
+class _CallableModule(ModuleType):
+    """Lets `dpassay.replay(path)` work whether the name is bound to the function or, once imported, to this package."""
+
+    def __call__(self, path: str | Path) -> Replay:
+        return replay(path)
+
+
+sys.modules[__name__].__class__ = _CallableModule

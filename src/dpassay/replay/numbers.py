@@ -140,7 +140,8 @@ def _finite(value: arb) -> arb:
 
 def _decimal(value: fmpq, digits: int, rounding: str) -> str:
     with localcontext(prec=digits, rounding=rounding):
-        return str((Decimal(int(value.p)) / Decimal(int(value.q))).normalize())
+        decimal = (Decimal(int(value.p)) / Decimal(int(value.q))).normalize()
+        return f"{decimal:f}" if -12 < decimal.adjusted() < digits else str(decimal)
 
 
 def _integer_root(number: int, degree: int) -> int | None:

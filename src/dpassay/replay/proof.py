@@ -6,8 +6,9 @@ Inputs: {"supports": outcome, "argument": how the steps make the claim, "steps":
     {"name", "engine": "identity", "left": formula, "right": formula}
     {"name", "engine": "satisfiable", "variables", "hypotheses": [formula]}   (used where existence is the claim)
 An smt step holds when z3 and cvc5 both find its negation unsatisfiable; `unknown` or a timeout is a failure. Its
-hypotheses must be satisfiable, so that nothing is proved from a contradiction: the solvers say so, or the step carries
-a rational "model" that satisfies them when evaluated exactly. An identity holds when left - right, put over one
+hypotheses must be satisfiable, so that nothing is proved from a contradiction: one solver says sat and the other does
+not say unsat, or the step carries a rational "model" that satisfies them when evaluated exactly. Where existence is the
+claim, both solvers must say sat, or there must be a model. An identity holds when left - right, put over one
 denominator, is the zero polynomial.
 """
 
@@ -16,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.replay import Rejected
-from dpassay.replay.formula import evaluate, smtlib, text, variables
+from dpassay.replay.formula import evaluate, smtlib, symbol, text, variables
 
 __all__ = ["compute", "query", "solve"]
 
@@ -61,6 +62,9 @@ def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
     if free - declared:
         raise Rejected(f"undeclared variables {sorted(free - declared)} in {step['name']}")
     functions = step.get("functions", {})
+    names = [symbol(name) for name in (*step["variables"], *functions)]
+    if len(set(names)) < len(names):
+        raise Rejected(f"a name is declared twice in {step['name']}")
     lines = [f"(set-logic {'UFNIRA' if functions else 'QF_NRA' if not _quantified(formulas) else 'NRA'})"]
     lines += [f"(declare-fun {name} ({' '.join(['Real'] * arity)}) Real)" for name, arity in sorted(functions.items())]
     lines += [f"(declare-const {name} Real)" for name in step["variables"]]
@@ -79,20 +83,26 @@ def _smt(step: Mapping[str, Any]) -> None:
     answers = solve(query(step, negated_conclusion=True))
     if set(answers.values()) != {"unsat"}:
         raise Rejected(f"not proved: {step['name']} ({', '.join(f'{s}: {a}' for s, a in answers.items())})")
-    _satisfiable(step)
+    if step["hypotheses"]:
+        _require_satisfiable(step, both=False)
 
 
 def _satisfiable(step: Mapping[str, Any]) -> None:
+    if not step["hypotheses"]:
+        raise Rejected(f"{step['name']} says nothing: it has no formula to satisfy")
+    _require_satisfiable(step, both=True)
+
+
+def _require_satisfiable(step: Mapping[str, Any], *, both: bool) -> None:
     if "model" in step:
         model = {name: Fraction(value) for name, value in step["model"].items()}
-        false = [text(h) for h in step["hypotheses"] if not evaluate(h, model)]
+        false = [text(h) for h in step["hypotheses"] if evaluate(h, model) is not True]
         if false:
             raise Rejected(f"the model of {step['name']} does not satisfy {false[0]}")
         return
-    if not step["hypotheses"]:
-        return
     answers = solve(query(step, negated_conclusion=False))
-    if "sat" not in answers.values() or "unsat" in answers.values():
+    allowed = {"sat"} if both else {"sat", "unknown"}
+    if "sat" not in answers.values() or not set(answers.values()) <= allowed:
         raise Rejected(f"hypotheses not shown satisfiable: {step['name']} ({answers})")
 
 
@@ -136,7 +146,10 @@ def _z3(text: str) -> str:
 
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT_MILLISECONDS)
-    solver.from_string(text)
+    try:
+        solver.from_string(text)
+    except z3.Z3Exception as error:
+        raise Rejected(f"z3 cannot read the query: {error}") from error
     return str(solver.check())
 
 

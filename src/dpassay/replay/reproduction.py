@@ -169,7 +169,7 @@ def _orderings(inputs: Mapping[str, Any], failure: fmpq) -> dict[str, Any]:
     return {
         "supports": supports,
         "comparisons": entries,
-        "summary": f"of {len(entries)} paired intervals, {len(right)} on the claimed side of 0, {len(wrong)} on another{named}",
+        "summary": f"of {len(entries)} intervals {len(right)} on the claimed side of 0, {len(wrong)} on another{named}",
     }
 
 

@@ -79,21 +79,32 @@ def clopper_pearson_lower(successes: int, trials: int, failure_probability: fmpq
     if successes == 0:
         return fmpq(0)
     limit = arb(failure_probability)
+    tails: dict[int, arb] = {}
 
     def certain(place: int) -> bool:
-        p = arb(fmpq(place, _PLACES))
-        return place == 0 or bool(p.beta_lower(successes, trials - successes + 1, True) <= limit)
+        tails[place] = arb(fmpq(place, _PLACES)).beta_lower(successes, trials - successes + 1, True)
+        return place == 0 or bool(tails[place] <= limit)
 
-    # The bound is a few standard deviations below the observed rate: widen from there, then bisect.
-    high = _PLACES * successes // trials
+    # The bound is a few standard deviations below the observed rate: widen from there, then close in, first where the
+    # logarithm of the tail, taken as linear, meets the limit. The place found does not depend on the way to it.
+    high = _PLACES * successes // trials + 1
     step = max(1, math.isqrt(_PLACES**2 * successes * max(1, trials - successes) // trials**3))
     low = max(0, high - step)
     while not certain(low):
         high, step = low, 2 * step
         low = max(0, low - step)
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if certain(middle) else (low, middle)
+        width, middle = high - low, (low + high) // 2
+        if low and high in tails:
+            logarithms = [float(tail.log().mid()) for tail in (tails[low], limit, tails[high])]
+            share = (logarithms[1] - logarithms[0]) / (logarithms[2] - logarithms[0])
+            guess, spread = low + int(share * width), 1 + width // 1000
+            tried = [guess - spread, guess + spread, middle]
+        else:
+            tried = [middle]
+        for place in tried:
+            if low < place < high and high - low > width // 2:
+                low, high = (place, high) if certain(place) else (low, place)
     return fmpq(low, _PLACES)
 
 
