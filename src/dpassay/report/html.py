@@ -35,7 +35,7 @@ OUTCOME_MEANINGS: Mapping[str, str] = {
 }
 EVIDENCE_MEANINGS: Mapping[str, str] = {
     "proof": "True for all parameters: checked by two independent solvers, or by exact algebra.",
-    "certificate": "A calculation on one stated, finite case, in exact fractions or intervals that hold the true value.",
+    "certificate": "A calculation on one stated finite case, in exact fractions or in intervals that hold the value.",
     "witness": "Two datasets that differ in one allowed way and an event whose two probabilities break the claim.",
     "statistics": "Counts from repeated random runs, with the test, its error probability and the number of looks.",
     "reproduction": "The paper's published number beside ours, the spread over random seeds, and how it was run.",
@@ -65,7 +65,7 @@ def render(run: Mapping[str, Any]) -> str:
     Raises:
         InvalidInput: the run does not follow the schema.
     """
-    run = validate_run(run)
+    run = _printable(validate_run(run))
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     names = ["", *(verdict["id"] for verdict in run["verdicts"]), ""]
@@ -322,7 +322,6 @@ def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -333,8 +332,8 @@ def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
     def linked(text: str, own: str = "") -> Markup:
         """The text with each mention of another claim as a link to it."""
         if mention is None:
-            return escape(_printable(text))
-        parts = mention.split(_printable(text))
+            return escape(text)
+        parts = mention.split(text)
         return Markup("").join(
             Markup('<a href="#{0}">{0}</a>').format(part) if position % 2 and part != own and part in judged else part
             for position, part in enumerate(parts)
@@ -354,4 +353,9 @@ def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
 
 
 def _printable(value: Any) -> Any:
-    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+    """The same JSON with a visible sign in place of characters that are not printed or that turn the text around."""
+    if isinstance(value, str):
+        return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(content) for key, content in value.items()}
+    return [_printable(content) for content in value] if isinstance(value, list) else value

@@ -101,8 +101,8 @@ def _rectangular(claim: str, record: Mapping[str, Any]) -> None:
         for series in plot["series"]:
             if len({len(series[key]) for key in ("x", "y", "low", "high") if key in series}) > 1:
                 raise InvalidInput(
-                    f"{claim}: series {series['label']!r} of plot {plot['title']!r} has x, y, low, high of unequal lengths; "
-                    "give one of each per point"
+                    f"{claim}: series {series['label']!r} of plot {plot['title']!r} has x, y, low and high of unequal "
+                    "lengths; give one of each per point"
                 )
 
 
