@@ -1,0 +1,690 @@
+"""What the k nearest neighbor attack rests on, and what partitioned selection does about it.
+
+Lu and Shen, "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce", secs. 4.1, 4.2 and 6.2;
+the attack is Calandrino et al.'s. An attacker who knows m of a target's ratings creates k fake users who hold exactly
+these. Each fake is then supposed to have the other k - 1 fakes and the target as its k nearest neighbors.
+
+Only the premise is measured here, that is whose neighbors the fakes get; what the attacker then reads from
+recommendations is the full simulator's business.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+from scipy.stats import beta
+
+from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.errors import InvalidInput
+from dpassay.ratings import Ratings
+from dpassay.replay import Rejected, check
+
+__all__ = [
+    "CHOICES",
+    "SIMILARITIES",
+    "TIE_RULES",
+    "KnownItems",
+    "Premise",
+    "Similarity",
+    "attack_premise",
+    "clopper_pearson",
+    "decide_attack_premise",
+    "decide_beta_attack",
+    "decide_security",
+    "decide_security_inference",
+    "decide_success",
+    "known_items",
+    "some_list_has_target",
+]
+
+Similarity = Literal["cosine", "pearson", "full_cosine"]
+KnownItems = Literal["random", "popular", "rare"]
+SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
+CHOICES: tuple[KnownItems, ...] = get_args(KnownItems)
+TIE_RULES = ("random", "fakes_first", "index", "against", "for")
+
+NUMBERS_KNOWN = (4, 8, 16, 32)
+NEAR = 1e-9  # relative; every pair this close is compared again in integers, so it only has to exceed rounding errors
+Formula = Any
+
+
+@dataclass(frozen=True)
+class Premise:
+    """How a fake user's candidates stand to the target, one entry per attacked target.
+
+    All arrays have shape (targets,). "Others" are real users other than the target.
+
+    Attributes:
+        targets: row of the target.
+        above: others strictly more similar to the fake than the target is.
+        tied: others exactly as similar as the target.
+        tied_before: those of them with a lower row than the target.
+        above_fakes: others strictly more similar to a fake than its fellow fakes are.
+        tied_fakes: others exactly as similar as the fellow fakes.
+        fakes_above: 1, 0 or -1 when the fellow fakes are more, as, or less similar than the target.
+    """
+
+    targets: np.ndarray
+    above: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    above_fakes: np.ndarray
+    tied_fakes: np.ndarray
+    fakes_above: np.ndarray
+
+    def probability(self, num_neighbors: int, ties: str = "random") -> np.ndarray:
+        """Probability that a fake's k nearest neighbors are the k - 1 other fakes and the target.
+
+        Args:
+            num_neighbors: k, which is also the number of fakes.
+            ties: "random": uniformly random among all equally similar users; "fakes_first": fakes go before real users,
+                random among these; "index": lower row first, fakes being the newest rows; "against" and "for": the
+                attacker loses or wins every tie.
+
+        Returns:
+            Shape (targets,).
+
+        Raises:
+            InvalidInput: an unknown rule, or k below 2.
+        """
+        if ties not in TIE_RULES:
+            raise InvalidInput(f"tie rule {ties!r}: use one of {', '.join(TIE_RULES)}")
+        if num_neighbors < 2:
+            raise InvalidInput(f"num_neighbors is {num_neighbors}; the attack needs at least 2")
+        fakes = num_neighbors - 1
+        # The set is the top k when no other user is above its least similar member, and it wins the ties there.
+        target_lowest, fakes_lowest = self.fakes_above >= 0, self.fakes_above <= 0
+        above = np.where(target_lowest, self.above, self.above_fakes)
+        tied = np.where(target_lowest, self.tied, self.tied_fakes)
+        possible = above == 0
+        if ties == "for":
+            return possible.astype(float)
+        if ties == "against":
+            return (possible & (tied == 0)).astype(float)
+        members = np.where(fakes_lowest, fakes, 0) + np.where(target_lowest, 1, 0)
+        if ties == "fakes_first":
+            # Fakes win their ties; the target shares its own with the tied others.
+            return np.where(possible, np.where(target_lowest, 1 / (1.0 + tied), 1.0), 0.0)
+        if ties == "index":
+            alone = self.fakes_above == 1
+            return (possible & np.where(alone, self.tied_before == 0, tied == 0)).astype(float)
+        return np.where(possible, np.exp(-_log_binomial(members + tied, members)), 0.0)
+
+    def target_in_list(self, num_neighbors: int) -> np.ndarray:
+        """Probability that a fake's k nearest neighbors include the target, random ties; shape (targets,)."""
+        fakes = num_neighbors - 1
+        before = self.above + np.where(self.fakes_above == 1, fakes, 0)
+        rivals = self.tied + np.where(self.fakes_above == 0, fakes, 0)
+        return np.clip((num_neighbors - before) / (1.0 + rivals), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class _Cosine:
+    """dot / sqrt(norm1 norm2), 0 over a zero norm; all three are integers, held exactly in float64."""
+
+    dot: np.ndarray
+    norm1: np.ndarray
+    norm2: np.ndarray
+
+    def signed_square(self) -> np.ndarray:
+        """sign times square, rounded."""
+        norms = self.norm1 * self.norm2
+        return np.divide(self.dot * np.abs(self.dot), norms, out=np.zeros_like(self.dot), where=norms > 0)
+
+    def fraction(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numerator and denominator of the signed square, in integers whose products cannot overflow."""
+        parts = [part[where].astype(np.int64) for part in (self.dot, self.norm1, self.norm2)]
+        if parts[0].size and max(float(np.abs(part).max()) for part in parts) >= 2.0**15:
+            parts = [part.astype(object) for part in parts]
+        dot, norm1, norm2 = parts
+        norms = norm1 * norm2
+        return dot * abs(dot), np.where(norms == 0, 1, norms)
+
+
+def attack_premise(dataset: Any, known: np.ndarray, targets: np.ndarray, similarity: Similarity = "cosine") -> Premise:
+    """Compares all users' similarities to the fakes, for many targets at once and with exact ties.
+
+    Each target is attacked alone: the fakes of other targets do not exist. Similarities are those of `mechanisms`:
+    "cosine" (5) over co-rated items, "full_cosine" with norms over all own ratings, "pearson" (4) with each user's mean
+    over all own ratings; 0 without a co-rated item or when a norm is 0.
+
+    Args:
+        dataset: ratings, shape (users, items), NaN where missing, or a `Ratings`; multiples of 1/100.
+        known: items known to the attacker, shape (targets, m), each rated by its target.
+        targets: rows, shape (targets,).
+        similarity: which similarity the recommender uses.
+
+    Raises:
+        InvalidInput: an unknown similarity, ratings that are no multiples of 1/100, or a known item without a rating.
+    """
+    if similarity not in SIMILARITIES:
+        raise InvalidInput(f"similarity {similarity!r}: use one of {', '.join(SIMILARITIES)}")
+    matrix = dataset.dense() if isinstance(dataset, Ratings) else np.asarray(dataset, float)
+    known, targets = np.asarray(known), np.asarray(targets)
+    if known.ndim != 2 or targets.shape != known.shape[:1]:
+        raise InvalidInput(
+            f"known items have shape {known.shape} for {targets.shape} targets; give one row of items per target"
+        )
+    rated = ~np.isnan(matrix)
+    if not rated[targets[:, None], known].all():
+        raise InvalidInput("a known item was not rated by its target; choose known items among the target's ratings")
+    whole = _integers(np.where(rated, matrix, 0.0))
+    cosines, fellow = _cosines(whole, rated, known, targets, similarity)
+    rows = np.arange(len(targets))
+    own = _Cosine(*(part[rows, targets] for part in (cosines.dot, cosines.norm1, cosines.norm2)))
+    rounded = cosines.signed_square()
+    to_target, to_fakes = _compare(cosines, rounded, own), _compare(cosines, rounded, fellow)
+    others = np.ones(to_target.shape, bool)
+    others[rows, targets] = False
+    lower = np.arange(len(matrix)) < targets[:, None]
+    return Premise(
+        targets=targets,
+        above=((to_target > 0) & others).sum(1),
+        tied=((to_target == 0) & others).sum(1),
+        tied_before=((to_target == 0) & others & lower).sum(1),
+        above_fakes=((to_fakes > 0) & others).sum(1),
+        tied_fakes=((to_fakes == 0) & others).sum(1),
+        fakes_above=-to_fakes[rows, targets],
+    )
+
+
+def known_items(
+    dataset: Any, num_known: int, choice: KnownItems = "random", seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Chooses what the attacker knows, for every user with more than `num_known` ratings.
+
+    Args:
+        dataset: ratings, shape (users, items), NaN where missing, or a `Ratings`.
+        num_known: m.
+        choice: m of the target's items at random, or the m with most ("popular") or fewest ("rare") ratings by all
+            users; equal counts in random order.
+        seed: of the random choice.
+
+    Returns:
+        Targets, shape (targets,), and known items, shape (targets, m).
+
+    Raises:
+        InvalidInput: an unknown choice, m below 1, or no user with more than m ratings.
+    """
+    if choice not in CHOICES:
+        raise InvalidInput(f"choice {choice!r}: use one of {', '.join(CHOICES)}")
+    if num_known < 1:
+        raise InvalidInput(f"num_known is {num_known}; the attacker must know at least one rating")
+    matrix = dataset.dense() if isinstance(dataset, Ratings) else np.asarray(dataset, float)
+    rated = ~np.isnan(matrix)
+    targets = np.flatnonzero(rated.sum(1) > num_known)
+    if len(targets) == 0:
+        raise InvalidInput(f"no user has more than {num_known} ratings; choose a smaller num_known")
+    order = np.random.default_rng([seed, num_known, CHOICES.index(choice)]).random((len(targets), matrix.shape[1]))
+    if choice != "random":
+        order = order + (rated.sum(0) if choice == "rare" else -rated.sum(0))
+    order[~rated[targets]] = np.inf
+    return targets, np.argsort(order, axis=1)[:, :num_known]
+
+
+def some_list_has_target(inclusion: Fraction, num_fakes: int) -> Fraction:
+    """1 - (1 - q)^k: at least one of k independently drawn lists contains the target."""
+    return 1 - (1 - inclusion) ** num_fakes
+
+
+def clopper_pearson(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
+    """Two-sided Clopper-Pearson interval for the mean success probability of independent trials.
+
+    Valid also for trials of unequal probability: their tail beyond the mean is lighter than the binomial's (Hoeffding,
+    "On the distribution of the number of successes in independent trials", 1956).
+    """
+    low = 0.0 if successes == 0 else float(beta.ppf(failure_probability / 2, successes, trials - successes + 1))
+    high = (
+        1.0 if successes == trials else float(beta.ppf(1 - failure_probability / 2, successes + 1, trials - successes))
+    )
+    return low, high
+
+
+def decide_security(claim: Claim, context: Context) -> Verdict:
+    """PP-SEC: the first half is true, the second fails for every p of the range."""
+    proof = {
+        "kind": "proof",
+        "inputs": {
+            "supports": "holds",
+            "argument": "The quota c = ceil(pk) is the smallest integer that is at least pk. For p <= (k-1)/k the "
+            "integer k - 1 is one of these, so c <= k - 1; all other neighbors are from outside the top k.",
+            "steps": [
+                {
+                    "name": "pk is at most k - 1",
+                    "engine": "smt",
+                    "variables": ["p", "k"],
+                    "hypotheses": [[">=", "k", 2], [">", "p", 0], ["<=", "p", ["/", ["-", "k", 1], "k"]]],
+                    "conclusion": ["<=", ["*", "p", "k"], ["-", "k", 1]],
+                },
+                {
+                    "name": "at most k - 1 neighbors are from the top k",
+                    "engine": "smt",
+                    "variables": ["p", "k", "c", "top"],
+                    "hypotheses": [
+                        ["<=", ["*", "p", "k"], ["-", "k", 1]],
+                        ["=>", ["<=", ["*", "p", "k"], ["-", "k", 1]], ["<=", "c", ["-", "k", 1]]],
+                        ["<=", "top", "c"],
+                    ],
+                    "conclusion": ["<", "top", "k"],
+                },
+            ],
+        },
+    }
+    evidence = (
+        Evidence("certificate", _CONFIGURATION, _attack_law(["<=", "top", 0], _SOME_FAKE)),
+        _attack_table(),
+        Evidence("proof", "First half: for p <= (k-1)/k at least one neighbor is from outside the top k.", proof),
+    )
+    supported = [_supports(record) for record in evidence]
+    refuted = supported[:2] == ["refuted", "refuted"]
+    first_half = "true" if supported[2] == "holds" else "not proved here"
+    return Verdict(
+        claim.id,
+        "refuted" if refuted else "open",
+        f"The first half is {first_half}: for p <= (k-1)/k the selected set is never exactly the top k. The "
+        "conclusion is false: in the attack the top k of a fake user are the other fakes and the target, and "
+        "ceil(pk) of them are still selected, the target with probability ceil(pk)/k. With k fakes at least one "
+        "list contains the target with probability 1 - (1 - ceil(pk)/k)^k, at least 0.99 at k = 50 for p >= 0.1; "
+        "the larger p, the closer to certainty.",
+        evidence,
+        repair="Bound every user's probability of selection, as differential privacy of the set does.",
+    )
+
+
+def decide_security_inference(claim: Claim, context: Context) -> Verdict:
+    """PP-SEC2: the probability of the top k is 0, that of a list with the target is not."""
+    evidence = (
+        Evidence(
+            "certificate",
+            _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
+            _attack_law(["<=", "top", 0], [">", "target", 0]),
+        ),
+    )
+    return Verdict(
+        claim.id,
+        "refuted" if _supports(evidence[0]) == "refuted" else "open",
+        "That the selected set is never exactly the top k says nothing about who is in it. An attacker does not need "
+        "all top k users in one list: one list with the target shows her ratings.",
+        evidence,
+    )
+
+
+def decide_success(claim: Claim, context: Context) -> Verdict:
+    """PP-SUCC: a lower bound on the chance that some list contains the target, whatever the other ratings."""
+    proof = {
+        "kind": "proof",
+        "inputs": {
+            "supports": "refuted",
+            "argument": "In successive weighted draws, exchange i and j in every order of draws that contains i "
+            "and not j. The factor of the exchanged draw and the later factors are not smaller for the larger "
+            "weight, so neither is the product, and the candidate of largest weight has the largest probability mu "
+            "of selection. The n probabilities sum to k, so mu >= k/n. The target has similarity 1 to the fake, the "
+            "largest there is, and any weight that grows with similarity is largest for it.",
+            "steps": [
+                {
+                    "name": "the draw itself is likelier",
+                    "engine": "smt",
+                    "variables": ["wi", "wj", "total"],
+                    "hypotheses": [[">", "wj", 0], [">=", "wi", "wj"], [">", "total", ["+", "wi", "wj"]]],
+                    "conclusion": [">=", ["/", "wi", "total"], ["/", "wj", "total"]],
+                },
+                {
+                    "name": "a later draw is likelier, since less weight is left",
+                    "engine": "smt",
+                    "variables": ["wi", "wj", "w", "rest"],
+                    "hypotheses": [[">", "wj", 0], [">=", "wi", "wj"], [">", "w", 0], [">=", "rest", "w"]],
+                    "conclusion": [">=", ["/", "w", ["+", "rest", "wj"]], ["/", "w", ["+", "rest", "wi"]]],
+                },
+                {
+                    "name": "products of larger factors are larger",
+                    "engine": "smt",
+                    "variables": ["a", "b", "c", "d"],
+                    "hypotheses": [[">=", "b", 0], [">=", "a", "b"], [">=", "d", 0], [">=", "c", "d"]],
+                    "conclusion": [">=", ["*", "a", "c"], ["*", "b", "d"]],
+                },
+                {
+                    "name": "the largest of n numbers with sum k is at least k/n",
+                    "engine": "smt",
+                    "variables": ["mu", "others", "n", "k"],
+                    "hypotheses": [
+                        [">=", "n", 1],
+                        ["<=", "others", ["*", ["-", "n", 1], "mu"]],
+                        ["=", ["+", "mu", "others"], "k"],
+                    ],
+                    "conclusion": [">=", "mu", ["/", "k", "n"]],
+                    "model": {"mu": "1", "others": "1", "n": "2", "k": "2"},
+                },
+            ],
+        },
+    }
+    fakes, further = 50, 942
+    formula = {
+        "kind": "formula",
+        "inputs": {
+            "values": {"k": str(fakes), "further": str(further)},
+            "formulas": [
+                [">", ["-", 1, ["^", ["-", 1, ["/", "k", ["+", "k", "further"]]], "k"]], "1/2"],
+                # PNCF: 4k RS/eps = 200 and rho < 1, so lambda = sim_k = 1 and nobody is cut off or taken surely.
+                [">=", ["*", 200, ["ln", ["*", "k", "further"]]], 1],
+            ],
+            "supports": "refuted",
+        },
+    }
+    rows: list[list[Any]] = []
+    for n in (942, 2000, 6040, 100_000):
+        for k in (10, 50, 100):
+            inclusion = Fraction(k, k + n)
+            rows.append(
+                [
+                    n,
+                    k,
+                    f"{float(inclusion):.5f}",
+                    f"{float(some_list_has_target(inclusion, k)):.4f}",
+                    f"{float(k * inclusion):.3f}",
+                ]
+            )
+    table = {
+        "title": "nPNS and PNCF under the attack, lower bounds whatever the other users' ratings",
+        "columns": ["further candidates", "k = fakes", "one list has the target", "some list has it", "expected lists"],
+        "rows": rows,
+    }
+    evidence = (
+        Evidence(
+            "proof", "The target has the largest weight, hence a probability of selection of at least k/n.", proof
+        ),
+        Evidence(
+            "certificate",
+            "k = 50 fakes and 942 further candidates: every list contains the target with probability at least "
+            "50/992, some list with at least "
+            f"{float(some_list_has_target(Fraction(fakes, fakes + further), fakes)):.3f}.",
+            formula,
+            (table,),
+        ),
+    )
+    refuted = all(_supports(record) == "refuted" for record in evidence)
+    return Verdict(
+        claim.id,
+        "refuted" if refuted else "open",
+        "Even uniform selection of k of all candidates puts the target into some fake's list most of the time, "
+        "because there are k lists with k places each: at k = 50 and 942 further users the chance is at least 0.92, "
+        "and about 2.5 lists contain her. Weighting by similarity only raises it. What random selection does achieve "
+        "is that the attacker cannot tell the target's contribution from the other neighbors' at once.",
+        evidence,
+        assumptions=("the lists of the k fakes are drawn independently", "the target has similarity 1 to the fakes"),
+    )
+
+
+def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
+    """PP-ATK: how often the fakes' nearest neighbors are what the attack supposes."""
+    failure, k = Fraction(1, 100), 50
+    seeds = range(context.seed, context.seed + (1 if context.quick else 3))
+    rows: list[list[Any]] = []
+    series: dict[str, dict[str, Any]] = {}
+    judged: tuple[int, int] | None = None
+    matrix = context.data.dense()
+    for similarity in SIMILARITIES:
+        for m in NUMBERS_KNOWN:
+            context.progress(f"{similarity}, {m} known ratings")
+            for choice in CHOICES:
+                runs = [
+                    attack_premise(matrix, known, targets, similarity)
+                    for targets, known in (
+                        known_items(matrix, m, choice, seed) for seed in (seeds if choice == "random" else seeds[:1])
+                    )
+                ]
+                successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
+                trials = sum(len(run.targets) for run in runs)
+                listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
+                low, high = clopper_pearson(successes["random"], trials, float(failure))
+                means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
+                rows.append(
+                    [
+                        similarity,
+                        choice,
+                        m,
+                        trials,
+                        *(f"{mean:.4f}" for mean in means),
+                        f"[{low:.4f}, {high:.4f}]",
+                        f"{listed:.3f}",
+                    ]
+                )
+                if choice == "random":
+                    low, high = clopper_pearson(successes["fakes_first"], trials, float(failure))
+                    line = series.setdefault(similarity, {"label": similarity, "x": [], "y": [], "low": [], "high": []})
+                    for key, value in (("x", m), ("y", means[1]), ("low", low), ("high", high)):
+                        line[key].append(value)
+                    if similarity == "cosine" and m == 8:
+                        judged = (successes["random"], trials)
+    if judged is None:
+        return Verdict(claim.id, "open", "The setting that the predicate names was not measured.")
+    certificate = {
+        "kind": "statistics",
+        "inputs": {
+            "successes": judged[0],
+            "trials": judged[1],
+            "failure_probability": str(failure),
+            "outcomes": {"holds": [">", "lower", "1/2"], "refuted": ["<", "upper", "1/2"]},
+            "description": "trials in which a fake's 50 nearest neighbors were the other fakes and the target",
+        },
+    }
+    table = {
+        "title": f"Probability that a fake's {k} nearest neighbors are the other fakes and the target, by tie rule",
+        "columns": ["similarity", "known items", "m", "trials", *TIE_RULES, "99% interval (random)", "target in list"],
+        "rows": rows,
+    }
+    plot = {
+        "title": "The attack's premise (random known items; fakes win ties against real users)",
+        "x_label": "ratings known to the attacker",
+        "y_label": "probability",
+        "series": list(series.values()),
+    }
+    low, high = clopper_pearson(*judged, float(failure))
+    full = dict(zip(series["full_cosine"]["x"], series["full_cosine"]["y"], strict=True))
+    evidence = Evidence(
+        "statistics",
+        f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
+        "ties; one look at the predicate's setting, Clopper-Pearson, 99%.",
+        certificate,
+        (table,),
+        (plot,),
+    )
+    return Verdict(
+        claim.id,
+        _outcome(evidence),
+        "With the paper's similarity (cosine over co-rated items) and m = 8 random known ratings the fakes' "
+        f"neighbors were the other fakes and the target in {judged[0]} of {judged[1]} trials (99% interval {low:.4f} "
+        f"to {high:.4f}): every real user who shares one item, or rated all shared ones in proportion, has "
+        "similarity 1 too. The premise is true for another similarity: with norms over all own ratings it holds "
+        f"with probability {full[4]:.2f}, {full[8]:.2f}, {full[16]:.2f}, {full[32]:.3f} at m = 4, 8, 16, 32.",
+        (evidence,),
+        confidence=float(1 - failure),
+    )
+
+
+def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
+    """PP-BATK: an account of what the premise says for beta > 1; the success itself needs the simulator."""
+    k, m = 50, 8
+    rows: list[list[Any]] = []
+    for similarity in SIMILARITIES:
+        targets, known = known_items(context.data, m, "random", context.seed)
+        premise = attack_premise(context.data, known, targets, similarity)
+        for factor in (1, 2, 5, 10):
+            chosen = factor * k
+            holds = float(premise.probability(chosen, "fakes_first").mean())
+            rows.append([similarity, factor, chosen, f"{holds:.4f}", f"{1 / factor:.2f}", k])
+    table = {
+        "title": f"beta k fakes against uniform selection of k = {k} from the top beta k, m = {m}",
+        "columns": [
+            "similarity",
+            "beta",
+            "fakes",
+            "top beta k are fakes and target",
+            "then a list has the target",
+            "then lists with the target, on average",
+        ],
+        "rows": rows,
+    }
+    return Verdict(
+        claim.id,
+        "open",
+        "Tried: the premise alone. Where the target is the real user most similar to the fakes, beta k fakes fill "
+        "the top beta k with themselves and the target for every beta, so that a uniform choice of k lists her with "
+        "probability 1/beta, and about k of the beta k lists contain her: the number of lists does not fall with "
+        "beta. With the paper's co-rated cosine the premise fails for every beta, as it does for beta = 1. What the "
+        "attacker then learns from recommendations, and against selection that is not uniform, needs the full "
+        "simulator.",
+        (
+            Evidence(
+                "statistics",
+                "Share of targets for whom the premise holds, one draw of known items; context.",
+                None,
+                (table,),
+            ),
+        ),
+    )
+
+
+_CONFIGURATION = (
+    "Two fakes (rows 0 and 1) and the target (row 2) agree on two items; two more users rated them otherwise; k = 2, "
+    "p = 1/2. By symmetry both fakes' lists contain the target with the same probability."
+)
+_SOME_FAKE = [">", ["-", 1, ["^", ["-", 1, "target"], 2]], "1/2"]
+
+
+def _attack_law(*conditions: Formula) -> dict[str, Any]:
+    """Exact law of one fake's list under Algorithm 1 in the smallest attack: k = 2 fakes."""
+    return {
+        "kind": "law",
+        "inputs": {
+            "mechanism": {
+                "id": "ppns",
+                "variant": "paper",
+                "parameters": {
+                    "num_neighbors": 2,
+                    "target": 0,
+                    "similarity": "cosine",
+                    "ties": "index",
+                    "no_overlap": "zero",
+                    "epsilon": "1",
+                    "weight": "exponential",
+                    "sensitivity": "1",
+                    "probability": "1/2",
+                    "rule": "algorithm",
+                    "last": "exponential",
+                },
+            },
+            "dataset": [[5, 1, None], [5, 1, None], [5, 1, 4], [1, 5, None], [1, 4, None]],
+            "events": {"top": [[1, 2]], "target": [[1, 2], [2, 3], [2, 4]]},
+            "condition": ["and", *conditions],
+            "supports": "refuted",
+        },
+    }
+
+
+def _attack_table() -> Evidence:
+    """The same at k = 50, for every printed p and up to the end of the range."""
+    k = 50
+    formulas: list[Formula] = []
+    rows: list[list[Any]] = []
+    for p in [Fraction(i, 10) for i in range(1, 10)] + [Fraction(k - 1, k)]:
+        quota = math.ceil(p * k)
+        formulas.append(["<=", ["*", str(p), "k"], ["-", "k", 1]])
+        inclusion = ["/", ["ceil", ["*", str(p), "k"]], "k"]
+        formulas.append([">", ["-", 1, ["^", ["-", 1, inclusion], "k"]], "99/100"])
+        some = some_list_has_target(Fraction(quota, k), k)
+        rows.append([str(p), quota, f"{quota / k:.2f}", f"{float(some):.6f}", quota])
+    return Evidence(
+        "certificate",
+        "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
+        "some fake's list contains the target with probability above 0.99.",
+        {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
+        (
+            {
+                "title": f"PPNS in the attack configuration, k = {k} fakes",
+                "columns": ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
+                "rows": rows,
+            },
+        ),
+    )
+
+
+def _outcome(record: Evidence) -> Outcome:
+    """The outcome that a statistics certificate supports, by the predicate inside it."""
+    supported = _supports(record)
+    return "holds" if supported == "holds" else "refuted" if supported == "refuted" else "open"
+
+
+def _supports(record: Evidence) -> str | None:
+    """What the trusted checker grants to a piece of evidence, None when it rejects it."""
+    if record.certificate is None:
+        return None
+    try:
+        return str(check(record.certificate["kind"], record.certificate["inputs"])["supports"])
+    except Rejected:
+        return None
+
+
+def _count(runs: Sequence[Premise], num_neighbors: int, ties: str, seed: int) -> int:
+    """Successes when every tie is really broken: one draw per trial."""
+    generator = np.random.default_rng([seed, num_neighbors, TIE_RULES.index(ties)])
+    chances = np.concatenate([run.probability(num_neighbors, ties) for run in runs])
+    return int((generator.random(len(chances)) < chances).sum())
+
+
+def _integers(values: np.ndarray) -> np.ndarray:
+    """Ratings times 1, 2, 10 or 100, whichever makes them whole: every similarity here ignores the factor."""
+    for factor in (1, 2, 10, 100):
+        whole = np.rint(values * factor)
+        if np.abs(whole - values * factor).max(initial=0.0) < 1e-9:
+            return whole
+    raise InvalidInput("ratings must be multiples of 1/100, so that ties can be decided exactly; round them")
+
+
+def _cosines(
+    whole: np.ndarray, rated: np.ndarray, known: np.ndarray, targets: np.ndarray, similarity: Similarity
+) -> tuple[_Cosine, _Cosine]:
+    """Similarities to the fakes: of every (target, user), and of a fellow fake, shape (targets,)."""
+    num_known = known.shape[1]
+    mine = whole[targets[:, None], known]
+    theirs = whole
+    if similarity == "pearson":
+        # Mean-centered ratings times the number of ratings are integers, and the correlation ignores the factors.
+        mine = num_known * mine - mine.sum(1, keepdims=True)
+        count = rated.sum(1, keepdims=True)
+        theirs = np.where(rated, count * whole - whole.sum(1, keepdims=True), 0.0)
+
+    def fakes(values: np.ndarray) -> csr_array:
+        starts = np.arange(0, known.size + 1, num_known)
+        return csr_array((values.ravel(), known.ravel(), starts), shape=(len(known), whole.shape[1]))
+
+    dot = fakes(mine) @ theirs.T
+    own = (mine**2).sum(1)
+    if similarity == "full_cosine":
+        norm1 = np.broadcast_to(own[:, None], dot.shape)
+        norm2 = np.broadcast_to((theirs**2).sum(1), dot.shape)
+    else:
+        norm1 = fakes(mine**2) @ rated.T.astype(float)
+        norm2 = fakes(np.ones_like(mine)) @ (theirs**2).T
+    return _Cosine(dot, norm1, norm2), _Cosine(own, own, own)
+
+
+def _compare(left: _Cosine, rounded: np.ndarray, right: _Cosine) -> np.ndarray:
+    """Sign of left - right, shape (targets, users), exact; `right` has one entry per target."""
+    reference = right.signed_square()[:, None]
+    difference = rounded - reference
+    sign = np.sign(difference).astype(np.int8)
+    near = np.abs(difference) <= NEAR * np.abs(reference)
+    rows, _ = np.nonzero(near)
+    a, b = left.fraction(near)
+    c, d = right.fraction(rows)
+    sign[near] = np.sign(a * d - c * b).astype(np.int8)
+    return sign
+
+
+def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
