@@ -170,7 +170,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With equal weights, PPNS has alpha >= alpha^ for every similarity list exactly when at each partition boundary "
         "jk the expected picks so far are at least jk^2/n.",
         formula="alpha >= alpha^ for all s_1 >= ... >= s_n >= 0 iff Q_1 + ... + Q_j >= jk * k/n for every j",
-        assumptions=("equal weights inside a partition", "n is a multiple of k"),
+        assumptions=("equal weights for both methods",),
         decide=f"{_partition}:decide_theorem1_repaired",
     ),
     _claim(
@@ -204,7 +204,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="sum_{i<=k} mu^_i is largest at s = (1^k, 0^(n-k))",
         assumptions=(
             "similarities in [0, 1]",
-            "mu^ from equation (12), as in the paper; the exact mean is reported too",
+            "mu^ from equation (12), as in the paper, which knows no truncation; the exact mean is reported too",
         ),
         decide=f"{_wallenius}:decide_best_case",
     ),
@@ -249,8 +249,9 @@ CLAIMS: tuple[Claim, ...] = (
         statement="p >= alpha_0 / (s_1 + ... + s_k) guarantees an accuracy of at least alpha_0.",
         formula="p >= alpha_0 / sum_{i<=k} s_i implies alpha >= alpha_0",
         assumptions=(
-            "p <= (k-1)/k, where Algorithm 1 is defined",
+            "p <= (k-1)/k, and Algorithm 1 has a partition left for the last neighbor",
             "selection probabilities do not grow along the list",
+            "similarities are not negative",
         ),
         decide=f"{_partition}:decide_p",
     ),
