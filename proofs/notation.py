@@ -1,0 +1,112 @@
+"""The language in which proofs are written: formulas in Python's notation, steps, and the inputs of a certificate.
+
+A step has the format of `dpassay.replay.proof`. Nothing here is trusted: what these functions build is checked there.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dpassay.replay import Rejected, check
+from dpassay.replay.formula import variables
+
+__all__ = ["Step", "formula", "identity", "objections", "possible", "proof", "smt"]
+
+Step = Mapping[str, Any]
+
+
+def formula(text: str) -> Any:
+    """A formula for a certificate, from Python's notation: + - * / **, comparisons, and, or, not, implies(a, b).
+
+    >>> formula("0 < p <= 1 and p * k >= 3 / 2")
+    ['and', ['<', 0, 'p'], ['<=', 'p', 1], ['>=', ['*', 'p', 'k'], ['/', 3, 2]]]
+    """
+    return _convert(ast.parse(text, mode="eval").body)
+
+
+def smt(name: str, hypotheses: Iterable[str], conclusion: str, model: Mapping[str, str] | None = None) -> Step:
+    """A step that z3 and cvc5 must both prove; `model` satisfies the hypotheses, so that they contradict nothing."""
+    read = [formula(hypothesis) for hypothesis in hypotheses]
+    concluded = formula(conclusion)
+    step = {
+        "name": name,
+        "engine": "smt",
+        "variables": _names([*read, concluded]),
+        "hypotheses": read,
+        "conclusion": concluded,
+    }
+    return step if model is None else {**step, "model": dict(model)}
+
+
+def identity(name: str, equation: str) -> Step:
+    """A step `left == right` that SymPy must expand to 0 = 0."""
+    _, left, right = formula(equation)
+    return {"name": name, "engine": "identity", "left": left, "right": right}
+
+
+def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> Step:
+    """A step that exhibits rationals with the stated properties."""
+    read = [formula(hypothesis) for hypothesis in hypotheses]
+    return {
+        "name": name,
+        "engine": "satisfiable",
+        "variables": _names(read),
+        "hypotheses": read,
+        "model": dict(model),
+    }
+
+
+def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:
+    """Inputs of a `proof` certificate from steps and lemmas; a lemma used twice is stated once."""
+    steps: list[Step] = []
+    for part in parts:
+        for step in [part] if isinstance(part, Mapping) else part:
+            if step not in steps:
+                steps.append(step)
+    return {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
+
+
+def objections(*certificates: Mapping[str, Any]) -> str:
+    """What the trusted checker objects to in these {"kind", "inputs"}; empty when it accepts them all."""
+    found = []
+    for certificate in certificates:
+        try:
+            check(certificate["kind"], certificate["inputs"])
+        except Rejected as rejection:
+            found.append(str(rejection))
+    return "; ".join(found)
+
+
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
+
+
+def _convert(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return name
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+            return [_OPERATORS[type(operator)], _convert(left), _convert(right)]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return ["-", _convert(operand)]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ["not", _convert(operand)]
+        case ast.BoolOp(op=ast.And(), values=values):
+            parts = [_convert(value) for value in values]
+            return ["and", *(p for part in parts for p in (part[1:] if part[0] == "and" else [part]))]
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return ["or", *(_convert(value) for value in values)]
+        case ast.Compare(left=left, ops=operators, comparators=comparators):
+            ends = [_convert(end) for end in (left, *comparators)]
+            pairs = zip(operators, ends[:-1], ends[1:], strict=True)
+            compared = [[_COMPARISONS[type(operator)], a, b] for operator, a, b in pairs]
+            return compared[0] if len(compared) == 1 else ["and", *compared]
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return ["=>" if name == "implies" else name, *(_convert(argument) for argument in arguments)]
+    raise ValueError(f"not a formula: {ast.unparse(node)}")
+
+
+def _names(formulas: Sequence[Any]) -> list[str]:
+    return sorted(frozenset().union(*(variables(f) for f in formulas)))
