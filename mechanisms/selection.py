@@ -33,7 +33,7 @@ from dpassay.mechanisms.similarity import (
     similarities,
     snap,
 )
-from dpassay.mechanisms.wallenius import combinations, subset_log_prob
+from dpassay.mechanisms.wallenius import combinations, members_log_prob
 from dpassay.numerics import float64
 from dpassay.ratings import Ratings
 
@@ -326,7 +326,7 @@ def _is_number(value: Any) -> bool:
 def _draw(
     mechanism: AbstractNeighborSelection, key: Any, matrix: Float[Array, "users items"]
 ) -> tuple[Int[Array, " neighbors"], Bool[Array, ""]]:
-    """One set, and whether the mechanism is defined; in every group the largest log-weights + Gumbel (see `wallenius`)."""
+    """One set, and whether the mechanism is defined; per group the largest log-weights + Gumbel (`wallenius`)."""
     key_ties, key_draw = jax.random.split(key)
     candidates = mechanism._candidates(matrix)
     num = len(candidates.score)
@@ -376,12 +376,9 @@ def _law(
 
 def _plan_log_prob(plan: Plan, rank: Int[Array, " neighbors"]) -> Float[Array, ""]:
     """log-probability that the members have exactly these ranks."""
-    start, stop = plan.start[rank], plan.stop[rank]
+    start = plan.start[rank]
     together = jnp.sum(start[:, None] == start[None, :], axis=1)
-    every = jnp.arange(len(plan.start))
-    left = (every >= start[:, None]) & (every < stop[:, None]) & jnp.all(every != rank[:, None], axis=0)
-    log_rest = jax.nn.logsumexp(jnp.where(left, plan.log_weight, -jnp.inf), axis=1)
-    value = subset_log_prob(plan.log_weight[rank], log_rest, start)
+    value = members_log_prob(plan.log_weight, rank, plan.start, plan.stop)
     return jnp.where(jnp.all(together == plan.quota[rank]), value, -jnp.inf)
 
 

@@ -213,16 +213,14 @@ def _similarity(
 ) -> Float[Array, "targets users"]:
     if similarity not in get_args(Similarity):
         raise InvalidInput(f"similarity {similarity!r}: use one of {', '.join(get_args(Similarity))}")
-    rated1, rated2 = _rated(targets), _rated(users)
-    if similarity == "pearson":
-        values1, values2 = _centered(targets), _centered(users)
-    else:
-        values1, values2 = jnp.nan_to_num(targets), jnp.nan_to_num(users)
+    clean = _centered if similarity == "pearson" else jnp.nan_to_num
+    values1, values2 = clean(targets), clean(users)
     dot = values1 @ values2.T
     if similarity == "full_cosine":
         squares1, squares2 = jnp.sum(values1**2, 1)[:, None], jnp.sum(values2**2, 1)[None, :]
     else:
-        squares1, squares2 = values1**2 @ rated2.T, rated1 @ (values2**2).T
+        squares1 = values1**2 @ _rated(users).T
+        squares2 = squares1.T if targets is users else _rated(targets) @ (values2**2).T
     return _quotient(dot, squares1 * squares2)
 
 

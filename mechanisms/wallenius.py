@@ -10,9 +10,10 @@ that follows is a statement about these clocks. Weights are positive; only their
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +32,7 @@ __all__ = [
     "exact_mean",
     "log_pmf",
     "manly_mean",
-    "subset_log_prob",
+    "members_log_prob",
 ]
 
 MAX_RECURSION = 12
@@ -116,39 +117,50 @@ def log_pmf(weights: Any, subset: Any) -> Float[Array, ""]:
     if subset.ndim != 1:
         raise InvalidInput(f"a subset is a list of indices, got shape {subset.shape}")
     weights = _weights(weights, len(subset))
-    log_weights = jnp.log(weights)
     num, draws = len(weights), len(subset)
     inside = (subset >= 0) & (subset < num)
     distinct = jnp.sum(subset[:, None] == subset[None, :]) == draws
-    rest = jnp.where(jnp.any(jnp.arange(num)[:, None] == subset, axis=1), -jnp.inf, log_weights)
-    value = subset_log_prob(
-        log_weights[subset], jnp.broadcast_to(jax.nn.logsumexp(rest), (draws,)), jnp.zeros(draws, int)
-    )
+    value = members_log_prob(jnp.log(weights), jnp.clip(subset, 0, num - 1), jnp.zeros(num, int), jnp.full(num, num))
     value = jnp.where(jnp.all(inside) & distinct, value, -jnp.inf)
     return jnp.where(jnp.sum(weights > 0) >= draws, value, jnp.nan)
 
 
-def subset_log_prob(
-    log_weights: Float[Array, " draws"], log_rest: Float[Array, " draws"], group: Int[Array, " draws"]
+def members_log_prob(
+    log_weights: Float[Array, " n"], members: Int[Array, " draws"], start: Int[Array, " n"], stop: Int[Array, " n"]
 ) -> Float[Array, ""]:
-    """log-probability that independent weighted samplings, one per group, draw exactly the given members.
+    """log-probability that independent weighted samplings, one per group, draw exactly these members.
 
     Let f(T) be the probability that the members in T are the next ones drawn in their groups. Some group of T draws
-    first; taking the group of the lowest member, f(T) = sum_j w_j f(T - j) / (rest + w(T)) over its members j, where
-    `rest` is what the group leaves undrawn at the end. Nothing is ever subtracted.
+    first; with the group of the lowest member, f(T) = sum_j w_j f(T - j) / (rest + w(T)) over its members j in T, where
+    `rest` is what the group leaves undrawn at the end. Nothing is ever subtracted, so nothing cancels.
+
+    The recursion runs on numbers where no product can underflow, else on their logarithms. The choice depends on the
+    weights only, so a batch of member lists makes one choice.
 
     Args:
-        log_weights: of the members.
-        log_rest: for every member, the log-sum of the weights in its group that are not members; -inf when none is
-        left.
-        group: a number per member; members with the same number are drawn from the same group.
+        log_weights: of everyone, nats; -inf for weight 0.
+        members: indices; repeated ones give no meaningful value.
+        start: first index of everyone's group; groups are runs of consecutive indices.
+        stop: one past the last index of everyone's group.
 
     Returns:
         Nats; -inf when a member has weight 0.
     """
-    draws = len(log_weights)
-    recursion = _recursion if draws <= MAX_RECURSION else _integral
-    return jnp.where(jnp.any(log_weights == -jnp.inf), -jnp.inf, recursion(log_weights, log_rest, group))
+    draws = len(members)
+    possible = jnp.all(log_weights[members] > -jnp.inf)
+    if draws > MAX_RECURSION:
+        log_rest = _rest(_LOGARITHMS, log_weights, members, start, stop)
+        value = _integral(log_weights[members], log_rest, start[members])
+    else:
+        highest = jnp.max(log_weights)
+        lowest = jnp.min(jnp.where(log_weights > -jnp.inf, log_weights, highest))
+        underflows = draws * (highest - lowest + math.log(len(log_weights))) > -math.log(np.finfo(float).tiny) - 10
+        value = jax.lax.cond(
+            underflows,
+            lambda: _recursion(_LOGARITHMS, log_weights, members, start, stop),
+            lambda: jnp.log(_recursion(_NUMBERS, jnp.exp(log_weights - highest), members, start, stop)),
+        )
+    return jnp.where(possible, value, -jnp.inf)
 
 
 @float64
@@ -228,21 +240,75 @@ def combinations(items: Any, size: int) -> np.ndarray:
     return items[np.fromiter(flat, np.int64, number * size).reshape(number, size)]
 
 
+class _Arithmetic(NamedTuple):
+    """Sums, products and quotients of non-negative numbers, written as they are or as logarithms."""
+
+    zero: float
+    one: float
+    total: Callable[[list[Any]], Any]
+    multiply: Callable[[Any, Any], Any]
+    divide: Callable[[Any, Any], Any]
+    running_sum: Callable[[Any], Any]
+
+
+_NUMBERS = _Arithmetic(0.0, 1.0, sum, jnp.multiply, jnp.divide, partial(jnp.cumsum, axis=1))
+_LOGARITHMS = _Arithmetic(
+    -math.inf,
+    0.0,
+    lambda terms: jax.nn.logsumexp(jnp.stack(terms), axis=0),
+    jnp.add,
+    jnp.subtract,
+    partial(jax.lax.cumlogsumexp, axis=1),
+)
+
+
 def _recursion(
-    log_weights: Float[Array, " draws"], log_rest: Float[Array, " draws"], group: Int[Array, " draws"]
+    arithmetic: _Arithmetic,
+    weights: Float[Array, " n"],
+    members: Int[Array, " draws"],
+    start: Int[Array, " n"],
+    stop: Int[Array, " n"],
 ) -> Float[Array, ""]:
-    """`subset_log_prob` by subsets of growing size; the index tables are static."""
-    draws = len(log_weights)
-    together = group[:, None] == group[None, :]
-    # Members outside the group of the lowest member of T do not draw: row `low` of this table holds their weight as 0.
-    table = jnp.where(together, log_weights, -jnp.inf)
-    done = jnp.zeros(1)
-    for members, smaller in _layers(draws):
-        low = members[:, 0]
-        weights = table[low[:, None], members]
-        total = jnp.logaddexp(log_rest[low], jax.nn.logsumexp(weights, axis=1))
-        done = jax.nn.logsumexp(weights + done[smaller], axis=1) - total
+    """f of `members_log_prob`, by subsets of growing size; which entries are combined is known at trace time."""
+    zero, one, total, multiply, divide, _ = arithmetic
+    rest = _rest(arithmetic, weights, members, start, stop)
+    together = start[members][:, None] == start[members][None, :]
+    # Members outside the group of the lowest member of T do not draw: in row `low` of this table they weigh nothing.
+    table = jnp.where(together, weights[members], zero)
+    done = jnp.full(1, one)
+    for subsets, smaller in _layers(len(members)):
+        low = subsets[:, 0]
+        drawn = [table[low, member] for member in subsets.T]
+        numerator = total([multiply(w, done[without]) for w, without in zip(drawn, smaller.T, strict=True)])
+        done = divide(numerator, total([rest[low], *drawn]))
     return done[0]
+
+
+def _rest(
+    arithmetic: _Arithmetic,
+    weights: Float[Array, " n"],
+    members: Int[Array, " draws"],
+    start: Int[Array, " n"],
+    stop: Int[Array, " n"],
+) -> Float[Array, " draws"]:
+    """For every member, the total weight of those in its group that are no members.
+
+    The sums over all runs of consecutive indices are tabulated once (they depend on the weights only); a group without
+    its members is a few such runs.
+    """
+    zero, total = arithmetic.zero, arithmetic.total
+    num = len(weights)
+    index = jnp.arange(num + 1)
+    entries = jnp.where(index[:num] >= index[:, None], weights, zero)
+    runs = jnp.concatenate([jnp.full((num + 1, 1), zero), arithmetic.running_sum(entries)], axis=1)
+    first, last = start[members], stop[members]
+    lower = members[:, None] > members[None, :]
+    previous = jnp.max(jnp.where(lower, members[None, :] + 1, 0), axis=1)
+    following = jnp.min(jnp.where(lower.T, members[None, :], num), axis=1)
+    before = runs[jnp.maximum(first, previous), members]
+    after = jnp.where(following < last, zero, runs[members + 1, last])
+    mine = first[:, None] == first[None, :]
+    return total([jnp.where(same, gap[j], zero) for gap in (before, after) for j, same in enumerate(mine)])
 
 
 def _layers(draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -260,7 +326,7 @@ def _layers(draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def _integral(
     log_weights: Float[Array, " draws"], log_rest: Float[Array, " draws"], group: Int[Array, " draws"]
 ) -> Float[Array, ""]:
-    """`subset_log_prob` as a product of integrals (13), one per group."""
+    """`members_log_prob` as a product of integrals (13), one per group."""
 
     def one(first: Int[Array, ""]) -> Float[Array, ""]:
         mine = group == group[first]
