@@ -12,14 +12,8 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.wallenius_theory import (
-    formula,
-    identity,
-    inclusion_probabilities,
-    objections,
-    possible,
-    smt,
-)
+from dpassay.proofs.notation import formula, identity, possible, smt
+from dpassay.proofs.wallenius_theory import decided, inclusion_probabilities
 
 __all__ = [
     "accuracy",
@@ -62,11 +56,9 @@ NUM_NEIGHBORS, NUM_CANDIDATES = 50, 942  # the paper's k, and the users of Movie
 def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
     """PP-CHEB: the identity by induction on the partition, the sign term by term."""
     inputs = chebyshev_proof()
-    failed = objections(("proof", inputs))
-    return _verdict(
+    return decided(
         claim,
         "holds",
-        failed,
         "The identity is Chebyshev's sum identity and is right as printed, for every k and without any order; the "
         "sign needs both sequences to fall.",
         "The selection probabilities fall along the list when the weights grow with the similarity. They need not "
@@ -78,7 +70,6 @@ def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
 def decide_p(claim: Claim, context: Context) -> Verdict:
     """PP-P: ceil(pk) picks from the first partition, Chebyshev, and a tail that is not negative."""
     inputs = p_proof()
-    failed = objections(("proof", inputs))
     rows = []
     for p in TENTHS:
         similarities = [Fraction(NUM_CANDIDATES - i, NUM_CANDIDATES) for i in range(NUM_CANDIDATES)]
@@ -90,10 +81,9 @@ def decide_p(claim: Claim, context: Context) -> Verdict:
         rows.append(
             [str(p), f"{float(p * first):.3f}", f"{float(sum(visited, sum(rest) / len(rest))):.3f}"],
         )
-    return _verdict(
+    return decided(
         claim,
         "holds",
-        failed,
         "Algorithm 1 takes ceil(pk) >= pk neighbors from the first partition as long as p <= (k-1)/k, and these alone "
         "bring p times the sum of the k largest similarities.",
         "The printed proof shows p <= alpha/sum and turns the inequality round without a reason; the conclusion is "
@@ -124,13 +114,11 @@ def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
         return Verdict(
             claim.id, "open", "No counterexample with up to three neighbors and similarities in {0, 1/2, 1}."
         )
-    failed = objections(("selection", found))
     k, p = found["num_neighbors"], found["methods"]["ppns"]["probability"]
     similarities = ", ".join(found["similarities"])
-    return _verdict(
+    return decided(
         claim,
         "refuted",
-        failed,
         f"With k = {k}, similarities ({similarities}) and p = {p}, which equation (20) allows for alpha_0 = p times "
         f"the sum of the k largest, alpha is only {_alpha(found)}: Algorithm 1 stops the first partition at k - 1 "
         "members, so no p above (k-1)/k can bring more than (k-1)/k of that sum from it.",
@@ -151,29 +139,24 @@ def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
 def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
     """PP-T1-PK: ceil(pk), not pk."""
     proof, found = pk_proof(), find_gap()
-    failed = "no counterexample found" if found is None else objections(("proof", proof), ("selection", found))
+    if found is None:
+        return Verdict(claim.id, "open", "No counterexample with k = 2 or 3 and p in tenths.")
+    p = found["methods"]["ppns"]["probability"]
     rows = [
         [k, str(p), str(p * k), quotas(p, k, 20 * k)[0], f"{float(quotas(p, k, 20 * k)[0] - p * k):.2f}"]
         for k in (5, 7, 50, 55)
         for p in (Fraction(1, 10), Fraction(3, 10), Fraction(1, 2), Fraction(9, 10))
     ]
-    example = (
-        ""
-        if found is None
-        else f"For k = {found['num_neighbors']}, p = {found['methods']['ppns']['probability']} "
-        "PPNS takes 1 neighbor from the first partition for certain, and pk is smaller. "
-    )
-    return _verdict(
+    return decided(
         claim,
         "refuted",
-        failed,
-        f"{example}The number is ceil(pk) for p <= (k-1)/k, never below pk and less than 1 above it, and equal "
-        "exactly when pk is an integer; above (k-1)/k it is k - 1 < pk.",
+        f"For k = {found['num_neighbors']}, p = {p} PPNS takes 1 neighbor from the first partition for certain, and "
+        "pk is smaller.",
+        "The number is ceil(pk) for p <= (k-1)/k, never below pk and less than 1 above it, and equal exactly when pk "
+        "is an integer; above (k-1)/k it is k - 1 < pk.",
         "For k = 50 and p in tenths, the settings of the paper's tables, pk is an integer and the equation is exact. "
         "Theorem 1 only needs 'at least pk', which holds for p <= (k-1)/k.",
-        evidence=()
-        if found is None
-        else (
+        evidence=(
             Evidence("certificate", "The smallest setting of the search.", {"kind": "selection", "inputs": found}),
             Evidence(
                 "proof",
@@ -195,15 +178,13 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
 def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
     """PP-T1-RANGE: empty for k = 1, for small n, and for weights above ln k / ln(n/(n-k))."""
     proof, empty = range_proof(), range_certificate()
-    failed = objections(("proof", proof), ("formula", empty))
     rows = []
     for k, n in ((10, 942), (30, 942), (50, 942), (100, 942), (50, 500), (30, 1001), (50, 1001), (50, 5999)):
         limit = math.log(k) / math.log(n / (n - k))
         rows.append([k, n, f"{limit:.2f}", f"{4 * k * math.log(limit):.0f}", f"{1 / (4 * k * math.log(limit)):.2g}"])
-    return _verdict(
+    return decided(
         claim,
         "refuted",
-        failed,
         "The range is not empty exactly when ((n-k)/n)^w_1 > 1/k, that is w_1 < ln k / ln(n/(n-k)). It is always "
         "empty for k = 1, and for w_1 = 1 when n <= k + 1 + 1/(k-1), for example n = 3, k = 2.",
         "At the paper's k = 50, eps = 1, RS = 1 it is wide, but the paper takes RS from the data and does not print "
@@ -234,16 +215,14 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
 def decide_monotone(claim: Claim, context: Context) -> Verdict:
     """PP-MONO: monotone in theta, and below 0.1 for k in [30, 50] and n > 1000."""
     proof, small = monotone_proof(), monotone_certificate()
-    failed = objections(("proof", proof), ("formula", small))
     ratio = 200 * math.log(math.log(0.9) / math.log(951 / 1001))
-    return _verdict(
+    return decided(
         claim,
         "holds",
-        failed,
         "The lower end grows strictly with theta = k/n, for every w_1 > 0. At eps = 1, RS = 1 it is below 0.051 for "
         "all k from 30 to 50 and n > 1000.",
-        f"It is small because RS = 1 makes all weights nearly equal: at k = 50, n = 1001 it exceeds 0.1 once "
-        f"eps/RS is above {ratio:.0f}.",
+        "It is small because RS = 1 makes all weights nearly equal: at k = 50, n = 1001 it exceeds 0.1 once eps/RS "
+        f"is above {ratio:.0f}.",
         evidence=(
             Evidence("proof", "Strictly increasing in theta.", {"kind": "proof", "inputs": proof}),
             Evidence(
@@ -258,15 +237,13 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
 def decide_example(claim: Claim, context: Context) -> Verdict:
     """PP-EX: both ends of example (21)."""
     inputs = example_certificate()
-    failed = objections(("formula", inputs))
     rows = [
         [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
         for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
     ]
-    return _verdict(
+    return decided(
         claim,
         "holds",
-        failed,
         "The ends are 0.10047... and 0.98 exactly, which round to the printed ones.",
         "The lower end is above 0.1, so the printed range (0.1, 0.98] contains p from 0.1 to 0.10047 that Theorem 1 "
         "does not allow.",
@@ -293,22 +270,21 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
 def decide_beta(claim: Claim, context: Context) -> Verdict:
     """PP-B: equation (19) against the partitions that Algorithm 1 visits."""
     inputs = beta_certificate()
-    failed = objections(("formula", inputs))
     rows, rises = _beta_rows(), _beta_rises()
     beta = float(formula_beta(Fraction(1, 10), NUM_NEIGHBORS)[1])
     above, differing = sum(float(row[2]) > row[4] for row in rows), sum(row[3] != row[5] for row in rows)
     returned, printed = float(rows[0][9]), TABLE_2[0]
-    return _verdict(
+    return decided(
         claim,
         "refuted",
-        failed,
         f"At p = 0.1, k = 50, n = 942 the formula gives beta = {beta:.2f}, more than the 19 partitions there are; "
         f"Algorithm 1 takes its neighbors from {rows[0][4]}, and Table 2 prints {printed}. Over p = 0.1 to 0.9 it is "
         f"above the number of partitions that Algorithm 1 uses at {above} of 9 values and below it at {9 - above}.",
         "Equation (18) stops at 3/2 as if quotas were rounded, Algorithm 1 takes the ceiling, and (19) counts "
         f"partitions that do not exist. Rounded up, (19) differs from Table 2 at {differing} of 9 values.",
         "Line 17 of Algorithm 1 returns the partition of the last neighbor, a random number and yet another quantity "
-        f"({returned:.1f} on average at p = 0.1). (19) {_rise_text(rises)}; where pk < 3/2 its j is not even positive.",
+        f"({returned:.1f} on average at p = 0.1). (19) {_rise_text(rises)}; at p = 0.02 its j is "
+        f"{formula_beta(Fraction(1, 50), NUM_NEIGHBORS)[0]}.",
         evidence=(
             Evidence(
                 "certificate",
@@ -359,11 +335,9 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
 def decide_equation20(claim: Claim, context: Context) -> Verdict:
     """PP-20: its beta can exceed the number of partitions inside the allowed range of p."""
     inputs = beta_certificate(accuracy=True)
-    failed = objections(("formula", inputs))
-    return _verdict(
+    return decided(
         claim,
         "refuted",
-        failed,
         "p = 0.1 lies in the range of (20) for every alpha_0 up to a tenth of the sum of the 50 largest similarities, "
         "and above Theorem 1's bound for n = 942; its beta of 26 is more than the 19 partitions, so no attack with "
         "beta k fake users corresponds to it.",
@@ -385,7 +359,6 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-T1-REP: Abel summation, both directions, and what it means for Algorithm 1."""
     proof, found = theorem1_repaired_proof(), find_surplus_failure()
     failing = None if found is None else surplus_failure_certificate(*found)
-    failed = objections(("proof", proof), *(() if failing is None else (("selection", failing),)))
     evidence = [
         Evidence(
             "proof",
@@ -421,14 +394,14 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
                 {"kind": "selection", "inputs": failing},
             )
         )
-    return _verdict(
+    return decided(
         claim,
         "holds",
-        failed,
         "With equal weights PPNS is at least as accurate for every similarity list exactly when at every partition "
         "boundary the expected number of picks so far is at least what a uniform choice would give.",
         "Since Algorithm 1's quotas fall, it meets the condition exactly when at least n/k candidates are left "
-        "unvisited for the last pick, whatever p; at k = 50, n = 942 it does at every p for which it is defined.",
+        "unvisited for the last pick, whatever p; at k = 50, n = 942 it does at every p for which it is defined, as "
+        "even 18 visited partitions leave 42 candidates.",
         example,
         evidence=tuple(evidence),
     )
@@ -598,8 +571,8 @@ def range_proof() -> dict[str, Any]:
             smt(
                 "equal weights: exactly when n(k-1) > k^2",
                 ["0 < k", "k < n"],
-                "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and "
-                "implies(n * (k - 1) > k * k, (n - k) / n > 1 / k)",
+                "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and implies(n * (k - 1) > k * k, (n - k) / n > 1 / "
+                "k)",
                 model={"k": "2", "n": "5"},
             ),
             smt(
@@ -645,11 +618,11 @@ def monotone_proof() -> dict[str, Any]:
 
 
 def monotone_certificate() -> dict[str, Any]:
-    """The lower end at n = 1001, eps = 1, RS = 1 is below 0.1, for every k from 30 to 50."""
+    """The lower end at n = 1001, eps = 1, RS = 1 is below 0.051, for every k from 30 to 50."""
     return {
         "supports": "holds",
         "values": {},
-        "formulas": [formula(f"1 - ((1001 - {k}) / 1001) ** exp(1 / (4 * {k})) < 1 / 10") for k in range(30, 51)],
+        "formulas": [formula(f"1 - ((1001 - {k}) / 1001) ** exp(1 / (4 * {k})) < 51 / 1000") for k in range(30, 51)],
     }
 
 
@@ -876,15 +849,6 @@ def find_surplus_failure() -> tuple[Fraction, int, int] | None:
                     if surplus is not None and min(surplus) < 0:
                         return p, k, n
     return None
-
-
-def _verdict(
-    claim: Claim, outcome: Any, failed: str, *sentences: str, evidence: tuple[Evidence, ...], repair: str = ""
-) -> Verdict:
-    """The outcome when the checker accepted every certificate, else open."""
-    if failed:
-        return Verdict(claim.id, "open", f"Not established: {failed}.")
-    return Verdict(claim.id, outcome, " ".join(s for s in sentences if s), evidence=evidence, repair=repair)
 
 
 def _selection(

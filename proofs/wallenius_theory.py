@@ -10,18 +10,16 @@ T_i = E_i / w_i with independent standard exponential E_i; by lack of memory the
 w_i over the weight of those still silent, so the first k to ring are the k draws.
 """
 
-import ast
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.replay import Rejected, check
-from dpassay.replay.formula import variables
+from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.proofs.notation import Step, formula, identity, objections, possible, smt
 
 __all__ = [
     "best_case_certificates",
@@ -32,10 +30,9 @@ __all__ = [
     "decide_manly",
     "decide_pmf",
     "decide_theorem1_mu",
+    "decided",
     "expectation_proof",
     "expected_heavy_draws",
-    "formula",
-    "identity",
     "inclusion_probabilities",
     "lemma1_misprint_proof",
     "lemma1_proof",
@@ -44,10 +41,7 @@ __all__ = [
     "manly_gap_proof",
     "manly_mean",
     "manly_proof",
-    "objections",
     "pmf_proof",
-    "possible",
-    "smt",
     "theorem1_mu_certificates",
     "theorem1_mu_exact_proof",
     "theorem1_mu_proof",
@@ -64,23 +58,17 @@ POWER = (
 def decide_manly(claim: Claim, context: Context) -> Verdict:
     """PP-W9: Manly's mean exists, is unique, and is exact for equal weights; how far it is off otherwise."""
     solves, gap, instances = manly_proof(), manly_gap_proof(), manly_gap_certificates()
-    failed = objections(("proof", solves), ("proof", gap), *(("selection", each) for each in instances))
     rows, series, worst = _manly_gaps(quick=context.quick)
     at_paper = rows[0]
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "For every n, k and list of positive weights, equation (9) together with the condition that the means sum "
-            "to k has exactly one solution, and for equal weights that solution, k/n for everyone, is the exact mean.",
-            "For unequal weights it is an approximation: with weights 2 and 1 and a single draw the exact mean is 2/3 "
-            f"and Manly's 0.618; on a grid of two weight classes the largest error found is {worst:.4f}, but at the "
-            f"paper's eps = 1, RS = 1, k = 50 (weights from 1 to {math.exp(1 / 200):.4f}) only {at_paper[3]}.",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (
+    return decided(
+        claim,
+        "holds",
+        "For every n, k and list of positive weights, equation (9) together with the condition that the means sum to "
+        "k has exactly one solution, and for equal weights that solution, k/n for everyone, is the exact mean.",
+        "For unequal weights it is an approximation: with weights 2 and 1 and a single draw the exact mean is 2/3 "
+        f"and Manly's 0.618; on a grid of two weight classes the largest error found is {worst:.4f}, but at the "
+        f"paper's eps = 1, RS = 1, k = 50 (weights from 1 to {math.exp(1 / 200):.4f}) only {at_paper[3]}.",
+        evidence=(
             Evidence(
                 "proof", "Existence, uniqueness and the case of equal weights.", {"kind": "proof", "inputs": solves}
             ),
@@ -121,24 +109,18 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
 def decide_lemma1(claim: Claim, context: Context) -> Verdict:
     """PP-L1: the conclusion for Manly's and the exact mean; two steps of the printed proof are false."""
     conclusion, misprint, random_counts = lemma1_proof(), lemma1_misprint_proof(), lemma1_random_counts_proof()
-    failed = objections(("proof", conclusion), ("proof", misprint), ("proof", random_counts))
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "Under equation (12) both selections have one parameter A each, and every mean moves the same way with "
-            "it; for the exact means the shorter selection is a prefix of the longer one, so every probability is "
-            "strictly larger in the longer.",
-            "The printed proof is wrong on the way: it writes A^(1/w) where (12) gives A^w, the weight of the first "
-            "candidate for everyone's, and k for n when summing; at weights (2, 2, 1), k = 2, A = 1/2 the printed "
-            "expression for the sum 2 is negative.",
-            "The lemma needs fixed numbers of draws: with a random number it fails for two candidates of weights 2 "
-            "and 1, and Lemma 2 applies it to random numbers.",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (
+    return decided(
+        claim,
+        "holds",
+        "Under equation (12) both selections have one parameter A each, and every mean moves the same way with it; "
+        "for the exact means the shorter selection is a prefix of the longer one, so every probability is strictly "
+        "larger in the longer.",
+        "The printed proof is wrong on the way: it writes A^(1/w) where (12) gives A^w, the weight of the first "
+        "candidate for everyone's, and k for n when summing; at weights (2, 2, 1), k = 2, A = 1/2 the printed "
+        "expression for the sum 2 is negative.",
+        "The lemma needs fixed numbers of draws: with a random number it fails for two candidates of weights 2 and 1, "
+        "and Lemma 2 applies it to random numbers.",
+        evidence=(
             Evidence(
                 "proof",
                 "The conclusion, for Manly's mean and for the exact one.",
@@ -162,24 +144,16 @@ def decide_best_case(claim: Claim, context: Context) -> Verdict:
     """PP-BEST: (1^k, 0^(n-k)) has the most expected picks from the first partition, under (12) and exactly."""
     comparison, truncated, small = best_case_proof(), truncation_proof(), truncation_certificate()
     instances = best_case_certificates(context.seed, 4 if context.quick else 8)
-    failed = objections(
-        ("proof", comparison), ("proof", truncated), ("selection", small), *(("selection", i) for i in instances)
-    )
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "Whatever the list, as long as all weights lie between 1 (the weight of similarity 0) and w_1, raising "
-            "the first k similarities to 1 and lowering the others to 0 does not lower the expected number of "
-            "neighbors from the first partition, by equation (12) and for the exact sampling law alike.",
-            "This is about weighted sampling from all candidates, as (12) has it; for PNCF with the truncation of "
-            "section 2.2 it is false: of (1, ..., 1, 2/5, 0, ..., 0), with k - 1 ones, the truncation takes the k - 1 "
-            "ones for certain, more than (1^k, 0^(n-k)) expects.",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (
+    return decided(
+        claim,
+        "holds",
+        "Whatever the list, as long as all weights lie between 1 (the weight of similarity 0) and w_1, raising the "
+        "first k similarities to 1 and lowering the others to 0 does not lower the expected number of neighbors from "
+        "the first partition, by equation (12) and for the exact sampling law alike.",
+        "This is about weighted sampling from all candidates, as (12) has it; for PNCF with the truncation of section "
+        "2.2 it is false: of (1, ..., 1, 2/5, 0, ..., 0), with k - 1 ones, the truncation takes the k - 1 ones for "
+        "certain, more than (1^k, 0^(n-k)) expects.",
+        evidence=(
             Evidence("proof", "Manly's mean and the exact mean, all n and k.", {"kind": "proof", "inputs": comparison}),
             *(
                 Evidence(
@@ -208,21 +182,14 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
     """PP-T1-MU: mu_1 < 1 - ((n-k)/n)^w_1, for Manly's and for the exact mean."""
     manly, exact = theorem1_mu_proof(), theorem1_mu_exact_proof()
     instances = theorem1_mu_certificates(3 if context.quick else 6)
-    failed = objections(("proof", manly), ("proof", exact), *(("selection", i) for i in instances))
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "Equation (12) gives A > (n-k)/n, hence mu_1 = 1 - A^(w_1) is below the bound; the printed algebra is "
-            "right.",
-            "The exact mean obeys the same bound, by Jensen's inequality for exponential clocks.",
-            "The bound is nearly attained at the paper's settings, where all weights are close to 1, and loose for "
-            "large weights (table).",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (
+    return decided(
+        claim,
+        "holds",
+        "Equation (12) gives A > (n-k)/n, hence mu_1 = 1 - A^(w_1) is below the bound; the printed algebra is right.",
+        "The exact mean obeys the same bound, by Jensen's inequality for exponential clocks.",
+        "The bound is nearly attained at the paper's settings, where all weights are close to 1, and loose for large "
+        "weights (table).",
+        evidence=(
             Evidence("proof", "Manly's mean, all n, k and w_1 > 1.", {"kind": "proof", "inputs": manly}),
             Evidence(
                 "proof",
@@ -251,41 +218,29 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
 def decide_expectation(claim: Claim, context: Context) -> Verdict:
     """PP-E10: an exchange of two finite sums."""
     inputs = expectation_proof()
-    failed = objections(("proof", inputs))
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "The expectation of a sum of similarities over the random set is the sum of similarity times inclusion "
-            "probability, for every selection method and any similarities.",
-            "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
-            "does, the right-hand side is approximate.",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (Evidence("proof", "Both induction steps of the exchange.", {"kind": "proof", "inputs": inputs}),),
+    return decided(
+        claim,
+        "holds",
+        "The expectation of a sum of similarities over the random set is the sum of similarity times inclusion "
+        "probability, for every selection method and any similarities.",
+        "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
+        "does, the right-hand side is approximate.",
+        evidence=(Evidence("proof", "Both induction steps of the exchange.", {"kind": "proof", "inputs": inputs}),),
     )
 
 
 def decide_pmf(claim: Claim, context: Context) -> Verdict:
     """PP-PMF: the integral is the probability of drawing the set, and is positive."""
     inputs = pmf_proof()
-    failed = objections(("proof", inputs))
-    return Verdict(
-        claim.id,
-        "open" if failed else "holds",
-        _sentences(
-            "The integral, expanded term by term, satisfies the recursion of sequential weighted draws and starts "
-            "with the same value, so it is the probability of the set for all k < n and all positive weights; by the "
-            "same recursion it is positive.",
-            "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
-            "category of its own; k = n has to be excluded, since then d = 0.",
-            failed=failed,
-        ),
-        evidence=()
-        if failed
-        else (
+    return decided(
+        claim,
+        "holds",
+        "The integral, expanded term by term, satisfies the recursion of sequential weighted draws and starts with "
+        "the same value, so it is the probability of the set for all k < n and all positive weights; by the same "
+        "recursion it is positive.",
+        "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
+        "category of its own; k = n has to be excluded, since then d = 0.",
+        evidence=(
             Evidence(
                 "proof", "Recursion, start and sign, for every size of the set.", {"kind": "proof", "inputs": inputs}
             ),
@@ -813,52 +768,12 @@ def manly_mean(weights: Sequence[float], num_draws: int) -> tuple[float, ...]:
     return tuple(-math.expm1(w * math.log(high)) for w in weights)
 
 
-def formula(text: str) -> Any:
-    """A formula for a certificate, from Python's notation: +, -, *, /, **, comparisons, and, or, not, implies(a, b).
-
-    >>> formula("0 < p <= 1 and p * k >= 3 / 2")
-    ['and', ['<', 0, 'p'], ['<=', 'p', 1], ['>=', ['*', 'p', 'k'], ['/', 3, 2]]]
-    """
-    return _convert(ast.parse(text, mode="eval").body)
-
-
-def smt(
-    name: str, hypotheses: Sequence[str], conclusion: str, model: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """A step for both SMT solvers; `model` satisfies the hypotheses exactly and shows that they do not contradict."""
-    read = [formula(h) for h in hypotheses]
-    concluded = formula(conclusion)
-    names = sorted(frozenset().union(*(variables(f) for f in (*read, concluded))))
-    step = {"name": name, "engine": "smt", "variables": names, "hypotheses": read, "conclusion": concluded}
-    return step if model is None else {**step, "model": dict(model)}
-
-
-def identity(name: str, text: str) -> dict[str, Any]:
-    """A step that expands left - right to zero."""
-    _, left, right = formula(text)
-    return {"name": name, "engine": "identity", "left": left, "right": right}
-
-
-def possible(name: str, hypotheses: Sequence[str], model: Mapping[str, str]) -> dict[str, Any]:
-    """A step that exhibits rationals with the stated properties, checked exactly."""
-    read = [formula(h) for h in hypotheses]
-    names = sorted(frozenset().union(*(variables(f) for f in read)))
-    return {"name": name, "engine": "satisfiable", "variables": names, "hypotheses": read, "model": dict(model)}
-
-
-def objections(*certificates: tuple[str, Mapping[str, Any]]) -> str:
-    """What the trusted checker objects to in these certificates (kind, inputs); empty when it accepts them all."""
-    found = []
-    for kind, inputs in certificates:
-        try:
-            check(kind, inputs)
-        except Rejected as rejection:
-            found.append(str(rejection))
-    return "; ".join(found)
-
-
-def _sentences(*sentences: str, failed: str) -> str:
-    return f"Not proved: {failed}." if failed else " ".join(sentences)
+def decided(claim: Claim, outcome: Outcome, *sentences: str, evidence: Sequence[Evidence], repair: str = "") -> Verdict:
+    """The verdict if the trusted checker accepts every certificate of the evidence, else `open` with its objections."""
+    failed = objections(*(record.certificate for record in evidence if record.certificate))
+    if failed:
+        return Verdict(claim.id, "open", f"Not established: {failed}.")
+    return Verdict(claim.id, outcome, " ".join(s for s in sentences if s), evidence=tuple(evidence), repair=repair)
 
 
 def _selection(weights: Sequence[Fraction], num_neighbors: int, condition: Any) -> dict[str, Any]:
@@ -918,7 +833,7 @@ def _bound_rows() -> list[list[Any]]:
     return rows
 
 
-def _recursion(size: int) -> dict[str, Any]:
+def _recursion(size: int) -> Step:
     """(w(S) + d) g(S) = sum_i w_i g(S without i), written out for a set of this size."""
     names = [f"w_{i}" for i in range(1, size + 1)]
 
@@ -936,34 +851,3 @@ def _recursion(size: int) -> dict[str, Any]:
         "left": ["*", ["+", "d", *names], g(names)],
         "right": ["+", 0, *(["*", name, g([other for other in names if other != name])] for name in names)],
     }
-
-
-def _convert(node: ast.expr) -> Any:
-    operators = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
-    comparisons = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
-    match node:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.Name(id=name):
-            return name
-        case ast.BinOp(left=left, op=operator, right=right):
-            return [operators[type(operator)], _convert(left), _convert(right)]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return ["-", _convert(operand)]
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ["not", _convert(operand)]
-        case ast.BoolOp(op=operator, values=values):
-            parts = [_convert(value) for value in values]
-            flat = [p for part in parts for p in (part[1:] if part[0] == "and" == _word(operator) else [part])]
-            return [_word(operator), *flat]
-        case ast.Compare(left=left, ops=ops, comparators=comparators):
-            ends = [_convert(end) for end in (left, *comparators)]
-            pairs = [[comparisons[type(op)], a, b] for op, a, b in zip(ops, ends[:-1], ends[1:], strict=True)]
-            return pairs[0] if len(pairs) == 1 else ["and", *pairs]
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            return ["=>" if name == "implies" else name, *(_convert(argument) for argument in arguments)]
-    raise ValueError(f"not a formula: {ast.unparse(node)}")
-
-
-def _word(operator: ast.boolop) -> str:
-    return "and" if isinstance(operator, ast.And) else "or"

@@ -12,7 +12,7 @@ import pytest
 
 from dpassay.claims import Context
 from dpassay.proofs import partition_theory as theory
-from dpassay.proofs.wallenius_theory import formula
+from dpassay.proofs.notation import formula
 from dpassay.ratings import Ratings
 from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check
@@ -183,6 +183,17 @@ def test_formula_beta_is_the_printed_formula() -> None:
             printed = math.ceil(1 + (math.log(3 / 2) - math.log(p * k)) / math.log(1 - p))
             assert j == printed
             assert float(beta) == pytest.approx((j - 1) + (1 - float(p)) ** (j - 1) * k, rel=1e-12)
+
+
+def test_beta_exceeds_the_partitions_visited_before_the_last_neighbor() -> None:
+    for p in theory.TENTHS:
+        assert len(theory.quotas(p, 50, 942)) < theory.formula_beta(p, 50)[1]
+
+
+def test_the_repaired_condition_holds_wherever_the_algorithm_is_defined_at_the_papers_size() -> None:
+    surpluses = [theory.boundary_surplus(Fraction(i, 100), 50, 942) for i in range(1, 99)]
+    assert sum(surplus is None for surplus in surpluses) == 8
+    assert all(min(surplus) >= 0 for surplus in surpluses if surplus is not None)
 
 
 def test_the_undefined_part_of_the_range_is_an_interval() -> None:

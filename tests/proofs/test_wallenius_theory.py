@@ -14,6 +14,7 @@ import pytest
 from dpassay.claims import Context
 from dpassay.mechanisms import wallenius
 from dpassay.proofs import wallenius_theory as theory
+from dpassay.proofs.notation import formula, identity
 from dpassay.ratings import Ratings
 from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check
@@ -114,13 +115,13 @@ def test_a_constant_past_its_tight_value_is_rejected(
 ) -> None:
     (step,) = [s for s in make()["steps"] if name in s["name"]]
     with pytest.raises(Rejected, match="not proved"):
-        check("proof", alone({**step, "conclusion": theory.formula(conclusion)}))
+        check("proof", alone({**step, "conclusion": formula(conclusion)}))
 
 
 def test_equal_weights_break_the_strict_bound_of_theorem_1() -> None:
     first = theory.theorem1_mu_proof()["steps"][0]
     relaxed = [
-        theory.formula("implies(0 < A and A < 1, power_A <= A)") if h[0] == "=>" and h[1][0] == "and" else h
+        formula("implies(0 < A and A < 1, power_A <= A)") if h[0] == "=>" and h[1][0] == "and" else h
         for h in first["hypotheses"]
     ]
     assert relaxed != first["hypotheses"]
@@ -207,16 +208,6 @@ def test_ringing_earlier_never_lowers_the_count_of_the_first_group() -> None:
                 assert change >= 0 if order[position] < group else change <= 0
 
 
-def test_formula_reads_pythons_notation() -> None:
-    assert theory.formula("implies(a < b, not a == -b ** 2)") == [
-        "=>",
-        ["<", "a", "b"],
-        ["not", ["=", "a", ["-", ["^", "b", 2]]]],
-    ]
-    with pytest.raises(ValueError, match="not a formula"):
-        theory.formula("a[0] < 1")
-
-
 @pytest.mark.parametrize(("name", "outcome"), CLAIMS.items())
 def test_deciders(name: str, outcome: str, ratings: Ratings) -> None:
     claim = find_claim(name)
@@ -230,7 +221,7 @@ def test_deciders(name: str, outcome: str, ratings: Ratings) -> None:
 
 
 def test_a_false_step_leaves_the_claim_open(monkeypatch: pytest.MonkeyPatch, ratings: Ratings) -> None:
-    false = theory.identity("false", "a + b == a - b")
+    false = identity("false", "a + b == a - b")
     monkeypatch.setattr(theory, "expectation_proof", lambda: alone(false))
     claim = find_claim("PP-E10")
     assert claim is not None
