@@ -5,12 +5,14 @@ open is a parameter of `predict`: whether the rating under prediction takes part
 out, who the candidates are, the similarity, and how ties are broken.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from dpassay.errors import InvalidInput
 from dpassay.experiments.selection import Block, Selection
@@ -18,7 +20,18 @@ from dpassay.mechanisms.selection import Ties
 from dpassay.mechanisms.similarity import Similarity, similarity_matrix
 from dpassay.ratings import Ratings
 
-__all__ = ["Candidates", "Protocol", "folds", "mean_absolute_error", "predict", "predict_from_sets", "user_means"]
+__all__ = [
+    "Candidates",
+    "Protocol",
+    "folds",
+    "mean_absolute_error",
+    "predict",
+    "predict_from_sets",
+    "select_sets",
+    "similarities",
+    "trial_weights",
+    "user_means",
+]
 
 Candidates = Literal["users", "raters"]
 
@@ -48,7 +61,7 @@ def predict(
     users: np.ndarray,
     items: np.ndarray,
     selection: Selection,
-    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    protocol: Protocol = Protocol(),
     seed: int = 0,
 ) -> np.ndarray:
     """Predicts the ratings of the given (user, item) pairs.
@@ -70,13 +83,14 @@ def predict(
     Raises:
         InvalidInput: a pair to be held out is not a rating of `train`.
     """
-    data = _Data.of(train)
+    data = _data(train)
     if protocol.hold_out and not data.rated[users, items].all():
         raise InvalidInput("only ratings of the dataset itself can be held out; pass its own users and items")
     if protocol.candidates == "users" and not protocol.hold_out:
         similarity = data.similarity(protocol.similarity)
-        chosen = _select(similarity, np.arange(len(similarity)), selection, protocol.ties, seed)
-        return predict_from_sets(train, users, items, np.where(chosen, similarity, 0.0))
+        return predict_from_sets(
+            train, users, items, np.where(select_sets(train, selection, protocol, seed), similarity, 0.0)
+        )
     predictions = np.full(len(users), np.nan)
 
     def work(part: tuple[int, np.ndarray]) -> None:
@@ -88,15 +102,37 @@ def predict(
     return predictions
 
 
-def predict_from_sets(train: Ratings, users: np.ndarray, items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def select_sets(train: Ratings, selection: Selection, protocol: Protocol, seed: int = 0) -> np.ndarray:
+    """One neighbor set for every user, all others being candidates; bool, shape (users, users)."""
+    scores = _data(train).similarity(protocol.similarity).copy()
+    np.fill_diagonal(scores, -np.inf)
+    block = Block(np.arange(len(scores)), scores)
+    return _in_tie_order(block, selection, protocol.ties, np.random.default_rng(seed))
+
+
+def predict_from_sets(
+    train: Ratings, users: np.ndarray, items: np.ndarray, weights: np.ndarray, centered: bool = False
+) -> np.ndarray:
     """Prediction (6) from one neighbor set per user: `weights` holds their similarities and 0 elsewhere, (users, users).
+
+    With `centered`, what is averaged are the neighbors' ratings minus their own means, the user's mean is added, and
+    the sum is clipped to the scale.
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
     """
-    data = _Data.of(train)
-    numerator, denominator = weights @ data.filled, np.abs(weights) @ data.rated.astype(float)
-    return _quotient(numerator[users, items], denominator[users, items])
+    data, sparse = _data(train), csr_matrix(weights)
+    if centered:
+        means = user_means(train)
+        filled = np.where(data.rated, data.filled - means[:, None], 0.0)
+        predictions = _quotient((sparse @ filled)[users, items], (abs(sparse) @ data.indicator)[users, items])
+        return np.clip(means[users] + predictions, *train.scale)
+    return _quotient((sparse @ data.filled)[users, items], (abs(sparse) @ data.indicator)[users, items])
+
+
+def similarities(train: Ratings, protocol: Protocol) -> np.ndarray:
+    """The protocol's similarity of all pairs of users."""
+    return _data(train).similarity(protocol.similarity)
 
 
 def user_means(train: Ratings) -> np.ndarray:
@@ -106,14 +142,18 @@ def user_means(train: Ratings) -> np.ndarray:
     return np.where(counts > 0, sums / np.maximum(counts, 1), train.values.mean())
 
 
-def folds(ratings: Ratings, number: int, seed: int = 0) -> Iterator[tuple[Ratings, np.ndarray]]:
+@functools.lru_cache(maxsize=2)
+def folds(ratings: Ratings, number: int, seed: int = 0) -> tuple[tuple[Ratings, np.ndarray], ...]:
     """Random folds: (the other folds' ratings, indices of this fold's), a partition of all ratings."""
+    parts = []
     order = np.random.default_rng(seed).permutation(len(ratings))
     for part in np.array_split(order, number):
         keep = np.ones(len(ratings), bool)
         keep[part] = False
         rest = (ratings.users[keep], ratings.items[keep], ratings.values[keep])
-        yield Ratings(*rest, ratings.num_users, ratings.num_items, ratings.scale, ratings.name), np.sort(part)
+        train = Ratings(*rest, ratings.num_users, ratings.num_items, ratings.scale, ratings.name)
+        parts.append((train, np.sort(part)))
+    return tuple(parts)
 
 
 def mean_absolute_error(
@@ -145,8 +185,6 @@ def trial_weights(covered: np.ndarray, users: np.ndarray, average: str) -> np.nd
 class _Data:
     """A dataset in the dense forms that blocks are cut from."""
 
-    _last: "tuple[Ratings, _Data] | None" = None
-
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
         matrix = ratings.dense()
@@ -155,15 +193,9 @@ class _Data:
         self.filled = np.nan_to_num(matrix)
         self.count = self.rated.sum(1).astype(float)
         self.total, self.norm = self.filled.sum(1), (self.filled**2).sum(1)
+        self.indicator = self.rated.astype(float)
         self._similarities: dict[str, np.ndarray] = {}
         self._sums: dict[str, tuple[np.ndarray, ...]] = {}
-
-    @classmethod
-    def of(cls, ratings: Ratings) -> "_Data":
-        """The dense forms, kept for the dataset that was used last."""
-        if cls._last is None or cls._last[0] is not ratings:
-            cls._last = (ratings, cls(ratings))
-        return cls._last[1]
 
     def similarity(self, kind: Similarity) -> np.ndarray:
         """All pairs of users."""
@@ -199,15 +231,20 @@ class _Data:
     def _cosine_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """r_u . r_v, and the sum of r_u^2 over the items that u and v both rated; shapes (users, users)."""
         if "cosine" not in self._sums:
-            self._sums["cosine"] = (self.filled @ self.filled.T, self.filled**2 @ self.rated.T.astype(float))
+            self._sums["cosine"] = (self.filled @ self.filled.T, self.filled**2 @ self.indicator.T)
         return self._sums["cosine"]  # type: ignore[return-value]
 
     def _pearson_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """How many items u and v both rated, and the sum of u's ratings of them; shapes (users, users)."""
         if "pearson" not in self._sums:
-            rated = self.rated.astype(float)
-            self._sums["pearson"] = (rated @ rated.T, self.filled @ rated.T)
+            self._sums["pearson"] = (self.indicator @ self.indicator.T, self.filled @ self.indicator.T)
         return self._sums["pearson"]  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=8)
+def _data(ratings: Ratings) -> _Data:
+    """The dense forms; some are kept, for the folds of an experiment."""
+    return _Data(ratings)
 
 
 def _parts(items: np.ndarray, num_users: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -247,13 +284,6 @@ def _predict_item(
         chosen, similarity = chosen[:, raters], similarity[:, raters]
     weights = np.where(chosen, similarity, 0.0)
     return _quotient(weights @ data.filled[raters, item], np.abs(weights).sum(1))
-
-
-def _select(similarity: np.ndarray, users: np.ndarray, selection: Selection, ties: Ties, seed: int) -> np.ndarray:
-    """One neighbor set for each of `users`, all others being candidates; bool, shape (users, all users)."""
-    scores = similarity[users].copy()
-    scores[np.arange(len(users)), users] = -np.inf
-    return _in_tie_order(Block(users, scores), selection, ties, np.random.default_rng(seed))
 
 
 def _in_tie_order(block: Block, selection: Selection, ties: Ties, generator: np.random.Generator) -> np.ndarray:
