@@ -64,18 +64,15 @@ class Premise:
         above: others strictly more similar to the fake than the target is.
         tied: others exactly as similar as the target.
         tied_before: those of them with a lower row than the target.
-        above_fakes: others strictly more similar to a fake than its fellow fakes are.
-        tied_fakes: others exactly as similar as the fellow fakes.
-        fakes_above: 1, 0 or -1 when the fellow fakes are more, as, or less similar than the target.
+        fakes_tied: whether the target is as similar to the fake as the fellow fakes are. More similar nobody can be:
+            identical ratings have similarity 1, or all similarities to them are 0.
     """
 
     targets: np.ndarray
     above: np.ndarray
     tied: np.ndarray
     tied_before: np.ndarray
-    above_fakes: np.ndarray
-    tied_fakes: np.ndarray
-    fakes_above: np.ndarray
+    fakes_tied: np.ndarray
 
     def probability(self, num_neighbors: int, ties: str = "random") -> np.ndarray:
         """Probability that a fake's k nearest neighbors are the k - 1 other fakes and the target.
@@ -96,30 +93,22 @@ class Premise:
             raise InvalidInput(f"tie rule {ties!r}: use one of {', '.join(TIE_RULES)}")
         if num_neighbors < 2:
             raise InvalidInput(f"num_neighbors is {num_neighbors}; the attack needs at least 2")
-        fakes = num_neighbors - 1
-        # The set is the top k when no other user is above its least similar member, and it wins the ties there.
-        target_lowest, fakes_lowest = self.fakes_above >= 0, self.fakes_above <= 0
-        above = np.where(target_lowest, self.above, self.above_fakes)
-        tied = np.where(target_lowest, self.tied, self.tied_fakes)
-        possible = above == 0
-        if ties == "for":
-            return possible.astype(float)
-        if ties == "against":
-            return (possible & (tied == 0)).astype(float)
-        members = np.where(fakes_lowest, fakes, 0) + np.where(target_lowest, 1, 0)
-        if ties == "fakes_first":
-            # Fakes win their ties; the target shares its own with the tied others.
-            return np.where(possible, np.where(target_lowest, 1 / (1.0 + tied), 1.0), 0.0)
-        if ties == "index":
-            alone = self.fakes_above == 1
-            return (possible & np.where(alone, self.tied_before == 0, tied == 0)).astype(float)
-        return np.where(possible, np.exp(-_log_binomial(members + tied, members)), 0.0)
+        # Of those as similar as the target, this many belong to the supposed set.
+        members = np.where(self.fakes_tied, num_neighbors, 1)
+        winning = {
+            "random": np.exp(-_log_binomial(members + self.tied, members)),
+            "fakes_first": 1 / (1.0 + self.tied),
+            "index": np.where(self.fakes_tied, self.tied, self.tied_before) == 0,
+            "against": self.tied == 0,
+            "for": np.ones(len(self.targets)),
+        }[ties]
+        return np.where(self.above == 0, winning, 0.0)
 
     def target_in_list(self, num_neighbors: int) -> np.ndarray:
         """Probability that a fake's k nearest neighbors include the target, random ties; shape (targets,)."""
         fakes = num_neighbors - 1
-        before = self.above + np.where(self.fakes_above == 1, fakes, 0)
-        rivals = self.tied + np.where(self.fakes_above == 0, fakes, 0)
+        before = self.above + np.where(self.fakes_tied, 0, fakes)
+        rivals = self.tied + np.where(self.fakes_tied, fakes, 0)
         return np.clip((num_neighbors - before) / (1.0 + rivals), 0.0, 1.0)
 
 
@@ -136,7 +125,7 @@ class _Cosine:
         norms = self.norm1 * self.norm2
         return np.divide(self.dot * np.abs(self.dot), norms, out=np.zeros_like(self.dot), where=norms > 0)
 
-    def fraction(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def fraction(self, where: Any) -> tuple[np.ndarray, np.ndarray]:
         """Numerator and denominator of the signed square, in integers whose products cannot overflow."""
         parts = [part[where].astype(np.int64) for part in (self.dot, self.norm1, self.norm2)]
         if parts[0].size and max(float(np.abs(part).max()) for part in parts) >= 2.0**15:
@@ -177,19 +166,18 @@ def attack_premise(dataset: Any, known: np.ndarray, targets: np.ndarray, similar
     cosines, fellow = _cosines(whole, rated, known, targets, similarity)
     rows = np.arange(len(targets))
     own = _Cosine(*(part[rows, targets] for part in (cosines.dot, cosines.norm1, cosines.norm2)))
-    rounded = cosines.signed_square()
-    to_target, to_fakes = _compare(cosines, rounded, own), _compare(cosines, rounded, fellow)
-    others = np.ones(to_target.shape, bool)
+    sign = _compare(cosines, own)
+    a, b = own.fraction(slice(None))
+    c, d = fellow.fraction(slice(None))
+    others = np.ones(sign.shape, bool)
     others[rows, targets] = False
     lower = np.arange(len(matrix)) < targets[:, None]
     return Premise(
         targets=targets,
-        above=((to_target > 0) & others).sum(1),
-        tied=((to_target == 0) & others).sum(1),
-        tied_before=((to_target == 0) & others & lower).sum(1),
-        above_fakes=((to_fakes > 0) & others).sum(1),
-        tied_fakes=((to_fakes == 0) & others).sum(1),
-        fakes_above=-to_fakes[rows, targets],
+        above=((sign > 0) & others).sum(1),
+        tied=((sign == 0) & others).sum(1),
+        tied_before=((sign == 0) & others & lower).sum(1),
+        fakes_tied=(a * d == c * b).astype(bool),
     )
 
 
@@ -363,6 +351,7 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
         },
     }
     fakes, further = 50, 942
+    uniform = Fraction(fakes, fakes + further)
     formula = {
         "kind": "formula",
         "inputs": {
@@ -401,7 +390,7 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
             "certificate",
             "k = 50 fakes and 942 further candidates: every list contains the target with probability at least "
             "50/992, some list with at least "
-            f"{float(some_list_has_target(Fraction(fakes, fakes + further), fakes)):.3f}.",
+            f"{float(some_list_has_target(uniform, fakes)):.3f}.",
             formula,
             (table,),
         ),
@@ -411,9 +400,10 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted" if refuted else "open",
         "Even uniform selection of k of all candidates puts the target into some fake's list most of the time, "
-        "because there are k lists with k places each: at k = 50 and 942 further users the chance is at least 0.92, "
-        "and about 2.5 lists contain her. Weighting by similarity only raises it. What random selection does achieve "
-        "is that the attacker cannot tell the target's contribution from the other neighbors' at once.",
+        f"because there are k lists with k places each: at k = {fakes} and {further} further users the chance is at "
+        f"least {float(some_list_has_target(uniform, fakes)):.3f}, and at least {float(fakes * uniform):.2f} lists "
+        "contain her on average. Weighting by similarity only raises it. What random selection does achieve is that "
+        "the attacker cannot tell the target's contribution from the other neighbors' at once.",
         evidence,
         assumptions=("the lists of the k fakes are drawn independently", "the target has similarity 1 to the fakes"),
     )
@@ -484,7 +474,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         "series": list(series.values()),
     }
     low, high = clopper_pearson(*judged, float(failure))
-    full = dict(zip(series["full_cosine"]["x"], series["full_cosine"]["y"], strict=True))
+    paper, full = (dict(zip(series[s]["x"], series[s]["y"], strict=True)) for s in ("cosine", "full_cosine"))
     evidence = Evidence(
         "statistics",
         f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
@@ -499,8 +489,9 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         "With the paper's similarity (cosine over co-rated items) and m = 8 random known ratings the fakes' "
         f"neighbors were the other fakes and the target in {judged[0]} of {judged[1]} trials (99% interval {low:.4f} "
         f"to {high:.4f}): every real user who shares one item, or rated all shared ones in proportion, has "
-        "similarity 1 too. The premise is true for another similarity: with norms over all own ratings it holds "
-        f"with probability {full[4]:.2f}, {full[8]:.2f}, {full[16]:.2f}, {full[32]:.3f} at m = 4, 8, 16, 32.",
+        f"similarity 1 too. If the fakes win their ties the chance is {paper[8]:.4f}. The premise is true for another "
+        f"similarity: with norms over all own ratings it holds with probability {full[4]:.2f}, {full[8]:.2f}, "
+        f"{full[16]:.2f}, {full[32]:.3f} at m = 4, 8, 16, 32, less if the attacker only knows popular items.",
         (evidence,),
         confidence=float(1 - failure),
     )
@@ -673,10 +664,10 @@ def _cosines(
     return _Cosine(dot, norm1, norm2), _Cosine(own, own, own)
 
 
-def _compare(left: _Cosine, rounded: np.ndarray, right: _Cosine) -> np.ndarray:
+def _compare(left: _Cosine, right: _Cosine) -> np.ndarray:
     """Sign of left - right, shape (targets, users), exact; `right` has one entry per target."""
     reference = right.signed_square()[:, None]
-    difference = rounded - reference
+    difference = left.signed_square() - reference
     sign = np.sign(difference).astype(np.int8)
     near = np.abs(difference) <= NEAR * np.abs(reference)
     rows, _ = np.nonzero(near)

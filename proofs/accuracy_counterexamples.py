@@ -340,11 +340,13 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
 def decide_theorem1(claim: Claim, context: Context) -> Verdict:
     """PP-T1: inside its range of p, Algorithm 1 can have the smaller alpha."""
     evidence = []
+    one_partition: list[Search] = []
     for last in LAST_PICKS:
         searches = []
         for search in search_counterexamples(last, max_candidates=9 if context.quick else 10):
             searches.append(search)
             context.progress(f"{last} last pick, n = {search.num_candidates}, k = {search.num_neighbors}")
+        one_partition = [search for search in searches if search.num_neighbors - search.first_quota == 1]
         found = [search.simplest for search in searches if search.simplest is not None]
         if not found:
             continue
@@ -367,15 +369,16 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
     evidence.append(_paper_weights())
     evidence += [_paper_size(), _movielens_size(), _no_truncation(evidence), _truncating_rival()]
     supported = _supported(evidence)
+    tried, failing = sum(s.tried for s in one_partition), sum(s.failing for s in one_partition)
     return Verdict(
         claim.id,
         "refuted" if "refuted" in supported else "open",
         "Inside the stated range of p the partitioned selection can have the smaller expected similarity sum, under "
-        "both readings of the last pick, and also at k = 50, eps = 1, RS = 1. The theorem rests on Lemma 2, which is "
-        "false. What fails is the end of the list: the last neighbor must come from the few users left over, however "
-        "bad, or is drawn from them without regard to similarity. With a weighted last pick and a single visited "
-        "partition no list of the grid fails, and for equal weights the theorem is true unless fewer than Jk/(k-1) "
-        "users are left after the J visited partitions.",
+        "both readings of the last pick, and also at k = 50, eps = 1, RS = 1, p = 0.1. The theorem rests on Lemma "
+        "2, which is false. What fails is the end of the list: the last neighbor must come from the few users left "
+        "over, however bad, or is drawn from them without regard to similarity. Where the theorem is true: with "
+        "equal weights, unless fewer than Jk/(k-1) users are left after the J visited partitions; and with a "
+        f"weighted last pick and one visited partition {failing} of {tried} lists of the grid fail.",
         tuple(evidence),
         repair="PP-T1-REP: with equal weights, ask for enough picks at every partition boundary.",
     )
