@@ -65,14 +65,12 @@ class Minimality:
         witness: the smallest found.
         size: its size.
         enumerated: neighboring pairs smaller than it, all evaluated (registered mechanisms: up to the order of items).
-        undefined: how many of them the mechanism is not defined on.
         complete: whether these are all the smaller pairs; False when there were too many or time ran out.
     """
 
     witness: Witness
     size: Size
     enumerated: int
-    undefined: int
     complete: bool
 
     def __str__(self) -> str:
@@ -99,6 +97,7 @@ def search(
     num_items: int = 4,
     scale: Sequence[float] = SCALE,
     patterns: bool = False,
+    minimal: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Witness | None:
     """Looks for neighboring rating datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
@@ -116,6 +115,7 @@ def search(
         num_items: columns, likewise.
         scale: the ratings that may occur, lowest first.
         patterns: also begin from regular matrices (constant, diagonal, staircase) that know nothing of the mechanism.
+        minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
         progress: called with one line when a stage ends.
 
     Returns:
@@ -129,7 +129,8 @@ def search(
     pair = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)
     if pair is None or not problem.violates(pair):
         return None
-    found = _minimize(problem, pair, max(begin + time_limit, time.monotonic() + time_limit / 4), progress)
+    end = max(begin + time_limit, time.monotonic() + time_limit / 4)
+    found = _minimize(problem, pair, end, progress, minimal=minimal)
     return dataclasses.replace(found.witness, notes=(*found.witness.notes, str(found)))
 
 
@@ -182,7 +183,7 @@ def minimize(
     pair = _Pair(problem.num_neighbors, problem.levels(first), problem.levels(second))
     if not problem.violates(pair):
         raise InvalidInput(f"this pair does not violate {problem.claim}: give one that does, as `search` finds them")
-    return _minimize(problem, pair, time.monotonic() + time_limit, progress)
+    return _minimize(problem, pair, time.monotonic() + time_limit, progress, minimal=True)
 
 
 class _Pair(NamedTuple):
@@ -243,8 +244,8 @@ class _Problem:
             except InvalidInput:  # a shape the mechanism does not take, such as fewer candidates than neighbors
                 self.outputs[key] = np.zeros(0)
         outputs = self.outputs[key]
-        if len(outputs) == 0:
-            return np.full((len(datasets), 1), np.nan)
+        if len(outputs) < 2:  # nothing to tell apart, so nothing to compile
+            return np.full((len(datasets), 1), 0.0 if len(outputs) else np.nan)
         batch = max(1, min(1024, LAW_ENTRIES // len(outputs)))
         compute = _compiled(self.at(num_neighbors))
         logs = np.empty((len(datasets), len(outputs)))
@@ -358,7 +359,8 @@ def _compiled(mechanism: Any) -> Callable[[Any, Any], jax.Array]:
     def law(dataset: Any, outputs: Any) -> jax.Array:
         return jax.vmap(lambda output: jnp.asarray(mechanism.log_prob(output, dataset), float))(outputs)
 
-    return jax.jit(jax.vmap(law, in_axes=(0, None)))
+    # One search meets many small shapes: they are compiled quickly rather than run quickly.
+    return jax.jit(jax.vmap(law, in_axes=(0, None)), compiler_options={"xla_backend_optimization_level": 0})
 
 
 # --- finding ---------------------------------------------------------------------------------------------------------
@@ -542,15 +544,17 @@ def _ascent(mechanism: Any, steps: int) -> Callable[..., jax.Array]:
 # --- shrinking -------------------------------------------------------------------------------------------------------
 
 
-def _minimize(problem: _Problem, pair: _Pair, deadline: float, progress: Callable[[str], None] | None) -> Minimality:
+def _minimize(
+    problem: _Problem, pair: _Pair, deadline: float, progress: Callable[[str], None] | None, *, minimal: bool
+) -> Minimality:
     pair = _greedy(problem, pair, deadline)
     if progress is not None:
         progress(f"shrink: down to {problem.size(pair)}")
-    pair, smaller, undefined, complete = _enumerate(problem, pair, deadline)
+    pair, smaller, complete = _enumerate(problem, pair, deadline) if minimal else (pair, 0, False)
     if problem.inert:
         used = (pair.first | pair.second).any(axis=0)
         pair = _Pair(pair.num_neighbors, pair.first[:, used], pair.second[:, used])
-    return Minimality(problem.witness(pair), problem.size(pair), smaller, undefined, complete)
+    return Minimality(problem.witness(pair), problem.size(pair), smaller, complete)
 
 
 def _greedy(problem: _Problem, pair: _Pair, deadline: float) -> _Pair:
@@ -605,7 +609,7 @@ def _fewer_ratings(problem: _Problem, pair: _Pair) -> list[_Pair]:
     return [smaller for smaller in pairs if smaller.total < pair.total and problem.size(smaller).within(bound)]
 
 
-def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, int, int, bool]:
+def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, int, bool]:
     """The first violation among all instances within the size of `pair`, in an order that puts smaller ones first.
 
     Groups of equal (k, candidates, items) come by the sum of the three, and pairs in a group by (ratings, largest): an
@@ -615,33 +619,29 @@ def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, 
     neighbors = range(1, bound.num_neighbors + 1) if bound.num_neighbors else range(1)
     shapes = itertools.product(neighbors, range(1, bound.candidates + 1), range(1, bound.items + 1))
     seen: list[np.ndarray] = []
-    undefined: list[np.ndarray] = []
     budget = MAX_INSTANCES
     for k, candidates, items in sorted(shapes, key=lambda shape: (sum(shape), shape)):
         generated = _instances(problem, k, candidates, items, bound, budget)
         if generated is None:
-            return pair, 0, 0, False
+            return pair, 0, False
         first, second, sizes = generated
         budget -= len(first)
         for begin in range(0, len(first), 4096):
             part = slice(begin, begin + 4096)
             if time.monotonic() > deadline:
-                return pair, 0, 0, False
-            scores = problem.score(k, first[part], second[part])
-            bad = problem.bad(scores)
+                return pair, 0, False
+            bad = problem.bad(problem.score(k, first[part], second[part]))
             seen.append(sizes[part])
-            undefined.append(np.isnan(scores))
             if bad.any():
                 place = int(bad.argmax())
                 found = _Pair(k, first[part][place], second[part][place])
-                return (found, *_count(seen, undefined, problem.size(found)), True)
-    return (pair, *_count(seen, undefined, bound), True)
+                return found, _count(seen, problem.size(found)), True
+    return pair, _count(seen, bound), True
 
 
-def _count(seen: list[np.ndarray], undefined: list[np.ndarray], size: Size) -> tuple[int, int]:
-    sizes, absent = np.concatenate(seen), np.concatenate(undefined)
-    smaller = (sizes <= np.array(size)).all(axis=1) & (sizes != np.array(size)).any(axis=1)
-    return int(smaller.sum()), int((smaller & absent).sum())
+def _count(seen: list[np.ndarray], size: Size) -> int:
+    sizes = np.concatenate(seen)
+    return int(((sizes <= np.array(size)).all(axis=1) & (sizes != np.array(size)).any(axis=1)).sum())
 
 
 def _instances(
