@@ -19,7 +19,14 @@ ALL = [(norms, form) for norms in sensitivity.NORMS for form in sensitivity.FORM
 
 def judge(claim_id):
     claim = find_claim(claim_id)
+    assert claim is not None
     return claim.judge(Context(data=synthetic()))
+
+
+def find(change, cases):
+    example = sensitivity.find_counterexample(change, cases)
+    assert example is not None
+    return example
 
 
 def step(inputs, name):
@@ -48,7 +55,7 @@ def test_decide_rs_repaired():
     ("change", "cases", "num_items"), [("removed", PRINTED, 3), ("changed", ALL, 4), ("added", ALL, 4)]
 )
 def test_counterexamples_have_the_fewest_items_and_are_certified(change, cases, num_items):
-    example = sensitivity.find_counterexample(change, cases)
+    example = find(change, cases)
     assert len(example.pair.first) == num_items
     certificate = sensitivity.certificate(example)
     assert len(check(certificate["kind"], certificate["inputs"])["formulas"]) == len(cases)
@@ -61,7 +68,7 @@ def test_no_small_counterexample_to_the_proved_form():
 
 def test_certificate_agrees_with_an_independent_computation():
     """The first user's ratings (3, 1, 1) against (1, 5, 5): by hand, 13 / sqrt(11 * 51) and 10 / sqrt(2 * 50)."""
-    example = sensitivity.find_counterexample("removed", PRINTED)
+    example = find("removed", PRINTED)
     assert example.pair == sensitivity.Pair((3, 1, 1), (1, 5, 5))
     moved = 1 - 13 / math.sqrt(11 * 51)
     bound = max(3 * 1 / (math.sqrt(2) * math.sqrt(50)), 1 * 5 / (math.sqrt(10) * math.sqrt(26)))
@@ -71,14 +78,14 @@ def test_certificate_agrees_with_an_independent_computation():
 
 
 def test_a_changed_rating_invalidates_the_certificate():
-    certificate = sensitivity.certificate(sensitivity.find_counterexample("removed", PRINTED))
+    certificate = sensitivity.certificate(find("removed", PRINTED))
     certificate["inputs"]["values"]["i1"] = 1
     with pytest.raises(Rejected, match="false"):
         check("formula", certificate["inputs"])
 
 
 def test_the_flipped_inequality_is_rejected():
-    certificate = sensitivity.certificate(sensitivity.find_counterexample("added", ALL))
+    certificate = sensitivity.certificate(find("added", ALL))
     certificate["inputs"]["formulas"] = [["<=", *comparison[1:]] for comparison in certificate["inputs"]["formulas"]]
     with pytest.raises(Rejected, match="false"):
         check("formula", certificate["inputs"])

@@ -79,8 +79,8 @@ CLAIMS: tuple[Claim, ...] = (
     _claim(
         id="PP-LAM2",
         place="sec. 2.2; sec. 7 (4)",
-        statement='"The value of lambda may not be achievable": at the paper\'s settings the truncation of PNCF never binds, so '
-        "rho has no effect.",
+        statement='"The value of lambda may not be achievable": at the paper\'s settings lambda is sim_k for every rho, so the '
+        "truncation cuts nobody off below and rho has no effect.",
         formula="k = 50, eps = 1, RS = 1, n = 942: (4k RS/eps) ln(k(n-k)/rho) >= 1 >= sim_k for every rho in (0, 1)",
         assumptions=("similarities lie in [0, 1]", "RS >= 1/2000; the paper does not print its RS"),
         decide=f"{_selection}:decide_lambda_unachievable",
