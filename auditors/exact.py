@@ -29,6 +29,7 @@ __all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "r
 Direction = Literal["forward", "backward"]
 
 CHUNK = 1 << 14  # outputs whose law is computed at once; bounds the temporaries of a large enumeration
+QUICK_COMPILE = {"xla_backend_optimization_level": 0}
 TOLERANCE = 1e-9  # by how much the probabilities may miss 1
 RELATIONS = ("add_or_remove_one:rating", "replace_one:rating", "add_or_remove_one:user", "replace_one:user")
 
@@ -280,9 +281,9 @@ def _law(mechanism: FiniteMechanism, outputs: np.ndarray, dataset: Any, name: st
     size = min(CHUNK, 1 << (len(outputs) - 1).bit_length())
     logs = np.empty(len(outputs))
     try:
-        compute = _compiled(cast(Hashable, mechanism))
+        compute = _compiled(cast(Hashable, mechanism), len(outputs) > size)
     except TypeError:  # a mechanism that cannot be hashed is compiled for this call only
-        compute = _compiled.__wrapped__(mechanism)
+        compute = _compiled.__wrapped__(mechanism, len(outputs) > size)
     try:
         for start in range(0, len(outputs), size):
             chunk = outputs[start : start + size]
@@ -304,11 +305,12 @@ def _law(mechanism: FiniteMechanism, outputs: np.ndarray, dataset: Any, name: st
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(mechanism: Any) -> Callable[[Any, Any], jax.Array]:
+def _compiled(mechanism: Any, large: bool) -> Callable[[Any, Any], jax.Array]:
     def law(outputs: Any, dataset: Any) -> jax.Array:
         return jax.vmap(lambda output: jnp.asarray(mechanism.log_prob(output, dataset), float))(outputs)
 
-    return jax.jit(law)
+    # A law of one chunk runs in no time, compiling it does not.
+    return jax.jit(law, compiler_options=None if large else QUICK_COMPILE)
 
 
 def _losses(one: np.ndarray, two: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.auditors.exact import exact, registered
+from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, registered
 from dpassay.errors import InvalidInput
 from dpassay.mechanism import FiniteMechanism
 from dpassay.numerics import float64
@@ -30,6 +30,7 @@ __all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MARGIN = 1e-9  # a loss must pass the claim by this much, nats, so that rounding alone never makes a witness
+NUM_STARTS = 6  # violating pairs from which shrinking starts
 MAX_INSTANCES = 400_000  # the largest enumeration of smaller instances that is attempted
 LAW_ENTRIES = 1 << 20  # log-probabilities computed by one compiled call
 Datasets = np.ndarray  # int8 levels, shape (batch, users, items): 0 is a missing rating, j the j-th of the scale
@@ -66,12 +67,14 @@ class Minimality:
         size: its size.
         enumerated: neighboring pairs smaller than it, all evaluated (registered mechanisms: up to the order of items).
         complete: whether these are all the smaller pairs; False when there were too many or time ran out.
+        fixed: the components of the size that were kept.
     """
 
     witness: Witness
     size: Size
     enumerated: int
     complete: bool
+    fixed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         k, candidates, items, ratings, largest = self.size
@@ -80,7 +83,8 @@ class Minimality:
         shape = f"{f'k = {k}, ' if k else ''}{shape} up to the {_ordinal(largest)} of the scale"
         if not self.complete:
             return f"{shape}; not shown minimal"
-        return f"{shape}; none of the {self.enumerated} smaller instances violates the claim"
+        kept = f" of the same {', '.join(self.fixed)}" if self.fixed else ""
+        return f"{shape}; none of the {self.enumerated} smaller instances{kept} violates the claim"
 
 
 @float64
@@ -97,6 +101,7 @@ def search(
     num_items: int = 4,
     scale: Sequence[float] = SCALE,
     patterns: bool = False,
+    fixed: Sequence[str] = (),
     minimal: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Witness | None:
@@ -115,6 +120,7 @@ def search(
         num_items: columns, likewise.
         scale: the ratings that may occur, lowest first.
         patterns: also begin from regular matrices (constant, diagonal, staircase) that know nothing of the mechanism.
+        fixed: components of `Size` that shrinking keeps, for example "num_neighbors".
         minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
         progress: called with one line when a stage ends.
 
@@ -124,13 +130,13 @@ def search(
     Raises:
         InvalidInput: the mechanism has no exact law or lists no outputs, or an argument is out of range.
     """
-    problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale)
+    problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     begin = time.monotonic()
-    pair = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)
-    if pair is None or not problem.violates(pair):
+    pairs = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)
+    if not pairs or not problem.violates(pairs[0]):
         return None
     end = max(begin + time_limit, time.monotonic() + time_limit / 4)
-    found = _minimize(problem, pair, end, progress, minimal=minimal)
+    found = _minimize(problem, pairs, end, progress, minimal=minimal)
     return dataclasses.replace(found.witness, notes=(*found.witness.notes, str(found)))
 
 
@@ -155,8 +161,8 @@ def worst_case(
     Arguments and errors as in `search`; an infinite loss ends it early. The witness need not violate the claim.
     """
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale)
-    pair = _find(problem, seed, time.monotonic() + time_limit, patterns, progress, stop=False)
-    return None if pair is None else problem.witness(pair)
+    pairs = _find(problem, seed, time.monotonic() + time_limit, patterns, progress, stop=False)
+    return problem.witness(pairs[0]) if pairs else None
 
 
 @float64
@@ -170,6 +176,7 @@ def minimize(
     delta: float = 0.0,
     time_limit: float = 20.0,
     scale: Sequence[float] = SCALE,
+    fixed: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Minimality:
     """Shrinks a violating pair until nothing smaller violates the claim, shown by enumerating all smaller instances.
@@ -178,12 +185,12 @@ def minimize(
         InvalidInput: the datasets are not neighbors, or this pair does not violate the claim.
     """
     first, second = (_matrix(dataset) for dataset in (dataset1, dataset2))
-    problem = _problem(mechanism, relation, epsilon, delta, np.stack([first, second]), 0, 0, scale)
+    problem = _problem(mechanism, relation, epsilon, delta, np.stack([first, second]), 0, 0, scale, fixed)
     problem.relation.changed(first, second)
     pair = _Pair(problem.num_neighbors, problem.levels(first), problem.levels(second))
     if not problem.violates(pair):
         raise InvalidInput(f"this pair does not violate {problem.claim}: give one that does, as `search` finds them")
-    return _minimize(problem, pair, time.monotonic() + time_limit, progress, minimal=True)
+    return _minimize(problem, [pair], time.monotonic() + time_limit, progress, minimal=True)
 
 
 class _Pair(NamedTuple):
@@ -211,6 +218,7 @@ class _Problem:
     items: int
     start: tuple[np.ndarray, ...]
     inert: bool
+    fixed: tuple[str, ...] = ()
     outputs: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
@@ -302,7 +310,9 @@ class _Problem:
     def witness(self, pair: _Pair) -> Witness:
         first, second = (self.ratings(levels) for levels in (pair.first, pair.second))
         mechanism = self.at(pair.num_neighbors)
-        loss = exact(mechanism, first, second)
+        one, two = self.laws(pair.num_neighbors, np.stack([pair.first, pair.second]))
+        width = self.items if self.inert else first.shape[1]
+        loss = ExactLoss(self.outputs[pair.num_neighbors, len(first), width], one, two)
         event = loss.event(loss.epsilon if self.claim.delta == 0 else self.claim.epsilon)
         if event.direction == "backward":
             first, second = second, first
@@ -327,6 +337,7 @@ def _problem(
     num_users: int,
     num_items: int,
     scale: Sequence[float],
+    fixed: Sequence[str] = (),
 ) -> _Problem:
     if not isinstance(mechanism, FiniteMechanism):
         raise InvalidInput(
@@ -345,9 +356,12 @@ def _problem(
         datasets = tuple(stacked) if stacked.ndim == 3 else (_matrix(stacked),)
         num_users, num_items = datasets[0].shape
         values = np.unique(np.concatenate([values, *(matrix[~np.isnan(matrix)] for matrix in datasets)]))
+    if unknown := sorted(set(fixed) - set(Size._fields)):
+        raise InvalidInput(f"fixed names {', '.join(unknown)}; choose from {', '.join(Size._fields)}")
     if num_users < 2 or num_items < 1:
         raise InvalidInput(f"{num_users} users and {num_items} items are too few; take at least 2 users and 1 item")
-    problem = _Problem(mechanism, claim, values, num_users, num_items, (), registered(mechanism) is not None)
+    inert = registered(mechanism) is not None
+    problem = _Problem(mechanism, claim, values, num_users, num_items, (), inert, tuple(fixed))
     outputs = np.asarray(mechanism.outputs(np.zeros((num_users, num_items))))
     if len(outputs) == 0:
         raise InvalidInput(f"the mechanism lists no outputs for {num_users} users; take more users")
@@ -360,7 +374,7 @@ def _compiled(mechanism: Any) -> Callable[[Any, Any], jax.Array]:
         return jax.vmap(lambda output: jnp.asarray(mechanism.log_prob(output, dataset), float))(outputs)
 
     # One search meets many small shapes: they are compiled quickly rather than run quickly.
-    return jax.jit(jax.vmap(law, in_axes=(0, None)), compiler_options={"xla_backend_optimization_level": 0})
+    return jax.jit(jax.vmap(law, in_axes=(0, None)), compiler_options=QUICK_COMPILE)
 
 
 # --- finding ---------------------------------------------------------------------------------------------------------
@@ -374,8 +388,8 @@ def _find(
     progress: Callable[[str], None] | None,
     *,
     stop: bool,
-) -> _Pair | None:
-    """The worst pair found; with `stop`, the first that violates the claim."""
+) -> list[_Pair]:
+    """The worst pair found, if any; with `stop`, the first few that violate the claim."""
     generator = np.random.default_rng(seed)
     k = problem.num_neighbors
     best: tuple[float, _Pair] | None = None
@@ -385,12 +399,17 @@ def _find(
         firsts, seconds = zip(*(_neighbors(problem, base, generator) for base in bases), strict=True)
         first, second = np.concatenate(firsts), np.concatenate(seconds)
         scores = problem.score(k, first, second)
+        bad = problem.bad(scores)
+        if stop and bad.any():
+            ratings = (first > 0).sum(axis=(1, 2)) + (second > 0).sum(axis=(1, 2))
+            few = sorted(np.flatnonzero(bad).tolist(), key=lambda place: int(ratings[place]))[:NUM_STARTS]
+            return [_Pair(k, first[place], second[place]) for place in few]
         if np.isfinite(scores).any():
             place = int(np.nanargmax(scores))
             pair, score = _Pair(k, first[place], second[place]), float(scores[place])
-            if not (stop and problem.bad(scores)[place]):
-                pair, score = _climb(problem, pair, score, deadline, stop)
-            if not (stop and problem.bad(np.array([score]))[0]) and score < 1e6:
+            pair, score = _climb(problem, pair, score, deadline, stop)
+            # Compiling the gradient costs more than a few restarts.
+            if score < 1e6 and (not stop or (restart >= 2 and not problem.bad(np.array([score]))[0])):
                 pair, score = _ascend(problem, pair, score)
             if best is None or score > best[0]:
                 best = score, pair
@@ -400,7 +419,7 @@ def _find(
             break
         if time.monotonic() > deadline:
             break
-    return None if best is None or best[0] <= MARGIN else best[1]
+    return [] if best is None or best[0] <= MARGIN else [best[1]]
 
 
 def _random(problem: _Problem, generator: np.random.Generator, count: int) -> list[np.ndarray]:
@@ -545,23 +564,35 @@ def _ascent(mechanism: Any, steps: int) -> Callable[..., jax.Array]:
 
 
 def _minimize(
-    problem: _Problem, pair: _Pair, deadline: float, progress: Callable[[str], None] | None, *, minimal: bool
+    problem: _Problem,
+    pairs: Sequence[_Pair],
+    deadline: float,
+    progress: Callable[[str], None] | None,
+    *,
+    minimal: bool,
 ) -> Minimality:
-    pair = _greedy(problem, pair, deadline)
+    shrunk = [_greedy(problem, pair, deadline) for pair in pairs]
+    pair = min(shrunk, key=lambda pair: (sum(problem.size(pair)[:3]), problem.size(pair), pair.total))
     if progress is not None:
         progress(f"shrink: down to {problem.size(pair)}")
     pair, smaller, complete = _enumerate(problem, pair, deadline) if minimal else (pair, 0, False)
     if problem.inert:
         used = (pair.first | pair.second).any(axis=0)
         pair = _Pair(pair.num_neighbors, pair.first[:, used], pair.second[:, used])
-    return Minimality(problem.witness(pair), problem.size(pair), smaller, complete)
+    return Minimality(problem.witness(pair), problem.size(pair), smaller, complete, problem.fixed)
 
 
 def _greedy(problem: _Problem, pair: _Pair, deadline: float) -> _Pair:
     """Takes away neighbors, users, items and ratings and lowers ratings while the pair still violates the claim."""
     while time.monotonic() < deadline:
         for moves in (_fewer_users, _fewer_items, _fewer_ratings):
-            smaller = _first_bad(problem, moves(problem, pair))
+            size = problem.size(pair)
+            allowed = [
+                move
+                for move in moves(problem, pair)
+                if all(getattr(problem.size(move), name) == getattr(size, name) for name in problem.fixed)
+            ]
+            smaller = _first_bad(problem, allowed)
             if smaller is not None:
                 break
         else:
@@ -620,7 +651,10 @@ def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, 
     shapes = itertools.product(neighbors, range(1, bound.candidates + 1), range(1, bound.items + 1))
     seen: list[np.ndarray] = []
     budget = MAX_INSTANCES
+    kept = [(Size._fields.index(name), getattr(bound, name)) for name in problem.fixed]
     for k, candidates, items in sorted(shapes, key=lambda shape: (sum(shape), shape)):
+        if any((k, candidates, items)[place] != value for place, value in kept if place < 3):
+            continue
         generated = _instances(problem, k, candidates, items, bound, budget)
         if generated is None:
             return pair, 0, False
@@ -664,7 +698,10 @@ def _instances(
         keep = _related(relation, first, second)
         if problem.inert:
             keep &= (first | second).any(axis=1).all(axis=1)
-        keep &= (problem.sizes(k, first, second) <= np.array(bound)).all(axis=1)
+        sizes = problem.sizes(k, first, second)
+        keep &= (sizes <= np.array(bound)).all(axis=1)
+        for name in problem.fixed:
+            keep &= sizes[:, Size._fields.index(name)] == getattr(bound, name)
         firsts.append(first[keep])
         seconds.append(second[keep])
         count += int(keep.sum())
