@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +22,9 @@ PPNS = {**WEIGHTED, "probability": "1/2", "rule": "algorithm", "last": "exponent
 PNCF = {**WEIGHTED, "rho": "1/2", "truncation": "hard", "release": "neighbors"}
 
 
-def law(id: str, dataset: list[list[Any]], variant: str = "paper", **parameters: Any) -> dict[tuple[int, ...], Any]:
+def law(
+    id: str, dataset: Sequence[Sequence[Any]], variant: str = "paper", **parameters: Any
+) -> dict[tuple[int, ...], Any]:
     base = {"knn": COMMON, "npns": WEIGHTED, "ppns": PPNS, "pncf": PNCF}[id] if variant == "paper" else {}
     rows = [[None if value is None else rational(value) for value in row] for row in dataset]
     with precision():
@@ -51,7 +54,7 @@ def test_draws_agree_with_every_order_of_draws(values: list[Fraction], count: in
 
 
 def test_nearest_neighbors_and_ties() -> None:
-    dataset = [[1, 2], [1, 2], [2, 1], [2, 4], [None, None]]
+    dataset: list[list[Any]] = [[1, 2], [1, 2], [2, 1], [2, 4], [None, None]]
     # Similarities 1, 4/5, 1, and 0 without a co-rated item.
     assert law("knn", dataset) == {(1, 3): 1}
     assert law("knn", dataset, num_neighbors=1) == {(1,): 1}
@@ -64,7 +67,7 @@ def test_nearest_neighbors_and_ties() -> None:
 
 def test_similarities_are_exact_squares() -> None:
     mechanism = {"id": "knn", "variant": "paper", "parameters": COMMON}
-    rows = [[rational(1), rational(2)], [rational(2), rational(1)], [rational(3), None], [None, None]]
+    rows: list[list[Any]] = [[rational(1), rational(2)], [rational(2), rational(1)], [rational(3), None], [None, None]]
     assert similarities(mechanism, rows) == {1: fmpq(4, 5), 2: fmpq(1), 3: fmpq(0)}
     full = {**mechanism, "parameters": {**COMMON, "similarity": "full_cosine"}}
     with precision():
@@ -75,7 +78,7 @@ def test_similarities_are_exact_squares() -> None:
 
 def test_partition_scheme_by_hand() -> None:
     # One item: similarity 1 with it, 0 without; order 1, 2, 3. ceil(k/2) = 1 from {1, 2}, the last from {3}.
-    dataset = [[5], [5], [5], [None]]
+    dataset: list[list[Any]] = [[5], [5], [5], [None]]
     half = fmpq(1, 2)
     assert law("ppns", dataset) == {(1, 3): half, (2, 3): half}
     assert law("ppns", dataset, ties="last") == {(1, 3): half, (2, 3): half}
@@ -93,13 +96,13 @@ def test_partition_scheme_by_hand() -> None:
 
 
 def test_quotas_are_exact_ceilings() -> None:
-    # p k = 0.1 * 10 is exactly 1; in binary floating point 0.1 * 3 * 10 is a little more than 3.
-    blocks = [range(i, i + 10) for i in range(0, 60, 10)]
+    # 0.1 * 10 is exactly 1, and 0.3 * 10 is 3, where the nearest floats may lie above.
+    blocks = [range(i, i + 10) for i in range(0, 100, 10)]
     taken = [count for _, count, _ in partition_groups(blocks, 10, rational("0.3"), "original", "uniform")]
     assert taken == [3, 3, 2, 2]
-    assert [c for _, c, _ in partition_groups(blocks, 10, rational("0.1"), "original", "uniform")][:2] == [1, 1]
+    assert [c for _, c, _ in partition_groups(blocks, 10, rational("0.1"), "original", "uniform")] == [1] * 10
     rounded = [count for _, count, _ in partition_groups(blocks, 10, rational("0.25"), "formula", "uniform")]
-    assert rounded == [3, 2, 1, 1, 1, 1]  # 2.5 and 1.875 and 1.4 and 1.05, then 0.79 and 0.59, half rounded up
+    assert rounded == [3, 2, 1, 1, 1, 1, 1]  # 2.5, 1.875, 1.4, 1.05, 0.79, ... rounded, half upward
     pools = partition_groups(blocks, 10, rational("0.5"), "algorithm", "uniform")
     assert [(count, how) for _, count, how in pools] == [
         (5, "exponential"),
@@ -107,22 +110,27 @@ def test_quotas_are_exact_ceilings() -> None:
         (1, "exponential"),
         (1, "uniform"),
     ]
-    assert pools[-1][0] == tuple(range(30, 60))
+    assert pools[-1][0] == tuple(range(30, 100))
 
 
 def test_exponential_weights_by_hand() -> None:
     # One neighbor of two, similarities 1 and 4/5. RS(target, 1): norms without an item are 2*2 and 1*1, products 1 and
     # 4, so max(1/4, 4/1) = 4; RS(target, 2): norms without are 2*1 and 1*2, products 2 and 2, so 1.
-    dataset = [[1, 2], [1, 2], [2, 1]]
+    dataset: list[list[Any]] = [[1, 2], [1, 2], [2, 1]]
     chance = law("npns", dataset, num_neighbors=1)[(1,)]
     assert float(chance) == pytest.approx(1 / (1 + math.exp(-0.2 / 16)), abs=1e-12)
     chance = law("npns", dataset, num_neighbors=1, sensitivity="pairwise")[(1,)]
     assert float(chance) == pytest.approx(1 / (1 + math.exp(0.8 / 4 - 1 / 16)), abs=1e-12)
     chance = law("npns", dataset, num_neighbors=1, sensitivity="1/2")[(1,)]
     assert float(chance) == pytest.approx(1 / (1 + math.exp(-0.2 / 2)), abs=1e-12)
-    # With the scalar product: second terms 5 (1/4 - 1/5), 5 (1 - 1/5) = 4 for user 1, and 4 (1/2 - 1/5) = 1.2 for user 2.
-    chance = law("npns", dataset, num_neighbors=1, sensitivity="local_dot", similarity="cosine")[(1,)]
+    # With the scalar product: 5 (1/1 - 1/5) = 4 for user 1, as large as the first term.
+    chance = law("npns", dataset, num_neighbors=1, sensitivity="local_dot")[(1,)]
     assert float(chance) == pytest.approx(1 / (1 + math.exp(-0.2 / 16)), abs=1e-12)
+    # Here a second term is the largest: 15 (1/6 - 1/sqrt(234)) = 1.52, the first terms are 9/13, 2/3 and 3/2.
+    chance = law("npns", [[2, 3, 3], [2, 3, 3], [3, 3, None]], num_neighbors=1, sensitivity="local_dot")[(1,)]
+    similar = 15 / math.sqrt(13 * 18)
+    bound = max(6 / math.sqrt(9 * 9), 9 / math.sqrt(4 * 9), 15 * (1 / 6 - 1 / math.sqrt(13 * 18)), 9 / 13, 9 / 13)
+    assert float(chance) == pytest.approx(1 / (1 + math.exp((similar - 1) / (4 * bound))), abs=1e-12)
     # A single co-rated item makes RS infinite: equal weights, exactly.
     assert law("npns", [[1, None], [1, 2], [1, 1]], num_neighbors=1) == dict.fromkeys([(1,), (2,)], fmpq(1, 2))
     assert law("npns", dataset, num_neighbors=1, weight="similarity") == {(1,): fmpq(5, 9), (2,): fmpq(4, 9)}
@@ -130,7 +138,7 @@ def test_exponential_weights_by_hand() -> None:
 
 def test_truncation_by_hand() -> None:
     # k = 1: lambda = min(sim_1, 4 RS/eps ln(n-1)/rho). With a huge epsilon lambda is tiny: only the top remains.
-    dataset = [[1, 2], [1, 2], [2, 1], [1, 1]]
+    dataset: list[list[Any]] = [[1, 2], [1, 2], [2, 1], [1, 1]]
     assert law("pncf", dataset, num_neighbors=1, epsilon="100000", sensitivity="1") == {(1,): 1}
     assert set(law("pncf", dataset, num_neighbors=1, sensitivity="1")) == {(1,), (2,), (3,)}
     # soft truncation forbids nobody.
@@ -142,7 +150,7 @@ def test_truncation_by_hand() -> None:
 
 def test_repaired_selection_by_hand() -> None:
     parameters = {"target": 0, "num_neighbors": 1, "epsilon": "2", "norm_floor": "10", "max_rating": "5"}
-    dataset = [[5, 5], [5, 4], [9, None]]  # 9 is clipped to 5; all norms are below the floor
+    dataset: list[list[Any]] = [[5, 5], [5, 4], [9, None]]  # 9 is clipped to 5; all norms are below the floor
     for protect, sides in (("everyone", 2), ("candidates", 1)):
         chance = law("npns", dataset, "repaired", **parameters, protect=protect)[(1,)]
         assert float(chance) == pytest.approx(1 / (1 + math.exp(-2 / (sides * 0.25) * (45 - 25) / 100)), abs=1e-12)

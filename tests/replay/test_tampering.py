@@ -277,10 +277,11 @@ def test_sealing_refuses_what_the_checker_rejects() -> None:
         check("formula", {**INPUTS["formula"], "supports": "maybe"})
     with pytest.raises(Rejected, match="unknown fields"):
         check("witness", {**WITNESS, "note": "1"})
-    for inputs in ({}, [], None, {"form": []}, {"steps": 3}, {"dataset1": 1}):
+    unreadable: list[Any] = [{}, [], None, {"form": []}, {"steps": 3}, {"dataset1": 1}]
+    for inputs in unreadable:
         for kind in ("witness", "law", "selection", "formula", "proof", "statistics", "reproduction"):
             with pytest.raises(Rejected):
-                check(kind, inputs)  # type: ignore[arg-type]
+                check(kind, inputs)
 
 
 def test_the_name_is_callable_however_it_was_bound(tmp_path: Path) -> None:

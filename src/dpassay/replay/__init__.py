@@ -60,7 +60,7 @@ def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = importlib.import_module(CHECKERS[kind]).compute(inputs)
     except Rejected:
         raise
-    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
     if result["supports"] not in OUTCOMES:
         raise Rejected(f"supports is {result['supports']!r}: use one of {', '.join(OUTCOMES)}")

@@ -243,7 +243,11 @@ def _arguments(formula: Sequence[Any]) -> Sequence[Any]:
 
 
 def _wrap(formula: Formula) -> str:
-    plain = not isinstance(formula, list | tuple) or formula[0] in (*_FUNCTIONS, "call")
+    """An operand: in parentheses unless it is one symbol, since 1/2 or -1 would bind otherwise before a power."""
+    if isinstance(formula, list | tuple):
+        plain = formula[0] in (*_FUNCTIONS, "call")
+    else:
+        plain = not is_number(formula) or (Fraction(formula).denominator == 1 and Fraction(formula) >= 0)
     return text(formula) if plain else f"({text(formula)})"
 
 

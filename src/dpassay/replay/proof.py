@@ -35,9 +35,11 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         if step["engine"] not in engines:
             raise Rejected(f"unknown engine {step['engine']!r}")
         engines[step["engine"]](step)
-        checked.append({"name": step["name"], "statement": statement(step)})
+        model = {name: str(Fraction(value)) for name, value in step.get("model", {}).items()}
+        checked.append({"name": step["name"], "statement": statement(step), **({"model": model} if model else {})})
     return {
         "supports": inputs["supports"],
+        "argument": str(inputs.get("argument", "")),
         "steps": checked,
         "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again: "
         + "; ".join(s["name"] for s in steps),
