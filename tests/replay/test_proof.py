@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dpassay.replay import Rejected, check
+from dpassay.replay.cvc5_process import answer
 
 STEP: dict[str, Any] = {
     "name": "square",
@@ -112,3 +113,10 @@ def test_what_does_not_exist_is_rejected(change: dict[str, Any]) -> None:
 def test_a_proof_has_steps() -> None:
     with pytest.raises(Rejected, match="at least one step"):
         prove()
+
+
+def test_cvc5_out_of_time_is_unknown_and_the_next_query_is_answered():
+    question = "(set-logic QF_NRA)(declare-const x Real)(assert (> (* x x) 2.0))(check-sat)"
+    assert answer(question, 30) == "sat"
+    assert answer("(set-logic QF_NRA)" + "(declare-const x Real)(check-sat)", 1e-9) == "unknown"
+    assert answer(question, 30) == "sat"

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.replay import Rejected
+from dpassay.replay.cvc5_process import answer
 from dpassay.replay.formula import evaluate, smtlib, symbol, text, variables
 
 __all__ = ["compute", "query", "solve"]
@@ -156,17 +157,7 @@ def _z3(text: str) -> str:
 
 
 def _cvc5(text: str) -> str:
-    import cvc5
-
-    solver = cvc5.Solver()
-    solver.setOption("tlimit-per", str(TIMEOUT_MILLISECONDS))
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
-    manager = parser.getSymbolManager()
-    answer = "unknown"
-    while not (command := parser.nextCommand()).isNull():
-        output = str(command.invoke(solver, manager)).strip()
-        if output.startswith("(error"):
-            raise Rejected(f"cvc5 cannot read the query: {output}")
-        answer = output or answer
-    return answer
+    output = answer(text, TIMEOUT_MILLISECONDS / 1000)
+    if output.startswith("(error"):
+        raise Rejected(f"cvc5 cannot read the query: {output}")
+    return output

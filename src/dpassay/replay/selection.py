@@ -127,7 +127,10 @@ def manly_means(weights: Sequence[Any], count: int) -> list[Any]:
             low = middle
         elif value < 0:
             high = middle
-        else:
+        else:  # at the root itself no sign is certain: enclose it between two points beside it that have one
+            beside = fmpq(1, 2**_BISECTIONS)
+            if excess(middle - beside) > 0 > excess(middle + beside):
+                low, high = middle - beside, middle + beside
             break
     root = arb(low).union(arb(high))
     return [1 - root ** arb(weight) for weight in weights]

@@ -1,6 +1,7 @@
 """What the command line prints: progress, the table of verdicts, a witness as a small rating table."""
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -138,8 +139,7 @@ def witness_text(witness: "Witness") -> str:
 
 def first_sentence(text: str) -> str:
     """The first sentence of an explanation, for a table."""
-    head, stop, _ = text.partition(". ")
-    return head + "." if stop else head
+    return re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
 
 
 def _console() -> rich.console.Console:
