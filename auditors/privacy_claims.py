@@ -1,7 +1,7 @@
 """Decides the differential-privacy claims of Lu and Shen's PPNS paper (secs. 1, 2.2 and 5.2) by exact laws.
 
-Every violation is two neighboring rating datasets and an event, found by `dpassay.auditors.search` or taken from a family
-stated here, and recomputed by the trusted checker before it counts. Mechanisms: `dpassay.mechanisms`.
+Every violation is two neighboring rating datasets and an event, found by `dpassay.auditors.search` or taken from a
+family stated here, and recomputed by the trusted checker before it counts. Mechanisms: `dpassay.mechanisms`.
 """
 
 import dataclasses
@@ -9,12 +9,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flint import arb
 
 from dpassay.auditors.exact import ExactLoss, certificate_inputs, exact, registered
 from dpassay.auditors.search import search, worst_case
@@ -22,6 +22,9 @@ from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.mechanisms import mechanism
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.replay import Rejected, check
+from dpassay.replay.datasets import read_dataset
+from dpassay.replay.laws import neighbor_law
+from dpassay.replay.numbers import precision
 
 __all__ = [
     "Membership",
@@ -73,64 +76,53 @@ class Membership:
 
 def decide_ppns(claim: Claim, context: Context) -> Verdict:
     """PP-DP: searches every reading of Algorithm 1 for neighboring datasets that tell it apart by more than epsilon."""
-    readings: list[dict[str, str]] = [
-        {"rule": "algorithm", "ties": ties, "no_overlap": no_overlap, "last": "exponential"}
-        for ties, no_overlap in itertools.product(("index", "random"), ("zero", "exclude"))
-    ]
-    if context.quick:
-        readings = readings[:1]
-    else:
-        readings += [readings[0] | {"last": "uniform"}, readings[0] | {"rule": "formula"}]
     evidence: list[Evidence] = []
     witnesses: list[Witness] = []
     rows: list[list[Any]] = []
     escaped: list[str] = []
-    for relation, reading in itertools.product((ADD, REPLACE), readings):
-        if relation == REPLACE and reading["last"] == "uniform":
-            continue
-        name = f"{WORDS[relation]}; {_reading(reading)}"
-        context.progress(f"{claim.id}: {name}")
-        selection = mechanism("ppns", epsilon=EPSILON, **reading)
-        found = search(
-            selection, relation, epsilon=EPSILON, num_users=4, num_items=2, seed=context.seed, time_limit=PATIENCE
-        )
-        mirrored = reading["ties"] == "index" and not context.quick and reading["last"] != "uniform"
-        for witness, ties in ((found, reading["ties"]), *([(_mirrored(found), "last")] if mirrored else [])):
-            name = f"{WORDS[relation]}; {_reading(reading | {'ties': ties})}"
-            record = witness and _evidence(witness, name, EPSILON, minimal=True)
-            if witness is None or record is None:
+    for relation, reading in _readings(context.quick):
+        context.progress(f"{claim.id}: {WORDS[relation]}; {_reading(reading)}")
+        found = _smallest(mechanism("ppns", epsilon=EPSILON, **reading), relation, context.seed)
+        readings = [(found, reading)]
+        if reading["ties"] == "index" and not context.quick:
+            # Reversing the order of the candidates turns one tie rule into the other.
+            readings.append((_mirrored(found), reading | {"ties": "last"}))
+        for witness, each in readings:
+            name = f"{WORDS[relation]}; {_reading(each)}"
+            # A mirrored witness is minimal because its twin is; its enumeration need not be repeated.
+            record = witness and _evidence(witness, name, EPSILON, minimal=each["ties"] != "last")
+            if witness is None or not isinstance(record, Evidence):
                 escaped.append(name)
-                rows.append(
-                    [WORDS[relation], reading["rule"], ties, reading["no_overlap"], reading["last"], *["-"] * 6]
-                )
                 continue
             evidence.append(record)
             witnesses.append(witness)
-            k, candidates, items, ratings, largest = _size(witness)
-            figures = [k, candidates, items, ratings, largest, _nats(witness.epsilon)]
-            rows.append([WORDS[relation], reading["rule"], ties, reading["no_overlap"], reading["last"], *figures])
+            settings = [WORDS[relation], each["rule"], each["ties"], each["no_overlap"], each["last"]]
+            rows.append([*settings, *_size(witness), _nats(witness.epsilon)])
     if not witnesses:
-        return Verdict(claim.id, "open", "No reading of Algorithm 1 was refuted: searched " + "; ".join(escaped) + ".")
-    columns = ["neighboring", "rule", "ties", "no co-rated item", "last", "k", "candidates", "items", "ratings"]
+        return Verdict(claim.id, "open", "No reading of Algorithm 1 was refuted; searched: " + "; ".join(escaped) + ".")
+    settings = ["neighboring", "rule", "ties", "no co-rated item", "last neighbor"]
     table = {
-        "title": "Smallest refutation per reading; nothing smaller violates the claim",
-        "columns": [*columns, "largest rating", "loss (nats)"],
+        "title": "A smallest refutation of every reading: nothing smaller violates the claim",
+        "columns": [*settings, "k", "candidates", "items", "ratings", "largest rating", "loss (nats)"],
         "rows": rows,
     }
-    evidence[0] = dataclasses.replace(
-        evidence[0], tables=(table, *evidence[0].tables), plots=(_profile_plot(witnesses[0]),)
-    )
-    readings_text = f"{len(witnesses)} of {len(witnesses) + len(escaped)} readings"
+    tables, plots = (table, *evidence[0].tables), (_profile_plot(witnesses[0]),)
+    evidence[0] = dataclasses.replace(evidence[0], tables=tables, plots=plots)
     worst = max(witness.epsilon for witness in witnesses)
+    survived = f" Not refuted: {'; '.join(escaped)}." if escaped else ""
     return Verdict(
         claim.id,
         "refuted",
-        f"Exactly ceil(pk) neighbors come from the most similar k candidates, so whoever sees a released set learns how its "
-        f"members were ranked. One rating moves a user across a partition border, and sets that were possible become "
-        f"impossible: {_sentence(witnesses[0])} The loss is {'infinite' if math.isinf(worst) else _nats(worst)} in "
-        f"{readings_text} of the algorithm that were searched{' (not refuted: ' + '; '.join(escaped) + ')' if escaped else ''}; "
-        "the paper's reason, that every single candidate keeps a positive probability, says nothing about sets. "
-        "What escapes is k = 1 with a uniform last pick among a fixed list of candidates, which ignores all ratings.",
+        "Exactly ceil(pk) neighbors come from the most similar k candidates, so a released set betrays how its members "
+        "were ranked. One rating moves a user across a partition border, and sets that were possible become "
+        "impossible: "
+        f"{_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
+        f"{len(rows) + len(escaped)} "
+        f"readings of the algorithm that were searched.{survived} The paper's reason, that every single candidate "
+        "keeps a "
+        "positive probability, says nothing about sets. Only k = 1 with a uniform last pick from a fixed list of "
+        "candidates "
+        "escapes, and it ignores the ratings.",
         tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=EPSILON,
@@ -141,23 +133,17 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
 
 def decide_original(claim: Claim, context: Context) -> Verdict:
     """PP-ORIG: the scheme with ceilings up to k has sets that are possible on one side and impossible on the other."""
-    evidence, witnesses = [], []
+    evidence: list[Evidence] = []
+    witnesses: list[Witness] = []
+    # With k = 1 the scheme is the nearest neighbor, deterministic: k stays 2, where the selection is random.
+    selection = mechanism("ppns", epsilon=EPSILON, rule="original")
     for relation in (ADD,) if context.quick else (ADD, REPLACE):
         context.progress(f"{claim.id}: {WORDS[relation]}")
-        # Partitions of one are plain nearest neighbors; k is kept at 2, where the selection is random.
-        selection = mechanism("ppns", epsilon=EPSILON, rule="original")
-        witness = search(
-            selection,
-            relation,
-            epsilon=NEARLY_INFINITE,
-            num_users=4,
-            num_items=2,
-            seed=context.seed,
-            minimal=False,
-            time_limit=PATIENCE,
+        witness = _impossible(selection, relation, context.seed, num_users=4, num_items=2)
+        record = witness and _evidence(
+            witness, WORDS[relation], EPSILON, supports="holds", impossible=True, minimal=True
         )
-        record = witness and _evidence(witness, WORDS[relation], EPSILON, supports="holds", impossible=True)
-        if witness is not None and record is not None:
+        if witness is not None and isinstance(record, Evidence):
             evidence.append(record)
             witnesses.append(_claiming(witness, EPSILON))
     if not witnesses:
@@ -167,7 +153,8 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
     return Verdict(
         claim.id,
         "holds",
-        f"The paper is right about its first scheme: {_sentence(witnesses[0])} No finite epsilon allows that. The changed "
+        f"The paper is right about its first scheme: {_sentence(witnesses[0])} No finite epsilon allows that. The "
+        "changed "
         "last pick of Algorithm 1 does not cure it (PP-DP).",
         tuple(evidence),
         epsilon_lower=math.inf,
@@ -177,36 +164,37 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
 
 
 def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
-    """PP-PNCF-NOT: neighbors between which a set turns impossible because the candidate list is cut at sim_k +- lambda."""
+    """PP-PNCF-NOT: neighbors between which a set turns impossible as the candidate list is cut at sim_k +- lambda."""
     context.progress(f"{claim.id}: lambda below sim_k")
-    # One neighbor: nobody lies above sim_k, so a set is impossible only if lambda < sim_k cuts its member off.
-    binding = mechanism("pncf", epsilon=EPSILON, num_neighbors=1)
-    common: dict[str, Any] = {
-        "epsilon": NEARLY_INFINITE,
-        "seed": context.seed,
-        "minimal": False,
-        "time_limit": PATIENCE,
-    }
-    cut = search(binding, ADD, num_users=3, num_items=6, **common)
-    record = cut and _evidence(cut, "cut below sim_k - lambda", EPSILON, supports="holds", impossible=True)
-    if cut is None or record is None:
+    # With one neighbor nobody lies above sim_k, so a set is impossible only if its member is cut off below sim_k -
+    # lambda.
+    selection = mechanism("pncf", epsilon=EPSILON, num_neighbors=1)
+    cut = _impossible(selection, ADD, context.seed, num_users=3, num_items=6)
+    record = cut and _evidence(cut, "cut off below sim_k - lambda", EPSILON, supports="holds", impossible=True)
+    if cut is None or not isinstance(record, Evidence):
         return Verdict(
             claim.id, "open", "No neighboring datasets were found between which the truncation cuts a set off."
         )
-    kth, width = (float(value) for value in binding.truncation_thresholds(cut.dataset2))
-    evidence, binds = [record], width < kth
+    kth, width = map(float, jax.jit(selection.truncation_thresholds)(cut.dataset2))
+    evidence = [record]
     if not context.quick:
         context.progress(f"{claim.id}: lambda capped at sim_k")
-        capped = search(mechanism("pncf", epsilon=EPSILON), ADD, num_users=4, num_items=2, **common)
-        if capped is not None:
-            record = _evidence(capped, "above 2 sim_k, lambda = sim_k", EPSILON, supports="holds", impossible=True)
-            evidence += [record] if record is not None else []
+        capped = _impossible(mechanism("pncf", epsilon=EPSILON), ADD, context.seed, num_users=4, num_items=2)
+        name = "chosen for sure above 2 sim_k, lambda = sim_k"
+        record = capped and _evidence(capped, name, EPSILON, supports="holds", impossible=True, minimal=True)
+        evidence += [record] if isinstance(record, Evidence) else []
     return Verdict(
         claim.id,
-        "holds" if binds else "open",
-        f"{_sentence(cut)} There lambda = {width:.3g} is below sim_k = {kth:.3g}, so the list is really cut. The paper's "
-        "criticism is right; it also applies where lambda is capped at sim_k, since candidates above 2 sim_k are then chosen "
-        "for sure. With RS not tiny and k = 50 the cut below sim_k never happens (PP-LAM2), so on such data only the cap acts.",
+        # Where lambda is capped at sim_k nothing is cut off below: this witness must be a case of the formula for
+        # lambda.
+        "holds" if width < kth else "open",
+        f"The paper's criticism is right: {_sentence(cut)} There lambda = {width:.3g} is below sim_k = {kth:.3g}, so "
+        "the list "
+        "is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates above 2 "
+        "sim_k "
+        "are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 (PP-LAM2), so "
+        "there "
+        "only the upper one can.",
         tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON / 2,
@@ -217,9 +205,9 @@ def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
 def sensitivity_family(relation: str, num_items: int) -> tuple[np.ndarray, np.ndarray]:
     """Neighboring datasets between which the weights (1) move by a factor that grows exponentially with the items.
 
-    Target: m ratings of 1 and one of 5. Candidate 1 agrees on the m items; candidate 2 rated nothing. In the first dataset
-    candidate 1 also rated the last item 5 (RS = 25/m); in the second not (RS = 1/(m-1)), or with a 1 when a rating is changed
-    (RS = 5/m). Candidate 1's similarity stays near 1 while the sensitivity that divides it drops.
+    Target: m ratings of 1 and one of 5. Candidate 1 agrees on the m items; candidate 2 rated nothing. In the first
+    dataset candidate 1 also rated the last item, 5 (RS = 25/m); in the second not (RS = 1/(m-1)), or with a 1 when a
+    rating is changed (RS = 5/m). Candidate 1's similarity stays near 1 while the sensitivity that divides it drops.
 
     Args:
         relation: add_or_remove_one:rating or replace_one:rating.
@@ -235,137 +223,119 @@ def sensitivity_family(relation: str, num_items: int) -> tuple[np.ndarray, np.nd
 def decide_em(claim: Claim, context: Context) -> Verdict:
     """PP-EM: exact losses of the weighted selection with RS computed from the data, against epsilon/2 and epsilon."""
     half = EPSILON / 2
-    forms = ("local",) if context.quick else ("local", "local_dot", "pairwise")
-    sizes = (6, 11, 21, 41) if context.quick else (6, 9, 11, 16, 21, 31, 41, 61)
+    sizes = (6, 9, 11, 16, 21, 31, 41, 61)
     evidence: list[Evidence] = []
+    witnesses: list[Witness] = []
     rows: list[list[Any]] = []
-    series = []
-    for form, relation in itertools.product(forms, (ADD, REPLACE)):
-        context.progress(f"{claim.id}: {form}, {WORDS[relation]}")
+    series: list[dict[str, Any]] = []
+    for form in ("local",) if context.quick else ("local", "local_dot", "pairwise"):
         selection = mechanism("npns", epsilon=EPSILON, num_neighbors=1, sensitivity=form)
-        losses = [exact(selection, *sensitivity_family(relation, size)) for size in sizes]
-        rows += [
-            [form, WORDS[relation], size - 1, loss.epsilon, loss.epsilon > half, loss.epsilon > EPSILON]
-            for size, loss in zip(sizes, losses, strict=True)
-        ]
-        series.append({"label": f"{form}, {WORDS[relation]}", "x": list(sizes), "y": [loss.epsilon for loss in losses]})
-        for bound in (half, EPSILON):
-            loss = next((loss for loss in losses if loss.epsilon > bound), None)
-            witness = loss and _witness(loss, selection, relation, bound)
-            record = witness and _evidence(witness, f"RS {form}, against {bound:g}", bound)
-            evidence += [record] if record else []
-    largest = max(loss for *_, loss, _, _ in rows)
-    limits = [Fraction(str(record.certificate["inputs"]["epsilon"])) for record in evidence if record.certificate]
-    if context.quick:
-        found = None
-    else:
+        for relation in (ADD, REPLACE):
+            context.progress(f"{claim.id}: RS {form}, {WORDS[relation]}")
+            family = [_family_witness(selection, relation, size, half, max(sizes)) for size in sizes]
+            losses = [witness.epsilon for witness in family]
+            rows += [
+                [form, WORDS[relation], size - 1, round(loss, 6), loss > half, loss > EPSILON]
+                for size, loss in zip(sizes, losses, strict=True)
+            ]
+            series.append({"label": f"RS {form}, {WORDS[relation]}", "x": [size - 1 for size in sizes], "y": losses})
+            # The first that exceeds each claim, and the worst.
+            chosen = [next((w for w in family if w.epsilon > bound), None) for bound in (half, EPSILON)]
+            for witness, bound in zip((*chosen, family[-1]), (half, EPSILON, EPSILON), strict=True):
+                name = f"RS {form}, against {bound:g}"
+                record = witness and _evidence(witness, name, bound)
+                if witness is not None and isinstance(record, Evidence):
+                    evidence.append(record)
+                    witnesses.append(_claiming(witness, bound))
+    found = None
+    if not context.quick:
         context.progress(f"{claim.id}: random datasets")
-        selection = mechanism("npns", epsilon=EPSILON)
-        found = worst_case(selection, ADD, epsilon=half, seed=context.seed, time_limit=4.0)
-    if not limits:
+        found = worst_case(mechanism("npns", epsilon=EPSILON), ADD, epsilon=half, seed=context.seed, time_limit=4.0)
+        record = found and _evidence(found, "found by search from random datasets, k = 2", half)
+        evidence += [record] if isinstance(record, Evidence) else []
+    if not witnesses:
         return Verdict(
             claim.id, "open", "No pair of datasets was found on which the selection loses more than epsilon/2."
         )
-    pair = sensitivity_family(ADD, sizes[-1])
-    selection = mechanism("npns", epsilon=EPSILON, num_neighbors=1, sensitivity="local")
-    loss = exact(selection, *pair)
-    witness = _witness(loss, selection, ADD, half)
-    record = _evidence(witness, f"{sizes[-1] - 1} co-rated items", half)
-    evidence += [record] if record else []
     table = {
-        "title": "Exact loss of selecting one of two candidates, epsilon = 1 (claimed: 0.5 for the selection, 1 for all of PNCF)",
+        "title": "Exact loss of selecting one of two candidates at epsilon = 1 (claimed: 0.5, and 1 for all of PNCF)",
         "columns": ["RS", "neighboring", "co-rated items m", "loss (nats)", "above 0.5", "above 1"],
         "rows": rows,
     }
+    items = [sizes[0] - 1, sizes[-1] - 1]
     plot = {
         "title": "The loss grows with the number of co-rated items",
-        "x_label": "items",
+        "x_label": "co-rated items m",
         "y_label": "exact loss (nats)",
-        "series": [*series, {"label": "claimed for the selection", "x": [sizes[0], sizes[-1]], "y": [half, half]}],
+        "series": [*series, {"label": "claimed for the selection", "x": items, "y": [half, half]}],
     }
     evidence[0] = dataclasses.replace(evidence[0], tables=(table, *evidence[0].tables), plots=(plot,))
-    whole = any(limit >= Fraction(1) for limit in limits)
+    worst = max(witness.epsilon for witness in witnesses)
+    whole = any(witness.claim.epsilon >= EPSILON for witness in witnesses)
     return Verdict(
         claim.id,
         "refuted",
-        f"The sensitivity RS that scales the weights is computed from the ratings themselves, so one rating changes every "
-        f"weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(largest)} nats where 0.5 is claimed, and "
-        "it grows without bound in the number of co-rated items m: about (m-1)/4 - m/100 - ln 2 when a rating is added. "
-        + (f"Random 6 x 4 matrices with k = 2 already reach {_nats(found.epsilon)}. " if found is not None else "")
-        + (
-            "The selected neighbors alone exceed epsilon as well, so all of PNCF is refuted wherever it releases them; "
-            "releasing more never loses less. "
-            if whole
-            else ""
-        )
-        + "With a constant that bounds the change of the similarity in place of RS, and a list of candidates that does not "
-        "depend on the ratings, the selection step is private (PP-EM-REP).",
+        "The sensitivity RS that divides the weights is computed from the ratings themselves, so one rating changes "
+        "every "
+        f"weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(worst)} nats where 0.5 is "
+        "claimed, "
+        "and it grows without bound in the number m of co-rated items: when a rating is added it is "
+        "ln((1 + e^((m-1)/4)) / (1 + e^(m/100))) > (m-1)/4 - m/100 - ln 2. "
+        + (f"Random 6 x 4 matrices with k = 2 reach {_nats(found.epsilon)}. " if found is not None else "")
+        + ("The neighbors alone exceed epsilon too, so all of PNCF is refuted if it releases them. " if whole else "")
+        + "With a constant bound on the change of the similarity in place of RS, and candidates that do not depend on "
+        "the "
+        "ratings, the selection is private (PP-EM-REP).",
         tuple(evidence),
-        epsilon_lower=loss.epsilon,
+        epsilon_lower=worst,
         epsilon_claimed=half,
-        witness=witness,
-        assumptions=("the whole of PNCF releases the selected neighbors, or anything they can be told from",),
+        witness=witnesses[0],
+        assumptions=("the whole of PNCF releases the selected neighbors; releasing more loses no less",),
         repair="PP-EM-REP: a constant sensitivity and a fixed list of candidates",
     )
 
 
 def decide_marginals(claim: Claim, context: Context) -> Verdict:
     """PP-MARG: positivity of every marginal by proof, and the ratio of one marginal between neighbors by search."""
-    proof = Evidence(
-        "proof",
-        "Every candidate's probability is positive when candidates are a fixed list: a visited partition supplies at least one "
-        "neighbor, an unvisited one competes for the last, and every weight is positive.",
-        {"kind": "proof", "inputs": _positivity()},
+    summary = (
+        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition "
+        "supplies at "
+        "least one neighbor, an unvisited one competes for the last, and every weight is positive."
     )
+    proof = Evidence("proof", summary, {"kind": "proof", "inputs": _positivity()})
+    positive = _checks(proof)
     context.progress(f"{claim.id}: one candidate's probability")
     selection = mechanism("ppns", epsilon=EPSILON)
-    moved = search(
-        Membership(selection),
-        ADD,
-        epsilon=EPSILON,
-        num_users=9,
-        num_items=1,
-        seed=context.seed,
-        minimal=False,
-        time_limit=PATIENCE,
-    )
-    evidence = [proof]
-    witness = None
-    if moved is not None:
-        witness = _released(selection, moved)
-        record = _evidence(witness, "one candidate's probability", EPSILON)
-        evidence = [record, proof] if record else evidence
-        witness = witness if record else None
+    common: dict[str, Any] = {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
+    moved = search(Membership(selection), ADD, epsilon=EPSILON, num_users=9, **common)
+    witness = None if moved is None else _released(selection, moved)
+    record = witness and _evidence(witness, "one candidate's probability", EPSILON)
+    evidence = [record] if isinstance(record, Evidence) else []
     if not context.quick:
         context.progress(f"{claim.id}: candidates without co-rated items")
-        excluded = mechanism("ppns", epsilon=EPSILON, no_overlap="exclude", num_neighbors=1)
-        gone = search(
-            Membership(excluded),
-            ADD,
-            epsilon=NEARLY_INFINITE,
-            num_users=3,
-            num_items=1,
-            seed=context.seed,
-            minimal=False,
-            time_limit=PATIENCE,
-        )
-        record = gone and _evidence(_released(excluded, gone), "a user leaves the list", EPSILON, impossible=True)
-        evidence += [record] if record else []
-    positive = _checks(proof)
-    if witness is None:
-        return Verdict(
-            claim.id, "open", "No marginal was found to move by more than epsilon.", (proof,) if positive else ()
-        )
+        excluding = mechanism("ppns", epsilon=EPSILON, num_neighbors=1, no_overlap="exclude")
+        gone = search(Membership(excluding), ADD, epsilon=NEARLY_INFINITE, num_users=3, **common)
+        name = "a user leaves the list of candidates"
+        record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
+        evidence += [record] if isinstance(record, Evidence) else []
+    evidence += [proof] if positive else []
+    if witness is None or not evidence or evidence[0].kind != "witness":
+        return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.", tuple(evidence))
     count = len(witness.dataset1) - 1
     return Verdict(
         claim.id,
         "refuted",
         ("The first half is true: " if positive else "The first half was not proved: ")
-        + "as long as the list of candidates is fixed, every candidate is selected with positive probability, because ceil of a "
-        "positive number is at least 1. (If users without a co-rated item are no candidates, one removed rating makes a "
-        "probability exactly 0.) The second half, which the reason needs, is false even for a single candidate: "
-        f"{_sentence(witness)} With k = 2 and n candidates a user who moves from the unvisited partitions to the first goes from "
-        f"about 1/(n-2) to 1/2, here n = {count}, so no epsilon holds for all n. For sets it fails altogether (PP-DP).",
+        + "while the list of candidates is fixed, everybody is selected with positive probability, because ceil of a "
+        "positive "
+        "number is at least 1. (If users without a co-rated item are no candidates, one removed rating makes a "
+        "probability "
+        "exactly 0.) The second half, which the reason needs, fails even for a single candidate: "
+        f"{_sentence(witness, 'user ' + str(count))} With k = 2 a user who moves from the last partitions to the "
+        "first goes "
+        f"from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all n. For sets it "
+        "fails "
+        "altogether (PP-DP).",
         tuple(evidence),
         epsilon_lower=witness.epsilon,
         epsilon_claimed=EPSILON,
@@ -378,11 +348,14 @@ def _positivity() -> dict[str, Any]:
     share = ["*", p, tail, k]
     return {
         "supports": "holds",
-        "argument": "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 while "
-        "the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a positive number. "
-        "By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one neighbor, and the first "
-        "one drawn is any given member with probability w/W > 0 by the third. A member of an unvisited partition is the last "
-        "neighbor with probability w/W > 0 by the same step.",
+        "argument": "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at "
+        "least "
+        "1 while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
+        "positive "
+        "number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one "
+        "neighbor, "
+        "and the first one drawn is any given member with probability w/W > 0 by the third. A member of an unvisited "
+        "partition is the last neighbor with probability w/W > 0 by the same step.",
         "steps": [
             {
                 "name": "1 - p is positive",
@@ -417,8 +390,13 @@ def _evidence(
     supports: str = "refuted",
     impossible: bool = False,
     minimal: bool = False,
+    only_minimal: bool = False,
 ) -> Evidence | None:
-    """The witness as evidence, once the trusted checker has recomputed it; None when it does not agree."""
+    """The witness as evidence, once the trusted checker has recomputed it; None when it does not agree.
+
+    With `minimal` the checker also enumerates everything smaller, at the same k where the claim is about sets turning
+    impossible. If that fails the evidence says nothing of minimality, or with `only_minimal` there is none.
+    """
     inputs = certificate_inputs(
         witness.mechanism,
         witness.relation,
@@ -429,7 +407,12 @@ def _evidence(
         impossible=impossible,
     )
     inputs |= {} if supports == "refuted" else {"supports": supports}
-    attempts = [inputs | {"minimality": {"scale": SCALE}}, inputs] if minimal else [inputs]
+    if impossible and minimal:
+        # Minimal among pairs with an infinite loss, at this k.
+        inputs |= {"epsilon": "inf"}
+    smaller = {"minimality": {"scale": SCALE} | ({"fixed": ["num_neighbors"]} if impossible else {})}
+    attempts = [inputs | smaller, inputs] if minimal else [inputs]
+    attempts = attempts[:1] if only_minimal else attempts
     for attempt in attempts:
         try:
             result = check("witness", attempt)
@@ -437,11 +420,15 @@ def _evidence(
             continue
         return Evidence(
             "witness",
-            f"{name}: {result['summary']}",
+            f"{name}: {result['summary']}{_minimality_text(result)}",
             {"kind": "witness", "inputs": attempt},
             tables=(_laws_table(witness),),
         )
     return None
+
+
+def _minimality_text(result: Mapping[str, Any]) -> str:
+    return f"; {result['minimality']['statement']}" if "minimality" in result else ""
 
 
 def _checks(record: Evidence) -> bool:
@@ -453,13 +440,52 @@ def _checks(record: Evidence) -> bool:
     return True
 
 
-def _witness(loss: ExactLoss, selection: Any, relation: str, epsilon: float) -> Witness:
+def _readings(quick: bool) -> list[tuple[str, dict[str, str]]]:
+    """Relations and parameters; the tie rule "last" mirrors "index" and needs no search of its own."""
+    plain = {"rule": "algorithm", "ties": "index", "no_overlap": "zero", "last": "exponential"}
+    if quick:
+        return [(ADD, plain), (REPLACE, plain)]
+    choices = itertools.product((ADD, REPLACE), ("index", "random"), ("zero", "exclude"))
+    readings = [(relation, plain | {"ties": ties, "no_overlap": overlap}) for relation, ties, overlap in choices]
+    return [*readings, (ADD, plain | {"last": "uniform"}), (ADD, plain | {"rule": "formula"})]
+
+
+def _smallest(selection: Any, relation: str, seed: int) -> Witness | None:
+    """A refutation that nothing smaller matches: shrunk at the same k if the checker agrees, else by enumeration."""
+    common: dict[str, Any] = {"epsilon": EPSILON, "num_users": 4, "num_items": 2, "seed": seed, "time_limit": PATIENCE}
+    found = search(selection, relation, minimal=False, fixed=("num_neighbors",), **common)
+    if found is None or _evidence(found, "", EPSILON, minimal=True, only_minimal=True) is not None:
+        return found
+    return search(selection, relation, start=np.stack([found.dataset1, found.dataset2]), **common)
+
+
+def _impossible(selection: Any, relation: str, seed: int, *, num_users: int, num_items: int) -> Witness | None:
+    """A set that is possible on one dataset and impossible on its neighbor, shrunk at the same k."""
+    return search(
+        selection,
+        relation,
+        epsilon=NEARLY_INFINITE,
+        num_users=num_users,
+        num_items=num_items,
+        seed=seed,
+        fixed=("num_neighbors",),
+        minimal=False,
+        time_limit=PATIENCE,
+    )
+
+
+def _family_witness(selection: Any, relation: str, num_items: int, epsilon: float, width: int) -> Witness:
+    """A member of `sensitivity_family`; its law is computed at one width, with columns that nobody rated."""
+    pair = sensitivity_family(relation, num_items)
+    padded = [np.pad(matrix, ((0, 0), (0, width - num_items)), constant_values=np.nan) for matrix in pair]
+    loss = exact(selection, *padded)
     event = loss.event(loss.epsilon)
-    pair = (loss.dataset1, loss.dataset2) if event.direction == "forward" else (loss.dataset2, loss.dataset1)
+    first, second = pair if event.direction == "forward" else pair[::-1]
     return Witness(
         registered(selection) or {},
         NeighboringRelation.parse(relation),
-        *pair,
+        first,
+        second,
         tuple(event.outputs.tolist()),
         event.log_probability_likelier,
         event.log_probability_other,
@@ -495,21 +521,17 @@ def _mirrored(witness: Witness | None) -> Witness | None:
     )
 
 
-def _built(witness: Witness) -> Any:
-    """The registered mechanism that a witness names."""
-
-    def value(text: Any) -> Any:
-        try:
-            return text if isinstance(text, bool | int) else float(Fraction(text))
-        except ValueError:
-            return text
-
-    parameters = {name: value(text) for name, text in witness.mechanism["parameters"].items()}
-    return mechanism(witness.mechanism["id"], witness.mechanism["variant"], **parameters)
-
-
 def _loss_of(witness: Witness) -> ExactLoss:
-    return exact(_built(witness), witness.dataset1, witness.dataset2)
+    """The pair's two laws, from the trusted checker: exact, and nothing to compile."""
+    inputs = certificate_inputs(
+        witness.mechanism, witness.relation, witness.dataset1, witness.dataset2, witness.event, epsilon=0.0
+    )
+    with precision():
+        laws = [neighbor_law(witness.mechanism, read_dataset(inputs[name], None)) for name in ("dataset1", "dataset2")]
+    outputs = sorted({*laws[0], *laws[1]})
+    chances = np.array([[float(arb(law.get(output, 0))) for output in outputs] for law in laws])
+    logs = np.where(chances > 0, np.log(np.where(chances > 0, chances, 1.0)), -np.inf)
+    return ExactLoss(np.array(outputs), logs[0], logs[1])
 
 
 def _laws_table(witness: Witness, limit: int = 12) -> dict[str, Any]:
@@ -570,7 +592,11 @@ def _reading(reading: Mapping[str, str]) -> str:
     return f"{words[reading['rule']]}; {words[reading['ties']]}; {words[reading['no_overlap']]}{last}"
 
 
-def _sentence(witness: Witness) -> str:
+def _counted(witnesses: Sequence[Witness]) -> int:
+    return sum(math.isinf(witness.epsilon) for witness in witnesses) or len(witnesses)
+
+
+def _sentence(witness: Witness, event: str = "") -> str:
     """The witness in words: the change, the event, both probabilities."""
     (user, item), *_ = witness.changed
     before, after = (float(dataset[user, item]) for dataset in (witness.dataset1, witness.dataset2))
@@ -581,10 +607,12 @@ def _sentence(witness: Witness) -> str:
     }[math.isnan(before), math.isnan(after)]
     sets = " or ".join(_members(output) for output in witness.event[:3])
     sets += f" or {len(witness.event) - 3} more" if len(witness.event) > 3 else ""
+    sets = event or sets
     two = math.exp(witness.log_probability2)
     fall = "to exactly 0" if two == 0 else f"to {two:.3g}"
+    k = witness.mechanism["parameters"]["num_neighbors"]
     return (
-        f"with {len(witness.dataset1) - 1} candidates and k = {witness.mechanism['parameters']['num_neighbors']}, {change} takes "
+        f"with {len(witness.dataset1) - 1} candidates and k = {k}, {change} takes "
         f"the probability of releasing {sets} from {math.exp(witness.log_probability1):.3g} {fall}."
     )
 
