@@ -12,6 +12,7 @@ exact numbers depends on their ratio only (the Pearson correlation is multiplied
 to integers). `snap` catches what remains for other ratings.
 """
 
+from functools import partial
 from typing import Any, Literal, get_args
 
 import jax
@@ -97,7 +98,7 @@ def similarities(dataset: Any, target: int = 0, similarity: Similarity = "cosine
 def similarity_matrix(dataset: Any, similarity: Similarity = "cosine") -> Float[Array, "users users"]:
     """`similarities` of all pairs of users, by matrix products; the diagonal is a user's similarity to itself."""
     matrix = as_matrix(dataset)
-    return _similarity(matrix, matrix, similarity)
+    return _similarity(None, matrix, similarity)
 
 
 @float64
@@ -175,20 +176,22 @@ def sensitivity_matrix(
 ) -> Float[Array, "users users"]:
     """`sensitivities` of all pairs of users, one target at a time (the maximum over items is no matrix product)."""
     matrix = as_matrix(dataset)
-    return jax.lax.map(lambda row: _sensitivity(row, matrix, similarity, form), matrix)
+    return _every_sensitivity(matrix, similarity, form)
 
 
 @float64
-def predict(similarity: Float[Array, " neighbors"], ratings: Float[Array, " neighbors"]) -> Float[Array, ""]:
+def predict(similarity: Any, ratings: Any) -> Float[Array, ""]:
     """Predicted rating (6): sum sim r / sum |sim| over the neighbors who rated the item.
 
     Args:
-        similarity: of the neighbors to the target.
-        ratings: the neighbors' ratings of the item, NaN where missing; those neighbors count in neither sum.
+        similarity: of the neighbors to the target, shape (neighbors,).
+        ratings: the neighbors' ratings of the item, shape (neighbors,), NaN where missing; who has none counts in
+            neither sum.
 
     Returns:
         NaN when no neighbor rated the item or all who did have similarity 0.
     """
+    similarity, ratings = jnp.asarray(similarity, jnp.float64), jnp.asarray(ratings, jnp.float64)
     rated = ~jnp.isnan(ratings)
     numerator = jnp.sum(jnp.where(rated, similarity * jnp.where(rated, ratings, 0.0), 0.0))
     denominator = jnp.sum(jnp.where(rated, jnp.abs(similarity), 0.0))
@@ -208,22 +211,26 @@ def snap(values: Float[Array, " candidates"], tolerance: float = TIE_TOLERANCE) 
     return jnp.zeros_like(values).at[order].set(descending[first])
 
 
+@partial(jax.jit, static_argnames="similarity")
 def _similarity(
-    targets: Float[Array, "targets items"], users: Float[Array, "users items"], similarity: Similarity
+    targets: Float[Array, "targets items"] | None, users: Float[Array, "users items"], similarity: Similarity
 ) -> Float[Array, "targets users"]:
+    """Similarity of every target to every user; no targets means all users, which saves a matrix product."""
     if similarity not in get_args(Similarity):
         raise InvalidInput(f"similarity {similarity!r}: use one of {', '.join(get_args(Similarity))}")
     clean = _centered if similarity == "pearson" else jnp.nan_to_num
-    values1, values2 = clean(targets), clean(users)
+    values2 = clean(users)
+    values1 = values2 if targets is None else clean(targets)
     dot = values1 @ values2.T
     if similarity == "full_cosine":
         squares1, squares2 = jnp.sum(values1**2, 1)[:, None], jnp.sum(values2**2, 1)[None, :]
     else:
         squares1 = values1**2 @ _rated(users).T
-        squares2 = squares1.T if targets is users else _rated(targets) @ (values2**2).T
+        squares2 = squares1.T if targets is None else _rated(targets) @ (values2**2).T
     return _quotient(dot, squares1 * squares2)
 
 
+@jax.jit
 def _floor_norm(
     targets: Float[Array, "targets items"], users: Float[Array, "users items"], norm_floor: float, max_rating: float
 ) -> Float[Array, "targets users"]:
@@ -234,6 +241,14 @@ def _floor_norm(
     return _quotient(values1 @ values2.T, squares1[:, None] * squares2[None, :])
 
 
+@partial(jax.jit, static_argnames=("similarity", "form"))
+def _every_sensitivity(
+    matrix: Float[Array, "users items"], similarity: Similarity, form: SensitivityForm
+) -> Float[Array, "users users"]:
+    return jax.lax.map(lambda row: _sensitivity(row, matrix, similarity, form), matrix)
+
+
+@partial(jax.jit, static_argnames=("similarity", "form"))
 def _sensitivity(
     target: Float[Array, " items"], users: Float[Array, "users items"], similarity: Similarity, form: SensitivityForm
 ) -> Float[Array, " users"]:

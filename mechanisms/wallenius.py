@@ -117,12 +117,7 @@ def log_pmf(weights: Any, subset: Any) -> Float[Array, ""]:
     if subset.ndim != 1:
         raise InvalidInput(f"a subset is a list of indices, got shape {subset.shape}")
     weights = _weights(weights, len(subset))
-    num, draws = len(weights), len(subset)
-    inside = (subset >= 0) & (subset < num)
-    distinct = jnp.sum(subset[:, None] == subset[None, :]) == draws
-    value = members_log_prob(jnp.log(weights), jnp.clip(subset, 0, num - 1), jnp.zeros(num, int), jnp.full(num, num))
-    value = jnp.where(jnp.all(inside) & distinct, value, -jnp.inf)
-    return jnp.where(jnp.sum(weights > 0) >= draws, value, jnp.nan)
+    return _subset_law(weights, subset)
 
 
 def members_log_prob(
@@ -238,6 +233,16 @@ def combinations(items: Any, size: int) -> np.ndarray:
         )
     flat = itertools.chain.from_iterable(itertools.combinations(range(len(items)), size))
     return items[np.fromiter(flat, np.int64, number * size).reshape(number, size)]
+
+
+@jax.jit
+def _subset_law(weights: Float[Array, " n"], subset: Int[Array, " draws"]) -> Float[Array, ""]:
+    num, draws = len(weights), len(subset)
+    inside = (subset >= 0) & (subset < num)
+    distinct = jnp.sum(subset[:, None] == subset[None, :]) == draws
+    value = members_log_prob(jnp.log(weights), jnp.clip(subset, 0, num - 1), jnp.zeros(num, int), jnp.full(num, num))
+    value = jnp.where(jnp.all(inside) & distinct, value, -jnp.inf)
+    return jnp.where(jnp.sum(weights > 0) >= draws, value, jnp.nan)
 
 
 class _Arithmetic(NamedTuple):
