@@ -9,8 +9,10 @@ import functools
 import math
 import os
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -28,7 +30,7 @@ __all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "r
 
 Direction = Literal["forward", "backward"]
 
-CHUNK = 1 << 14  # outputs whose law is computed at once; bounds the temporaries of a large enumeration
+CHUNK = 1 << 16  # outputs whose law is computed at once; bounds the temporaries of a large enumeration
 QUICK_COMPILE = {"xla_backend_optimization_level": 0}
 TOLERANCE = 1e-9  # by how much the probabilities may miss 1
 RELATIONS = ("add_or_remove_one:rating", "replace_one:rating", "add_or_remove_one:user", "replace_one:user")
@@ -169,10 +171,13 @@ def exact(mechanism: FiniteMechanism, dataset1: Any, dataset2: Any) -> ExactLoss
     first, second = (_plain(dataset) for dataset in (dataset1, dataset2))
     for dataset in (first, second):
         _require_memory(mechanism, dataset)
-    outputs = _union(mechanism.outputs(first), mechanism.outputs(second))
+    outputs = np.asarray(mechanism.outputs(first))
+    if not (_selects(mechanism, first) and _selects(mechanism, second) and np.shape(first) == np.shape(second)):
+        outputs = _union(outputs, mechanism.outputs(second))
     if len(outputs) == 0:
         raise InvalidInput("the mechanism lists no outputs for these datasets; a law needs at least one")
-    laws = [_law(mechanism, outputs, dataset, name) for dataset, name in ((first, "dataset1"), (second, "dataset2"))]
+    with ThreadPoolExecutor(2 if len(outputs) > CHUNK else 1) as pool:
+        laws = list(pool.map(partial(float64(_law), mechanism, outputs), (first, second), ("dataset1", "dataset2")))
     return ExactLoss(outputs, laws[0], laws[1], mechanism, first, second)
 
 
@@ -251,14 +256,20 @@ def _plain(dataset: Any) -> Any:
 
 def _require_memory(mechanism: Any, dataset: Any) -> None:
     """Refuses before anything large is allocated, for mechanisms that release `num_neighbors` of the other rows."""
-    neighbors = getattr(mechanism, "num_neighbors", None)
-    if isinstance(neighbors, int) and neighbors > 0 and getattr(dataset, "ndim", 0) == 2:
+    if _selects(mechanism, dataset):
+        neighbors = mechanism.num_neighbors
         _refuse_beyond_memory(math.comb(max(dataset.shape[0] - 1, 0), neighbors), neighbors)
+
+
+def _selects(mechanism: Any, dataset: Any) -> bool:
+    """Whether this is a selection of neighbors, whose outputs are known from the shape of the dataset."""
+    neighbors = getattr(mechanism, "num_neighbors", None)
+    return isinstance(neighbors, int) and neighbors > 0 and getattr(dataset, "ndim", 0) == 2
 
 
 def _refuse_beyond_memory(num_outputs: int, width: int) -> None:
     # The outputs (8 bytes an entry) and one copy, two laws, and their temporaries in float64.
-    needed = num_outputs * (16 * width + 48) + CHUNK * 8 * 512
+    needed = num_outputs * (16 * width + 48) + min(num_outputs, CHUNK) * 8 * 512
     memory = available_memory()
     if needed > memory:
         raise InvalidInput(

@@ -120,7 +120,7 @@ def test_many_outputs_come_in_chunks(monkeypatch):
     first, second = generator.uniform(1, 5, (2, 14, 3))
     whole = exact(WeightedSelection(3), first, second)
     assert len(whole.outputs) == math.comb(13, 3)
-    monkeypatch.setattr(module, "CHUNK", 64)
+    monkeypatch.setattr(module, "CHUNK", 64)  # 286 sets: five chunks, two threads
     chunked = exact(WeightedSelection(3), first, second)
     np.testing.assert_array_equal(whole.log_probabilities1, chunked.log_probabilities1)
     np.testing.assert_array_equal(whole.log_probabilities2, chunked.log_probabilities2)
@@ -244,7 +244,7 @@ def test_refuses_beyond_memory_before_allocating(monkeypatch):
     dataset = np.ones((201, 1))
     with pytest.raises(InvalidInput, match=r"22,451,004,309,013,280 outputs.*GiB of memory.*smaller num_neighbors"):
         exact(Huge(10), dataset, dataset)
-    monkeypatch.setattr(module, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(module, "available_memory", lambda: 1 << 10)
     with pytest.raises(InvalidInput, match="2 outputs, whose laws need"):
         exact(RandomizedResponse(), 0, 1)
 
