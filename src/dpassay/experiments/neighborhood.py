@@ -1,8 +1,8 @@
 """Predicts ratings from users' neighbors under a stated protocol, for every rating of a dataset at once.
 
 Prediction (6) of Lu and Shen: sum sim r / sum |sim| over the chosen neighbors who rated the item. What the paper leaves
-open is a parameter of `predict`: whether the rating under prediction takes part in the similarities ("leaky") or is left
-out, who the candidates are, the similarity, and how ties are broken.
+open is a parameter of `predict`: whether the rating under prediction takes part in the similarities ("leaky") or is
+left out, who the candidates are, the similarity, and how ties are broken.
 """
 
 import functools
@@ -56,12 +56,16 @@ class Protocol:
     ties: Ties = "index"
 
 
+LEAKY = Protocol()
+"""The protocol whose numbers come closest to the paper's: nothing held out, all users, co-rated cosine."""
+
+
 def predict(
     train: Ratings,
     users: np.ndarray,
     items: np.ndarray,
     selection: Selection,
-    protocol: Protocol = Protocol(),
+    protocol: Protocol = LEAKY,
     seed: int = 0,
 ) -> np.ndarray:
     """Predicts the ratings of the given (user, item) pairs.
@@ -113,10 +117,17 @@ def select_sets(train: Ratings, selection: Selection, protocol: Protocol, seed: 
 def predict_from_sets(
     train: Ratings, users: np.ndarray, items: np.ndarray, weights: np.ndarray, centered: bool = False
 ) -> np.ndarray:
-    """Prediction (6) from one neighbor set per user: `weights` holds their similarities and 0 elsewhere, (users, users).
+    """Prediction (6) from one neighbor set per user.
 
     With `centered`, what is averaged are the neighbors' ratings minus their own means, the user's mean is added, and
     the sum is clipped to the scale.
+
+    Args:
+        train: the neighbors' ratings.
+        users: shape (pairs,).
+        items: shape (pairs,).
+        weights: similarities to the neighbors, 0 elsewhere, shape (users, users).
+        centered: whether ratings are taken relative to each user's mean.
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
@@ -171,6 +182,25 @@ def mean_absolute_error(
     if not covered.any():
         return float("nan")
     return float(np.average(errors[covered], weights=trial_weights(covered, users, average)[covered]))
+
+
+def paired_differences(first: np.ndarray, second: np.ndarray, users: np.ndarray, num_users: int) -> np.ndarray:
+    """Every user's mean of first - second error over the pairs and draws that both predict; users without are left out.
+
+    A user's errors share neighbors, so users, not ratings, are the independent units of a paired comparison.
+
+    Args:
+        first: absolute errors, NaN without a prediction, shape (draws, ratings).
+        second: the same of the other method; one with a single draw is paired with every draw of the other.
+        users: the user of each rating.
+        num_users: of the dataset.
+    """
+    difference = np.broadcast_to(first - second, (max(len(first), len(second)), len(users)))
+    both = ~np.isnan(difference)
+    owners = np.broadcast_to(users, difference.shape)[both]
+    sums = np.bincount(owners, difference[both], num_users)
+    counts = np.bincount(owners, minlength=num_users)
+    return sums[counts > 0] / counts[counts > 0]
 
 
 def trial_weights(covered: np.ndarray, users: np.ndarray, average: str) -> np.ndarray:
@@ -311,6 +341,6 @@ def _quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def _signed_root(dot: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """dot / sqrt(squares), 0 where `squares` is 0, so that equal similarities are equal floats (as in the mechanisms)."""
+    """dot / sqrt(squares), 0 where `squares` is 0; equal similarities are equal floats, as in the mechanisms."""
     positive = squares > 0
     return np.where(positive, np.sign(dot) * np.sqrt(dot**2 / np.where(positive, squares, 1.0)), 0.0)

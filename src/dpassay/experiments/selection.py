@@ -1,8 +1,8 @@
 """Neighbor selections of many targets at once, for accuracy experiments.
 
 The mechanisms (`dpassay.mechanisms`) select for one target, with an exact law; an experiment needs the same selections
-for hundreds of thousands of rows. Here a block holds one row per selection. Its columns are the possible neighbors in tie
-order: of equal similarities the earlier column comes first.
+for hundreds of thousands of rows. Here a block holds one row per selection. Its columns are the possible neighbors in
+tie order: of equal similarities the earlier column comes first.
 
 A weighted draw of k without replacement takes the k smallest of Exp(1) / weight, which has the law (7) of Lu and Shen.
 """
@@ -49,6 +49,9 @@ class Selection(Protocol):
 
     def __call__(self, block: Block, generator: np.random.Generator) -> np.ndarray:
         """Which columns are chosen, bool, shape (rows, columns)."""
+
+    def __hash__(self) -> int:
+        """Results are kept by selection."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class TopWeighted:
 class TruncatedNeighbors:
     """PNCF: above sim_k + lambda surely, below sim_k - lambda never, the rest of the k drawn by weight in between.
 
-    lambda = min(sim_k, (4k RS / eps) ln(k(n-k) / rho)), sim_k the k-th largest similarity and n the number of candidates.
+    lambda = min(sim_k, (4k RS / eps) ln(k(n-k) / rho)), sim_k the k-th largest similarity, n the number of candidates.
 
     Attributes:
         scale: eps / (4k RS), one number or one per target user; 0 stands for an infinite RS.
@@ -119,15 +122,15 @@ class TruncatedNeighbors:
         sure = (block.scores > (kth + width)[:, None]) & ~everyone[:, None]
         never = (block.scores < (kth - width)[:, None]) & ~everyone[:, None]
         races = np.where(never, np.inf, _races(block, self.scale, generator))
-        return smallest(np.where(sure, -1.0, races), k)
+        return smallest(np.where(sure, -np.inf, races), k)
 
 
 @dataclass(frozen=True)
 class PartitionedNeighbors:
     """PPNS: the quotas of `dpassay.mechanisms.ppns.partition_quotas` from partitions of k, drawn by weight.
 
-    Under the rule "algorithm" the last neighbor is drawn from all partitions that were not visited. Where candidates run
-    out, as many are chosen as there are.
+    Under the rule "algorithm" the last neighbor is drawn from all partitions that were not visited. Where candidates
+    run out, as many are chosen as there are.
 
     Attributes:
         scale: a candidate of similarity s has weight exp(scale s); one number, or one per target user.
@@ -207,16 +210,10 @@ def _per_row(scale: float | tuple[float, ...], block: Block) -> np.ndarray:
 
 
 def _races(block: Block, scale: float | tuple[float, ...] | None, generator: np.random.Generator) -> np.ndarray:
-    """Exp(1) / weight; infinite for no candidate."""
-    times = generator.standard_exponential(block.scores.shape)
+    """log(Exp(1) / weight), which orders as Exp(1) / weight and does not overflow; infinite for no candidate."""
+    times = np.log(generator.standard_exponential(block.scores.shape))
     if scale is None:
         positive = block.scores > 0
-        return np.where(positive, times / np.where(positive, block.scores, 1.0), np.inf)
-    if not isinstance(scale, tuple) and scale == 0:
-        return np.where(np.isfinite(block.scores), times, np.inf)
-    # Subtracting the row's largest score changes all weights of a row by one factor and keeps the exponent in range.
-    largest = np.max(block.scores, axis=1, keepdims=True, initial=-np.inf)
+        return np.where(positive, times - np.log(np.where(positive, block.scores, 1.0)), np.inf)
     finite = np.isfinite(block.scores)
-    exponent = np.where(finite, block.scores, 0.0) - np.where(np.isfinite(largest), largest, 0.0)
-    with np.errstate(over="ignore"):
-        return np.where(finite, times * np.exp(-_per_row(scale, block) * exponent), np.inf)
+    return np.where(finite, times - _per_row(scale, block) * np.where(finite, block.scores, 0.0), np.inf)
