@@ -388,7 +388,8 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 7 (1)",
         statement="For p > 1 - ((n-k)/n)^w_1 PPNS is always more accurate than PNCF and nPNS, and close to kNN as p nears 1.",
         formula="MAE(PPNS, p) < MAE(PNCF), MAE(nPNS) for p in {0.1..0.9} above the bound",
-        predicate="Held-out MAE on MovieLens 100K: holds if every paired 95% interval (simultaneous) lies on the claimed side, "
+        predicate="Held-out MAE on MovieLens 100K (5 folds, k = 50, candidates all other users as in Algorithm 1, paired by user over "
+        "the pairs that both methods predict): holds if every paired 95% interval (simultaneous) lies on the claimed side, "
         "refuted if one lies on the other, else open.",
         data=ML100K,
         decide=f"{_tables}:decide_finding1",
