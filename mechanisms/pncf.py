@@ -17,6 +17,7 @@ from dpassay.mechanisms.selection import (
     check_count,
     check_open_unit,
     fixed_groups,
+    laplace,
     ranks,
 )
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
@@ -76,10 +77,10 @@ class PrivateNeighborFiltering(AbstractWeightedSelection):
     def sample(self, key: Any, dataset: Any) -> Any:
         """One set of neighbors, or one predicted rating, shape ().
 
+        A prediction is NaN when no drawn neighbor rated the item, or when the scale of the noise is infinite.
+
         Raises:
-            InvalidInput: as for every neighbor selection; for a prediction also an unknown item, and, unless under a
-                JAX transformation, an item that no chosen neighbor with positive similarity rated or an infinite
-                noise scale.
+            InvalidInput: as for every neighbor selection; for a prediction also an unknown item.
         """
         key_selection, key_noise = jax.random.split(key)
         members = super().sample(key_selection, dataset)
@@ -88,13 +89,7 @@ class PrivateNeighborFiltering(AbstractWeightedSelection):
         matrix = self._matrix(dataset)
         if self.item >= matrix.shape[1]:
             raise InvalidInput(f"item is {self.item}, but the dataset has items 0 to {matrix.shape[1] - 1}")
-        value = _noisy_prediction(self, key_noise, members, matrix)
-        if not isinstance(value, jax.core.Tracer) and not bool(jnp.isfinite(value)):
-            raise InvalidInput(
-                f"no prediction for item {self.item}: no chosen neighbor rated it, or the noise is infinite; "
-                "choose another item, more neighbors or a finite sensitivity"
-            )
-        return value
+        return _noisy_prediction(self, key_noise, members, matrix)
 
     @float64
     def log_prob(self, output: Any, dataset: Any) -> Float[Array, ""]:
@@ -172,7 +167,7 @@ def _noisy_prediction(
     ratings = matrix[members, mechanism.item]
     sensitivity = mechanism.candidate_sensitivities(matrix)
     scale = 2 * sensitivity[candidate] / mechanism.epsilon
-    noise = jax.random.laplace(key, similarity.shape, jnp.float64)
+    noise = laplace(key, similarity.shape)
     if mechanism.noise == "similarity":
         return predict(similarity + scale * noise, ratings)
     if mechanism.noise == "rating":

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Real
 
 from dpassay.errors import InvalidInput
 from dpassay.mechanisms.similarity import (
@@ -33,7 +33,7 @@ from dpassay.mechanisms.similarity import (
     similarities,
     snap,
 )
-from dpassay.mechanisms.wallenius import combinations, members_log_prob
+from dpassay.mechanisms.wallenius import combinations, gumbel, members_log_prob, uniform
 from dpassay.numerics import float64
 from dpassay.ratings import Ratings
 
@@ -53,6 +53,7 @@ __all__ = [
     "check_open_unit",
     "check_positive",
     "fixed_groups",
+    "laplace",
     "ranks",
 ]
 
@@ -273,7 +274,7 @@ class AbstractWeightedSelection(AbstractRankedSelection):
 
 
 def ranks(
-    candidates: Candidates, ties: Literal["index", "last"], shuffle: Int[Array, " candidates"] | None = None
+    candidates: Candidates, ties: Literal["index", "last"], shuffle: Real[Array, " candidates"] | None = None
 ) -> Int[Array, " candidates"]:
     """The candidates in descending order of score, those not present last; `shuffle` orders equal scores if given."""
     index = jnp.arange(len(candidates.score))
@@ -290,6 +291,12 @@ def fixed_groups(
     columns = (stops - every, stops, np.array([*quotas, 0]))
     start, stop, quota = (jnp.asarray(np.repeat(column, every)) for column in columns)
     return start, stop, quota
+
+
+def laplace(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Standard Laplace variables."""
+    key_size, key_sign = jax.random.split(key)
+    return jnp.log(uniform(key_size, shape)) * jnp.where(uniform(key_sign, shape) < 0.5, 1.0, -1.0)
 
 
 def check_count(name: str, value: Any, least: int) -> None:
@@ -331,10 +338,10 @@ def _draw(
     candidates = mechanism._candidates(matrix)
     num = len(candidates.score)
     ties = mechanism._tie_rule()
-    shuffle = jax.random.permutation(key_ties, num) if ties == "random" else None
+    shuffle = uniform(key_ties, (num,)) if ties == "random" else None
     order = ranks(candidates, "last" if ties == "last" else "index", shuffle)
     plan = mechanism._plan(matrix, candidates, order)
-    scores = plan.log_weight + jax.random.gumbel(key_draw, (num,), jnp.float64)
+    scores = plan.log_weight + gumbel(key_draw, (num,))
     by_score = jnp.lexsort((-scores, plan.start))  # groups are consecutive ranks, so each keeps its slots
     chosen = jnp.arange(num) - plan.start < plan.quota
     slots = jnp.argsort(~chosen, stable=True)[: mechanism.num_neighbors]

@@ -30,9 +30,11 @@ __all__ = [
     "WalleniusSampling",
     "combinations",
     "exact_mean",
+    "gumbel",
     "log_pmf",
     "manly_mean",
     "members_log_prob",
+    "uniform",
 ]
 
 MAX_RECURSION = 12
@@ -84,7 +86,7 @@ class WalleniusSampling:
         weights = _weights(dataset, self.num_draws)
         if not isinstance(weights, jax.core.Tracer) and int(jnp.sum(weights > 0)) < self.num_draws:
             raise InvalidInput(f"fewer than {self.num_draws} weights are positive; draw less or give more weights")
-        scores = jnp.log(weights) + jax.random.gumbel(key, weights.shape, jnp.float64)
+        scores = jnp.log(weights) + gumbel(key, weights.shape)
         return jnp.sort(jax.lax.top_k(scores, self.num_draws)[1])
 
     @float64
@@ -217,6 +219,21 @@ def manly_mean(weights: Any, num_draws: int) -> Float[Array, " n"]:
         else:
             high = middle
     return jnp.asarray(-np.expm1(-values * math.exp((low + high) / 2)))
+
+
+def uniform(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Uniform float64 numbers strictly between 0 and 1, odd multiples of 2^-53.
+
+    Made of 32-bit words: JAX generates 64-bit words wrongly when the program that compiles us has 64-bit types off.
+    """
+    words = jax.random.bits(key, (2, *shape), jnp.uint32)
+    high, low = words[0].astype(jnp.float64), (words[1] >> 12).astype(jnp.float64)
+    return (high * 2**20 + low + 0.5) / 2**52
+
+
+def gumbel(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Standard Gumbel variables: minus the logarithm of exponential ones."""
+    return -jnp.log(-jnp.log(uniform(key, shape)))
 
 
 def combinations(items: Any, size: int) -> np.ndarray:
