@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 
 from dpassay.auditors.exact import ExactLoss, certificate_inputs, exact, registered
-from dpassay.auditors.search import search
+from dpassay.auditors.search import minimize, search
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.mechanisms import mechanism
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
@@ -450,7 +450,8 @@ def _smallest(selection: Any, relation: str, seed: int) -> Witness | None:
     found = search(selection, relation, fixed=("num_neighbors",), **common)
     if found is None or _evidence(found, "", EPSILON, minimal=True, only_minimal=True) is not None:
         return found
-    return search(selection, relation, **common)
+    pair = found.dataset1, found.dataset2
+    return minimize(selection, relation, *pair, epsilon=EPSILON, time_limit=PATIENCE).witness
 
 
 def _impossible(selection: Any, relation: str, seed: int, *, num_users: int, num_items: int) -> Witness | None:

@@ -30,8 +30,9 @@ __all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MARGIN = 1e-9  # a loss must pass the claim by this much, nats, so that rounding alone never makes a witness
-NUM_STARTS = 6  # violating pairs from which shrinking starts
+NUM_STARTS = 4  # violating pairs from which shrinking starts
 MAX_INSTANCES = 400_000  # the largest enumeration of smaller instances that is attempted
+BATCH = 256  # datasets of one compiled call: enough for all changes of one small dataset
 LAW_ENTRIES = 1 << 20  # log-probabilities computed by one compiled call
 Datasets = np.ndarray  # int8 levels, shape (batch, users, items): 0 is a missing rating, j the j-th of the scale
 
@@ -254,7 +255,7 @@ class _Problem:
         outputs = self.outputs[key]
         if len(outputs) < 2:  # nothing to tell apart, so nothing to compile
             return np.full((len(datasets), 1), 0.0 if len(outputs) else np.nan)
-        batch = max(1, min(1024, LAW_ENTRIES // len(outputs)))
+        batch = max(1, min(BATCH, LAW_ENTRIES // len(outputs)))
         compute = _compiled(self.at(num_neighbors))
         logs = np.empty((len(datasets), len(outputs)))
         for begin in range(0, len(datasets), batch):
