@@ -423,7 +423,7 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
         result["supports"],
         f"{_opening(number, result)} Best reading: {_best(result)}"
         + (f" (outside: some numbers of {', '.join(missed)})" if missed else "")
-        + ". Readings in which the rating under prediction is held out, or only raters of the item are candidates, meet "
+        + ". Readings in which the predicted rating is held out, or only raters of the item are candidates, meet "
         f"at most {most:.0%} of the numbers tried. Numbers of PPNS met, by rule: {rules}.",
         (evidence,),
         confidence=float(CONFIDENCE_TABLES),
