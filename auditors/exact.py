@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpassay.errors import InvalidInput
-from dpassay.mechanism import FiniteMechanism
 from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation
+from dpassay.protocol import FiniteMechanism
 from dpassay.ratings import Ratings
 
 __all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "relation_between"]

@@ -21,9 +21,9 @@ import numpy as np
 
 from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, registered
 from dpassay.errors import InvalidInput
-from dpassay.mechanism import FiniteMechanism
 from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.protocol import FiniteMechanism
 from dpassay.ratings import Ratings
 
 __all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]

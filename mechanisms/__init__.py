@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from dpassay.callable_module import make_callable
 from dpassay.errors import InvalidInput
 from dpassay.mechanisms.knn import NearestNeighbors
 from dpassay.mechanisms.npns import FloorNormSelection, NaiveSelection
@@ -86,3 +87,6 @@ def describe(mechanism: Any) -> dict[str, Any]:
                 parameters = {field.name: getattr(mechanism, field.name) for field in fields(kind)}
                 return {"id": id, "variant": variant, "parameters": parameters}
     return {}
+
+
+make_callable(__name__, mechanisms)

@@ -9,14 +9,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "CallableMechanism": "dpassay.mechanism",
+    "CallableMechanism": "dpassay.protocol",
     "Certificate": "dpassay.certificate",
     "Claim": "dpassay.claims",
     "Evidence": "dpassay.claims",
     "ExactLoss": "dpassay.auditors.exact",
-    "FiniteMechanism": "dpassay.mechanism",
+    "FiniteMechanism": "dpassay.protocol",
     "InvalidInput": "dpassay.errors",
-    "Mechanism": "dpassay.mechanism",
+    "Mechanism": "dpassay.protocol",
     "NeighboringRelation": "dpassay.privacy",
     "PrivacyClaim": "dpassay.privacy",
     "Ratings": "dpassay.ratings",
@@ -24,7 +24,7 @@ _HOME = {
     "Verdict": "dpassay.claims",
     "Witness": "dpassay.privacy",
     "exact": "dpassay.auditors.exact",
-    "from_callable": "dpassay.mechanism",
+    "from_callable": "dpassay.protocol",
     "load_ratings": "dpassay.data",
     "mechanism": "dpassay.mechanisms",
     "mechanisms": "dpassay.mechanisms",

@@ -33,9 +33,9 @@ from dpassay.experiments.selection import (
     exponential_scale,
     smallest,
 )
-from dpassay.mechanism import FiniteMechanism
 from dpassay.mechanisms import mechanism as mechanism_of
 from dpassay.mechanisms.similarity import similarities as similarities_of_target
+from dpassay.protocol import FiniteMechanism
 from dpassay.ratings import Ratings, synthetic
 
 ALPHA = 1e-6

@@ -7,13 +7,12 @@ good when the result computed again equals the one in the file. `seal` makes cer
 
 import importlib
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from dpassay.callable_module import make_callable
 from dpassay.certificate import Certificate, read
 from dpassay.errors import InvalidInput
 
@@ -113,11 +112,4 @@ def _same_statement(certificate: Certificate) -> None:
         raise Rejected(f"the statement is not the registered one of {certificate.claim}")
 
 
-class _CallableModule(ModuleType):
-    """Lets `dpassay.replay(path)` work whether the name is bound to the function or, once imported, to this package."""
-
-    def __call__(self, path: str | Path) -> Replay:
-        return replay(path)
-
-
-sys.modules[__name__].__class__ = _CallableModule
+make_callable(__name__, replay)
