@@ -99,8 +99,9 @@ def arrays(users, items, values):
     ],
 )
 def test_bad_ratings_are_refused_in_one_line(rows, message):
+    users, items, values = arrays(*rows)
     with pytest.raises(dp.InvalidInput, match=message) as caught:
-        Ratings(*arrays(*rows), num_users=2, num_items=2)
+        Ratings(users, items, values, 2, 2)
     assert "\n" not in str(caught.value)
 
 
@@ -136,7 +137,7 @@ def test_wrapped_sampler_repeats_by_key():
 
 def test_only_functions_can_be_wrapped():
     with pytest.raises(dp.InvalidInput):
-        dp.from_callable(3)
+        dp.from_callable(3)  # type: ignore[arg-type]
 
 
 def test_public_names_resolve():

@@ -3,6 +3,7 @@
 import json
 import sys
 import types
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def proof(step, supports="holds"):
 @pytest.fixture
 def claim(monkeypatch):
     """A registered claim whose decider returns what the test puts into `answer`."""
-    module = types.ModuleType("fake_decider")
+    module: Any = types.ModuleType("fake_decider")
     module.answer = None
     module.decide = lambda claim, context: module.answer(claim) if callable(module.answer) else module.answer
     monkeypatch.setitem(sys.modules, "fake_decider", module)

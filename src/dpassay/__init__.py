@@ -4,7 +4,32 @@ Names are imported when they are first used, so that the command line's help, `r
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what `__getattr__` finds, for type checkers and editors
+    from dpassay.auditors.exact import ExactLoss as ExactLoss
+    from dpassay.auditors.exact import exact as exact
+    from dpassay.auditors.search import search as search
+    from dpassay.certificate import Certificate as Certificate
+    from dpassay.claims import Claim as Claim
+    from dpassay.claims import Evidence as Evidence
+    from dpassay.claims import Verdict as Verdict
+    from dpassay.data import load_ratings as load_ratings
+    from dpassay.errors import InvalidInput as InvalidInput
+    from dpassay.mechanisms import mechanism as mechanism
+    from dpassay.mechanisms import mechanisms as mechanisms
+    from dpassay.privacy import NeighboringRelation as NeighboringRelation
+    from dpassay.privacy import PrivacyClaim as PrivacyClaim
+    from dpassay.privacy import Witness as Witness
+    from dpassay.protocol import CallableMechanism as CallableMechanism
+    from dpassay.protocol import FiniteMechanism as FiniteMechanism
+    from dpassay.protocol import Mechanism as Mechanism
+    from dpassay.protocol import from_callable as from_callable
+    from dpassay.ratings import Ratings as Ratings
+    from dpassay.ratings import synthetic as synthetic
+    from dpassay.replay import Replay as Replay
+    from dpassay.replay import replay as replay
+    from dpassay.verification import verify as verify
 
 __version__ = "0.1.0"
 

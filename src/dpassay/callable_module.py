@@ -1,7 +1,7 @@
 """A package that is also a function: `dpassay.replay(path)` and `dpassay.mechanisms()`.
 
-Importing a sub-package binds its name on `dpassay` to the module, whatever stood there; making the module callable keeps
-the public function of the same name.
+Importing a sub-package binds its name on `dpassay` to the module, whatever stood there; making the module callable
+keeps the public function of the same name.
 """
 
 import sys

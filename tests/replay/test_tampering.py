@@ -15,7 +15,7 @@ from dpassay.errors import InvalidInput
 from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check, replay, seal
 
-CLAIM = "PP-DP"  # any registered claim: replay binds a certificate to the registry's sentence
+CLAIM = "PP-L2"  # any registered claim that is not about one mechanism: replay compares the sentence
 
 PARAMETERS: dict[str, Any] = {
     "num_neighbors": 2,
@@ -284,9 +284,22 @@ def test_sealing_refuses_what_the_checker_rejects() -> None:
                 check(kind, inputs)
 
 
+def test_a_witness_of_another_mechanism_or_a_smaller_loss_is_refused(tmp_path: Path) -> None:
+    def content(name: str, **changes: Any) -> dict[str, Any]:
+        claim = find_claim(name)
+        assert claim is not None
+        return seal(name, claim.statement, "witness", {**WITNESS, **changes}).to_json()
+
+    assert replays(content("PP-DP"), tmp_path)
+    assert replays(content("PP-DP", epsilon="1"), tmp_path)
+    assert not replays(content("PP-DP", epsilon="99/100"), tmp_path)  # claims to exceed less than is allowed
+    assert not replays(content("PP-ORIG"), tmp_path)  # another rule
+    assert not replays(content("PP-PNCF-NOT"), tmp_path)  # another mechanism
+
+
 def test_the_name_is_callable_however_it_was_bound(tmp_path: Path) -> None:
     import dpassay.replay
 
     for function in (dp.replay, dpassay.replay):
         with pytest.raises(InvalidInput, match="cannot read"):
-            function(tmp_path / "absent.json")  # type: ignore[operator]
+            function(tmp_path / "absent.json")

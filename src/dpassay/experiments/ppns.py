@@ -173,13 +173,13 @@ def decide_finding1(claim: Claim, context: Context) -> Verdict:
         for name in ("kNN", "PNCF")
     )
     explanation = (
-        f"{_clean_protocol()} All p from {columns[0]} on are above the bound {bound:.3f}; PPNS is certainly more "
+        f"All p from {columns[0]} on are above the bound {bound:.3f}; held out, PPNS is certainly more "
         f"accurate in {right} of {len(sides)} comparisons and certainly less accurate in "
         f"{len(wrong)}{', from p = ' + min(p.removeprefix('p=') for p in wrong) + ' up' if wrong else ''}. Held out, "
         f"kNN itself has MAE {nearest:.4f} and PNCF's nearly uniform selection {uniform:.4f}: once the rating under "
         "prediction no longer leaks into the similarities, the users of largest co-rated cosine, who mostly share a "
         f"single item, are {'worse' if nearest > uniform else 'better'} neighbors than random "
-        f"ones.{_raters_sentence(evidence)}"
+        f"ones.{_raters_sentence(evidence)} {_clean_protocol()}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 
@@ -198,10 +198,10 @@ def decide_finding2(claim: Claim, context: Context) -> Verdict:
     wrong = sum(side == "positive" for side in sides.values())
     right = sum(side == "negative" for side in sides.values())
     explanation = (
-        f"{_clean_protocol()} Against drawing the same number of neighbors by weight from the top beta k users, with "
+        f"Against drawing the same number of neighbors by weight from the top beta k users, with "
         f"the beta that equation (19) gives for the same p (at most the {limit:.1f} partitions there are), PPNS is "
         f"certainly more accurate at {right} of {len(sides)} values of p and certainly less accurate at "
-        f"{wrong}.{_raters_sentence(evidence)}"
+        f"{wrong}.{_raters_sentence(evidence)} {_clean_protocol()}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 
@@ -219,8 +219,9 @@ def decide_finding3(claim: Claim, context: Context) -> Verdict:
     by_method = {name: [side for pair, side in sides.items() if pair.startswith(f"{name} ")] for name in METHODS}
     counts = ", ".join(f"{name} {sides.count('negative')}/{len(sides)}" for name, sides in by_method.items())
     rises = [pair for pair, side in sides.items() if side == "positive"]
-    explanation = f"{_clean_protocol()} Steps of k at which the error certainly falls: {counts}. " + (
-        f"It certainly rises at {', '.join(rises)}." if rises else "It certainly rises at none."
+    explanation = (
+        f"Steps of k at which the held-out error certainly falls: {counts}. It certainly rises at "
+        f"{', '.join(rises) or 'none'}. {_clean_protocol()}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 

@@ -47,6 +47,8 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Selecting k neighbors without replacement with weights exp(eps sim / (4k RS)) is eps/2-differentially "
         "private, and the whole of PNCF is eps-differentially private.",
         formula="Pr[N(D) = S] <= e^(eps/2) Pr[N(D') = S]",
+        about=("npns", "pncf"),
+        allows="1/2",
         decide=f"{_privacy}:decide_em",
     ),
     _claim(
@@ -90,6 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 2.2",
         statement="PNCF's truncation of the candidate list at sim_k - lambda and sim_k + lambda breaks differential privacy.",
         formula="there are neighboring D, D' and a set S with Pr[N(D) = S] > 0 = Pr[N(D') = S]",
+        about=("pncf/hard",),
         decide=f"{_privacy}:decide_pncf_truncation",
     ),
     _claim(
@@ -97,6 +100,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 1 (2), sec. 5.2",
         statement='Partitioned Probabilistic Neighbour Selection "absolutely keeps" eps-differential privacy.',
         formula="Pr[N(D) = S] <= e^eps Pr[N(D') = S] for all neighboring D, D' and all sets S",
+        about=("ppns/algorithm", "ppns/formula"),
         decide=f"{_privacy}:decide_ppns",
     ),
     _claim(
@@ -114,6 +118,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='"No matter how we change the dataset, every candidate\'s probability of selection cannot be zero", which is '
         "given as the reason for differential privacy.",
         formula="mu_i > 0 for every candidate i; and, as the reason needs, mu_i(D) <= e^eps mu_i(D')",
+        about=("ppns/algorithm",),
         decide=f"{_privacy}:decide_marginals",
     ),
     _claim(
@@ -121,6 +126,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 5.2",
         statement="The original partition scheme, without the changed choice of the last neighbor, breaks differential privacy.",
         formula="there are neighboring D, D' and a set S with Pr[N(D) = S] > 0 = Pr[N(D') = S]",
+        about=("ppns/original",),
         decide=f"{_privacy}:decide_original",
     ),
     _claim(
@@ -279,6 +285,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="p <= (k-1)/k implies Pr[N = top k] = 0; and a fake user's list then does not contain the target",
         predicate="The second half is refuted by an attack configuration in which a fake user's list contains the target with "
         "probability above 1/2.",
+        about=("ppns/algorithm",),
         decide=f"{_sybil}:decide_security",
     ),
     _claim(
@@ -286,6 +293,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 6.2",
         statement="Pr[N = top k] = 0 implies absolute security against the kNN attack.",
         formula="Pr[N = top k] = 0 implies Pr[some fake user's list contains the target] = 0",
+        about=("ppns/algorithm",),
         decide=f"{_sybil}:decide_security_inference",
     ),
     _claim(

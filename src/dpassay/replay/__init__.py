@@ -9,12 +9,16 @@ import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpassay.callable_module import make_callable
 from dpassay.certificate import Certificate, read
 from dpassay.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpassay.claims import Claim
 
 __all__ = ["CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
 
@@ -84,7 +88,7 @@ def replay(path: str | Path) -> Replay:
     """
     certificate = read(Path(path))
     try:
-        _same_statement(certificate)
+        _on_subject(_same_statement(certificate), certificate)
         result = check(certificate.kind, certificate.inputs)
         if result["supports"] != certificate.outcome:
             raise Rejected(f"the file says {certificate.outcome!r}, its inputs support {result['supports']!r}")
@@ -92,7 +96,7 @@ def replay(path: str | Path) -> Replay:
         differing = sorted(key for key in {*recomputed, *stated} if recomputed.get(key) != stated.get(key))
         if differing:
             raise Rejected(f"recomputed values differ from the file's: {', '.join(differing)}")
-    except (Rejected, InvalidInput) as rejection:
+    except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
         return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, False, str(rejection))
     summary = str(result.get("summary", ""))
     return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, True, summary)
@@ -102,7 +106,7 @@ def _canonical(result: Mapping[str, Any]) -> dict[str, str]:
     return {key: json.dumps(value, sort_keys=True) for key, value in result.items()}
 
 
-def _same_statement(certificate: Certificate) -> None:
+def _same_statement(certificate: Certificate) -> "Claim":
     from dpassay.registry import find_claim
 
     claim = find_claim(certificate.claim)
@@ -110,6 +114,21 @@ def _same_statement(certificate: Certificate) -> None:
         raise Rejected(f"no registered claim is called {certificate.claim!r}")
     if claim.statement != certificate.statement:
         raise Rejected(f"the statement is not the registered one of {certificate.claim}")
+    return claim
+
+
+def _on_subject(claim: "Claim", certificate: Certificate) -> None:
+    """A true witness against something else, or of a smaller loss than the claim allows, is no witness here."""
+    mechanism = certificate.inputs.get("mechanism")
+    if mechanism is None or not claim.about:
+        return
+    parameters = mechanism["parameters"]
+    subjects = {mechanism["id"], *(f"{mechanism['id']}/{value}" for value in parameters.values())}
+    if not subjects & set(claim.about):
+        raise Rejected(f"{claim.id} is about {' or '.join(claim.about)}, the certificate about {mechanism['id']}")
+    exceeded = certificate.inputs.get("epsilon", "inf")
+    if exceeded != "inf" and Fraction(exceeded) < Fraction(claim.allows) * Fraction(parameters["epsilon"]):
+        raise Rejected(f"{claim.id} allows a loss of {claim.allows} times epsilon, the witness exceeds {exceeded} only")
 
 
 make_callable(__name__, replay)
