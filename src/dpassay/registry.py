@@ -4,9 +4,10 @@ from dpassay.claims import Claim
 from dpassay.errors import InvalidInput
 from dpassay.papers import ppns
 
-__all__ = ["PAPERS", "all_claims", "find_claim", "select"]
+__all__ = ["PAPERS", "TITLES", "all_claims", "find_claim", "select"]
 
 PAPERS: dict[str, tuple[Claim, ...]] = {"ppns": ppns.CLAIMS}
+TITLES: dict[str, str] = {"ppns": ppns.TITLE}
 
 
 def all_claims() -> tuple[Claim, ...]:

@@ -14,7 +14,7 @@ from dpassay.certificate import Certificate
 from dpassay.claims import Claim, Context, Verdict
 from dpassay.errors import InvalidInput
 from dpassay.ratings import Ratings, synthetic
-from dpassay.registry import select
+from dpassay.registry import TITLES, select
 from dpassay.replay import Rejected, seal
 
 __all__ = ["Judged", "Run", "expected_outcomes", "judge", "run", "verify"]
@@ -76,6 +76,9 @@ class Run:
             "seed": self.seed,
             "command": self.command,
             "seconds": round(self.seconds, 1),
+            "papers": {
+                paper: TITLES.get(paper, paper) for paper in dict.fromkeys(item.claim.paper for item in self.judged)
+            },
             "claims": {item.claim.id: _claim(item.claim) for item in self.judged},
             "verdicts": [
                 {

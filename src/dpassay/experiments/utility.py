@@ -7,6 +7,7 @@ is not covered by that epsilon, here as in the paper: it is the same for all met
 only.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import Context, Evidence
+from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.experiments.neighborhood import (
     Protocol,
     folds,
@@ -36,10 +37,19 @@ from dpassay.experiments.selection import (
 from dpassay.mechanisms.npns import FloorNormSelection, Protect
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix
+from dpassay.proofs import exponential_mechanism
 from dpassay.ratings import Ratings
 from dpassay.replay import check
 
-__all__ = ["EPSILONS", "FLOORS", "Accuracy", "repaired_utility", "utility_evidence", "utility_tables"]
+__all__ = [
+    "EPSILONS",
+    "FLOORS",
+    "Accuracy",
+    "decide_ppns_repaired",
+    "repaired_utility",
+    "utility_evidence",
+    "utility_tables",
+]
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 FLOORS = (20.0, 40.0, 80.0)
@@ -158,6 +168,12 @@ def utility_tables(results: list[Accuracy], name: str) -> tuple[dict[str, Any], 
     return ({"title": f"Accuracy of private neighbor selection on {name}, held out", "columns": columns, "rows": rows},)
 
 
+def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
+    """PP-DP-REP: its proof, with what the repair costs on the ratings at hand."""
+    verdict = exponential_mechanism.decide_ppns_repaired(claim, context)
+    return dataclasses.replace(verdict, evidence=(*verdict.evidence, utility_evidence(context)))
+
+
 def utility_evidence(context: Context) -> Evidence:
     """The cost of the repair: its error against PNCF's at the same epsilon, paired by user, and a table of all methods.
 
@@ -192,7 +208,7 @@ def utility_evidence(context: Context) -> Evidence:
         "reproduction",
         f"Cost of privacy on {ratings.name}: {result['summary']}. At epsilon {small.epsilon:g} with {k} neighbors "
         f"the private selection is nearly uniform (mean-centered MAE {small.centered_error:.4f}, uniform "
-        f"{uniform.centered_error:.4f}).",
+        f"{uniform.centered_error:.4f}). Epsilon covers the released neighbor set, not a prediction made from it.",
         {"kind": "reproduction", "inputs": inputs},
         tables=utility_tables(results, ratings.name),
     )

@@ -8,7 +8,9 @@ from functools import partial
 
 from dpassay.claims import Claim
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "TITLE"]
+
+TITLE = "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce (Lu and Shen)"
 
 ML100K = "movielens-100k"
 _claim = partial(Claim, paper="ppns")
@@ -110,7 +112,7 @@ CLAIMS: tuple[Claim, ...] = (
         "selection, are eps-differentially private when one rating is added, removed or changed.",
         formula="GS = min(1, R^2/c^2); partitions and quotas are post-processing of the noisy similarities",
         assumptions=("ratings lie in [0, R]", "every other user is a candidate"),
-        decide=f"{_exponential}:decide_ppns_repaired",
+        decide="dpassay.experiments.utility:decide_ppns_repaired",
     ),
     _claim(
         id="PP-MARG",
