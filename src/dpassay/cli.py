@@ -52,6 +52,7 @@ def _path(**options: Any) -> click.Path:
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--json", "json_path", type=_path(), help="Write the verdicts as JSON.")
 @click.option("--html", "html_path", type=_path(), help="Write the report, one self-contained HTML file.")
+@click.option("--markdown", "markdown_path", type=_path(), help="Write verdicts and tables as a Markdown page.")
 @click.option("--certificates", type=_path(), help="Write every certificate into this folder, for `dpassay replay`.")
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(
@@ -62,6 +63,7 @@ def verify(
     seed: int,
     json_path: Path | None,
     html_path: Path | None,
+    markdown_path: Path | None,
     certificates: Path | None,
     list_only: bool,
 ) -> int:
@@ -76,7 +78,7 @@ def verify(
         for claim in chosen:
             click.echo(f"{claim.id:12} {claim.statement}")
         return 0
-    for path in (json_path, html_path):
+    for path in (json_path, html_path, markdown_path):
         _writable(path)
     result = _judge_with_progress(paper, claims, data, quick, seed)
     _print_verdicts(result)
@@ -92,6 +94,11 @@ def verify(
 
         write_text(html_path, render(content))
         click.echo(f"report in {html_path}")
+    if markdown_path is not None:
+        from dpassay.report import markdown
+
+        write_text(markdown_path, markdown.render(content))
+        click.echo(f"page in {markdown_path}")
     return VIOLATED if result.unexpected else 0
 
 
