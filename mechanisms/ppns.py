@@ -24,12 +24,12 @@ from dpassay.mechanisms.selection import (
     check_count,
     check_open_unit,
     check_positive,
+    drawn_rows,
     fixed_groups,
     laplace,
     ranks,
 )
 from dpassay.mechanisms.similarity import as_matrix, candidate_rows, floor_norm_cosine, floor_norm_sensitivity
-from dpassay.mechanisms.wallenius import gumbel
 from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
@@ -234,8 +234,6 @@ def _noisy_draw(
     noisy = exact + scale * laplace(key_noise, exact.shape)
     order = jnp.argsort(-noisy)
     picks = partition_quotas(k, mechanism.probability)
-    start, _, quota = _partition_groups(num, k, picks, "algorithm")
-    scores = mechanism.epsilon / (4 * k * bound) * noisy[order] + gumbel(key_draw, (num,))
-    by_score = jnp.lexsort((-scores, start))
-    slots = jnp.nonzero(jnp.arange(num) - start < quota, size=k)[0]
-    return jnp.sort(candidate_rows(num + 1, mechanism.target)[order[by_score[slots]]])
+    groups = _partition_groups(num, k, picks, "algorithm")
+    plan = Plan(*groups, mechanism.epsilon / (4 * k * bound) * noisy[order])
+    return drawn_rows(mechanism, key_draw, plan, order)

@@ -52,6 +52,7 @@ __all__ = [
     "check_count",
     "check_open_unit",
     "check_positive",
+    "drawn_rows",
     "fixed_groups",
     "laplace",
     "ranks",
@@ -293,6 +294,15 @@ def fixed_groups(
     return start, stop, quota
 
 
+def drawn_rows(mechanism: Any, key: Any, plan: Plan, order: Int[Array, " candidates"]) -> Int[Array, " neighbors"]:
+    """Carries out a plan: in every group the largest log-weights + Gumbel (see `wallenius`); ascending rows."""
+    num = len(order)
+    scores = plan.log_weight + gumbel(key, (num,))
+    by_score = jnp.lexsort((-scores, plan.start))  # groups are consecutive ranks, so each keeps its slots
+    chosen = jnp.zeros(num, bool).at[order[by_score]].set(jnp.arange(num) - plan.start < plan.quota)
+    return candidate_rows(num + 1, mechanism.target)[jnp.nonzero(chosen, size=mechanism.num_neighbors)[0]]
+
+
 def laplace(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Standard Laplace variables."""
     key_size, key_sign = jax.random.split(key)
@@ -334,19 +344,15 @@ def _draw(
     mechanism: AbstractNeighborSelection, key: Any, matrix: Float[Array, "users items"]
 ) -> tuple[Int[Array, " neighbors"], Bool[Array, ""]]:
     """One set, and whether the mechanism is defined; per group the largest log-weights + Gumbel (`wallenius`)."""
-    key_ties, key_draw = jax.random.split(key)
     candidates = mechanism._candidates(matrix)
-    num = len(candidates.score)
     ties = mechanism._tie_rule()
-    shuffle = uniform(key_ties, (num,)) if ties == "random" else None
+    shuffle = None
+    if ties == "random":
+        key_ties, key = jax.random.split(key)
+        shuffle = uniform(key_ties, candidates.score.shape)
     order = ranks(candidates, "last" if ties == "last" else "index", shuffle)
     plan = mechanism._plan(matrix, candidates, order)
-    scores = plan.log_weight + gumbel(key_draw, (num,))
-    by_score = jnp.lexsort((-scores, plan.start))  # groups are consecutive ranks, so each keeps its slots
-    chosen = jnp.arange(num) - plan.start < plan.quota
-    slots = jnp.argsort(~chosen, stable=True)[: mechanism.num_neighbors]
-    members = candidate_rows(num + 1, mechanism.target)[order[by_score[slots]]]
-    return jnp.sort(members), _defined(plan, mechanism.num_neighbors)
+    return drawn_rows(mechanism, key, plan, order), _defined(plan, mechanism.num_neighbors)
 
 
 @partial(jax.jit, static_argnums=0)
