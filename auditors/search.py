@@ -78,10 +78,11 @@ class Minimality:
     fixed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        k, candidates, items, ratings, largest = self.size
+        k, candidates, items, ratings, _ = self.size
         counts = zip(("candidate", "item", "rating"), (candidates, items, ratings), strict=True)
         shape = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts)
-        shape = f"{f'k = {k}, ' if k else ''}{shape} up to the {_ordinal(largest)} of the scale"
+        largest = np.nanmax([self.witness.dataset1, self.witness.dataset2])
+        shape = f"{f'k = {k}, ' if k else ''}{shape}, the largest {largest:g}"
         if not self.complete:
             return f"{shape}; not shown minimal"
         kept = f" of the same {', '.join(self.fixed)}" if self.fixed else ""
@@ -768,11 +769,6 @@ def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) ->
 
     for chosen in extend([], 0):
         yield list(map(list, zip(*(columns[index][0] for index in chosen), strict=True)))
-
-
-def _ordinal(number: int) -> str:
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------

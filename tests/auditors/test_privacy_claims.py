@@ -106,7 +106,7 @@ def test_every_seed_refutes_ppns():
         assert witness is not None
         assert witness.epsilon == math.inf
         assert witness.notes[-1].startswith(
-            "k = 2, 3 candidates, 1 item, 2 ratings up to the 1st of the scale; none of "
+            "k = 2, 3 candidates, 1 item, 2 ratings, the largest 1; none of "
         )
 
 
