@@ -67,8 +67,8 @@ def three_ways(log_weights: Any, members: Any, start: Any, stop: Any) -> tuple[A
 
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 60.0])
-@pytest.mark.parametrize("num", [9, 1000])
-def test_numbers_logarithms_and_integral_agree(spread: float, num: int) -> None:
+def test_numbers_logarithms_and_integral_agree(spread: float) -> None:
+    num = 40
     generator = np.random.default_rng(5)
     border = num // 2
     index = np.arange(num)
