@@ -297,8 +297,8 @@ def repaired_loss(built: Any, dataset: np.ndarray, neighbor: np.ndarray) -> floa
 def test_protecting_candidates_only_does_not_protect_the_target() -> None:
     """The mutation of the test above: the target's own rating changes, and the loss exceeds epsilon.
 
-    The target (norm 20, the floor) adds a rating: her twins lose 0.030 to the longer norm while the candidate who shares
-    only the new item gains 0.061; together 1.45 GS, GS = 1/16.
+    The target (norm 20, the floor) adds a rating: her twins lose 0.030 to the longer norm, the candidate who shares
+    only the new item gains 0.061; together 1.45 GS, where GS = 1/16.
     """
     twin = [5.0] * 16 + [_]
     dataset = np.array([twin, [_] * 16 + [5.0], twin, twin])
