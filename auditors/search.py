@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, registered
+from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, exact, registered
 from dpassay.errors import InvalidInput
 from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
@@ -356,6 +356,8 @@ def _problem(
     if start is not None:
         stacked = _matrix(start) if not isinstance(start, np.ndarray) else np.asarray(start, float)
         datasets = tuple(stacked) if stacked.ndim == 3 else (_matrix(stacked),)
+        if len(datasets) == 1:
+            exact(mechanism, datasets[0], datasets[0])  # refuses ratings on which the mechanism is not defined
         num_users, num_items = datasets[0].shape
         values = np.unique(np.concatenate([values, *(matrix[~np.isnan(matrix)] for matrix in datasets)]))
     if unknown := sorted(set(fixed) - set(Size._fields)):

@@ -38,7 +38,7 @@ def test_help_needs_no_jax():
 
 
 def test_bad_arguments_are_refused_in_one_line(capsys, tmp_path):
-    assert "did you mean" in refused(capsys, "verify", "--claim", "PP-DPP") or True
+    assert "did you mean PP-EX" in refused(capsys, "verify", "--claim", "PP-X")
     refused(capsys, "verify", "--claim", "PP-NONE")
     refused(capsys, "verify", "--paper", "nonsense")
     refused(capsys, "verify", "--nonsense")
@@ -181,7 +181,7 @@ def test_verify_writes_json_report_and_certificates_that_replay(capsys, tmp_path
     assert code == 0, out + err
     content = json.loads(json_path.read_text())
     assert {verdict["id"] for verdict in content["verdicts"]} == {"PP-EX", "PP-CHEB", "PP-DP"}
-    assert html_path.read_text().startswith("<!doctype html>")
+    assert html_path.read_text().lower().startswith("<!doctype html>")
     files = sorted(folder.iterdir())
     assert files
     code, out, _ = run(capsys, "replay", *files)

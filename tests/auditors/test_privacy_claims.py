@@ -105,9 +105,7 @@ def test_every_seed_refutes_ppns():
         witness = search(selection, ADD, epsilon=1.0, seed=seed, num_users=4, num_items=2, fixed=("num_neighbors",))
         assert witness is not None
         assert witness.epsilon == math.inf
-        assert witness.notes[-1].startswith(
-            "k = 2, 3 candidates, 1 item, 2 ratings, the largest 1; none of "
-        )
+        assert witness.notes[-1].startswith("k = 2, 3 candidates, 1 item, 2 ratings, the largest 1; none of ")
 
 
 @pytest.mark.parametrize(("k", "candidates"), [(1, 2), (2, 3)])

@@ -149,7 +149,8 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
         f"partitions at p = 0.1. The best reading, {_name_of(best, result)}, gives {best['inside']} of "
         f"{len(printed)} printed numbers.",
         (evidence,),
-        confidence=float(CONFIDENCE_TABLES),
+        confidence=float(CONFIDENCE_TABLES) if result["supports"] == "refuted" else None,
+        arithmetic="executed",
     )
 
 
@@ -427,7 +428,8 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
         + ". Readings in which the predicted rating is held out, or only raters of the item are candidates, meet "
         f"at most {most:.0%} of the numbers tried. Numbers of PPNS met, by rule: {rules}.",
         (evidence,),
-        confidence=float(CONFIDENCE_TABLES),
+        confidence=float(CONFIDENCE_TABLES) if result["supports"] == "refuted" else None,
+        arithmetic="executed",
     )
 
 
@@ -739,7 +741,8 @@ def _clean_protocol() -> str:
 
 
 def _ordering_verdict(claim: Claim, supports: str, explanation: str, evidence: Evidence) -> Verdict:
-    return Verdict(claim.id, supports, explanation, (evidence,), confidence=float(CONFIDENCE_ORDERINGS))  # type: ignore[arg-type]
+    confidence = None if supports == "open" else float(CONFIDENCE_ORDERINGS)
+    return Verdict(claim.id, supports, explanation, (evidence,), confidence=confidence, arithmetic="executed")  # type: ignore[arg-type]
 
 
 def _betas(ratings: Ratings, runs: int, seed: int) -> dict[str, dict[str, list[str]]]:
