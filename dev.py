@@ -28,10 +28,10 @@ def main() -> int:
         return 2
     if task == "verify":
         install(RUNTIME)
-        return call("dpassay", "verify", *arguments)
+        return call("dpassay", "verify", *arguments, folder=Path.cwd())
     if task == "run":
         install(RUNTIME)
-        return call("dpassay", *arguments)
+        return call("dpassay", *arguments, folder=Path.cwd())
     if task == "test":
         install(DEVELOPMENT)
         checks = [
@@ -65,15 +65,15 @@ def install(requirements: Path) -> None:
     stamp.write_text(wanted)
 
 
-def call(*command: str) -> int:
-    """Runs a program of the environment."""
+def call(*command: str, folder: Path = ROOT) -> int:
+    """Runs a program of the environment in a folder: the caller's where paths are given, else this one."""
     print(f"$ {' '.join(command)}", file=sys.stderr, flush=True)
     environment = {
         **os.environ,
         "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
         "VIRTUAL_ENV": str(ENVIRONMENT),
     }
-    return subprocess.run([str(BIN / command[0]), *command[1:]], env=environment, cwd=ROOT).returncode
+    return subprocess.run([str(BIN / command[0]), *command[1:]], env=environment, cwd=folder).returncode
 
 
 def lock() -> int:
