@@ -69,12 +69,12 @@ def print_verdicts(run: "Run") -> None:
     table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("claim", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence", no_wrap=True)
-    table.add_column("loss / claim", no_wrap=True)
+    table.add_column("evidence", max_width=12)
+    table.add_column("loss / claim", max_width=14)
     table.add_column("why", ratio=1)
     for item in run.judged:
         verdict = item.verdict
-        kinds = ", ".join(dict.fromkeys(record.kind for record in verdict.evidence))
+        kinds = " ".join(dict.fromkeys(record.kind for record in verdict.evidence))
         loss = (
             ""
             if verdict.epsilon_lower is None
