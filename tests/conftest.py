@@ -4,11 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dpassay.data import load_ratings
 from dpassay.ratings import Ratings
 
 DATA = Path(os.environ.get("DPASSAY_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+# The same examples in every run, and no limit that a busy machine could miss: red means broken.
+settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

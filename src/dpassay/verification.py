@@ -11,7 +11,7 @@ from typing import Any
 
 import dpassay
 from dpassay.certificate import Certificate
-from dpassay.claims import Claim, Context, Verdict
+from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.errors import InvalidInput
 from dpassay.ratings import Ratings, synthetic
 from dpassay.registry import TITLES, select
@@ -160,7 +160,8 @@ def judge(claim: Claim, context: Context) -> Judged:
     except Exception as error:  # one broken check must not cost the other verdicts; it shows as unexpected
         verdict = Verdict(claim.id, "open", f"the check broke off: {type(error).__name__}: {error}")
     certificates: list[Certificate] = []
-    for record in verdict.evidence:
+    evidence = list(verdict.evidence)
+    for place, record in enumerate(verdict.evidence):
         if record.certificate is None:
             continue
         try:
@@ -170,6 +171,9 @@ def judge(claim: Claim, context: Context) -> Judged:
             certificates = []
             break
         certificates.append(sealed)
+        if sealed.kind == "proof":
+            evidence[place] = _with_argument(record, sealed)
+    verdict = replace(verdict, evidence=tuple(evidence))
     if verdict.outcome in DECIDED and not any(c.outcome == verdict.outcome for c in certificates):
         verdict = _unreplayable(verdict, "no certificate supports that outcome")
     return Judged(claim, verdict, tuple(certificates), expected, time.perf_counter() - begin)
@@ -194,6 +198,17 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
 
 def _unreplayable(verdict: Verdict, reason: str) -> Verdict:
     return replace(verdict, outcome="open", explanation=f"not replayable ({verdict.outcome}, but {reason})")
+
+
+def _with_argument(record: Evidence, proof: Certificate) -> Evidence:
+    """The evidence with what a reader of the report needs: the argument and the steps that the solvers checked."""
+    steps = {
+        "title": "Steps, each proved by z3 and cvc5 or expanded exactly",
+        "columns": ["step", "statement"],
+        "rows": [[step["name"], step["statement"]] for step in proof.result["steps"]],
+    }
+    summary = " ".join(filter(None, (record.summary, proof.result["argument"])))
+    return replace(record, summary=summary, tables=(*record.tables, steps))
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

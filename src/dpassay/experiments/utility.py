@@ -202,11 +202,15 @@ def utility_evidence(context: Context) -> Evidence:
         "comparisons": comparisons,
     }
     result = check("reproduction", inputs)
+    better = sum(entry["side"] == "negative" for entry in result["comparisons"].values())
+    worse = sum(entry["side"] == "positive" for entry in result["comparisons"].values())
     small = min((entry for entry in results if entry.method == "nPNS repaired"), key=lambda entry: entry.epsilon)
     uniform = next(entry for entry in results if entry.method == "uniform")
     return Evidence(
         "reproduction",
-        f"Cost of privacy on {ratings.name}: {result['summary']}. At epsilon {small.epsilon:g} with {k} neighbors "
+        f"Cost of privacy on {ratings.name}: at the same epsilon the repaired selection has a certainly smaller error "
+        f"than PNCF at {better} of {len(comparisons)} values of epsilon, a larger one at {worse} (simultaneous 95%). "
+        f"At epsilon {small.epsilon:g} with {k} neighbors "
         f"the private selection is nearly uniform (mean-centered MAE {small.centered_error:.4f}, uniform "
         f"{uniform.centered_error:.4f}). Epsilon covers the released neighbor set, not a prediction made from it.",
         {"kind": "reproduction", "inputs": inputs},

@@ -51,10 +51,10 @@ def statement(step: Mapping[str, Any]) -> str:
     """A step as a sentence, from the same formulas as its query."""
     if step["engine"] == "identity":
         return f"{text(step['left'])} = {text(step['right'])}"
-    hypotheses = " and ".join(text(h) for h in step["hypotheses"]) or "nothing assumed"
+    hypotheses = " and ".join(text(h) for h in step["hypotheses"])
     if step["engine"] == "satisfiable":
         return f"there are reals with {hypotheses}"
-    return f"if {hypotheses}, then {text(step['conclusion'])}"
+    return f"if {hypotheses}, then {text(step['conclusion'])}" if hypotheses else text(step["conclusion"])
 
 
 def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
