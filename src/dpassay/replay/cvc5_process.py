@@ -11,6 +11,8 @@ import threading
 
 __all__ = ["answer"]
 
+COMMAND = [sys.executable, "-c", "from dpassay.replay.cvc5_process import _serve; _serve()"]
+
 _running: list[subprocess.Popen[str]] = []
 
 
@@ -36,9 +38,10 @@ def answer(query: str, seconds: float) -> str:
 
 
 def _process() -> subprocess.Popen[str]:
+    if _running and _running[0].poll() is not None:  # killed just after its last answer
+        _stop()
     if not _running:
-        command = [sys.executable, "-c", "from dpassay.replay.cvc5_process import _serve; _serve()"]
-        _running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        _running.append(subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     return _running[0]
 
 
