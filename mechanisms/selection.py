@@ -300,7 +300,8 @@ def drawn_rows(mechanism: Any, key: Any, plan: Plan, order: Int[Array, " candida
     scores = plan.log_weight + gumbel(key, (num,))
     by_score = jnp.lexsort((-scores, plan.start))  # groups are consecutive ranks, so each keeps its slots
     chosen = jnp.zeros(num, bool).at[order[by_score]].set(jnp.arange(num) - plan.start < plan.quota)
-    return candidate_rows(num + 1, mechanism.target)[jnp.nonzero(chosen, size=mechanism.num_neighbors)[0]]
+    ascending = jnp.sort(jnp.where(chosen, jnp.arange(num), num))[: mechanism.num_neighbors]
+    return candidate_rows(num + 1, mechanism.target)[ascending]
 
 
 def laplace(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
