@@ -66,11 +66,11 @@ def test_one_false_number_refutes_a_table(
     own_table: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = own_table["nPNS"]
-    wrong = {**own_table, "nPNS": (*row[:3], f"{float(row[3]) + 0.2:.4f}", *row[4:])}
+    wrong = {**own_table, "nPNS": (f"{float(row[0]) + 2:.4f}", *row[1:])}
     monkeypatch.setattr(ppns, "TABLES", {**TABLES, 4: wrong})
     result = certified(ppns.decide_table4(claim("PP-TAB4"), context()))
     assert result["supports"] == "refuted"
-    assert result["readings"][NAME]["outside"] == ["nPNS rho=0.4"]
+    assert result["readings"][NAME]["outside"] == ["nPNS rho=0.1"]
 
 
 def test_table2_is_judged_by_counting_partitions() -> None:
