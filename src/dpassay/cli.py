@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from dpassay.certificate import write_text
 from dpassay.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.verification import Judged, Run
+    from dpassay.verification import Run
 
 __all__ = ["main"]
 
@@ -81,7 +81,9 @@ def verify(
     for path in (json_path, html_path, markdown_path):
         _writable(path)
     result = _judge_with_progress(paper, claims, data, quick, seed)
-    _print_verdicts(result)
+    from dpassay.report.terminal import print_verdicts
+
+    print_verdicts(result)
     content = result.to_json()
     if certificates is not None:
         count = result.write_certificates(certificates)
@@ -228,19 +230,9 @@ def _judge_with_progress(paper: str | None, claims: Sequence[str], data: Path | 
             seed=seed,
             command=command,
             started=lambda claim: bar.start(claim.id),
-            finished=_advance(bar),
+            finished=lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds),
             progress=bar.note,
         )
-
-
-def _advance(bar: Any) -> Callable[["Judged"], None]:
-    return lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds)
-
-
-def _print_verdicts(result: "Run") -> None:
-    from dpassay.report.terminal import print_verdicts
-
-    print_verdicts(result)
 
 
 def _writable(path: Path | None) -> None:
