@@ -2,12 +2,14 @@
 
 from dpassay.claims import Claim
 from dpassay.errors import InvalidInput
-from dpassay.papers import ppns
+from dpassay.papers import dpp, ppns, pricdr, rating_collection, xmap
 
 __all__ = ["PAPERS", "TITLES", "all_claims", "find_claim", "select"]
 
-PAPERS: dict[str, tuple[Claim, ...]] = {"ppns": ppns.CLAIMS}
-TITLES: dict[str, str] = {"ppns": ppns.TITLE}
+_MODULES = {"xmap": xmap, "ppns": ppns, "dpp": dpp, "rating-collection": rating_collection, "pricdr": pricdr}
+
+PAPERS: dict[str, tuple[Claim, ...]] = {name: module.CLAIMS for name, module in _MODULES.items()}
+TITLES: dict[str, str] = {name: module.TITLE for name, module in _MODULES.items()}
 
 
 def all_claims() -> tuple[Claim, ...]:
