@@ -23,7 +23,7 @@ from dpassay.mechanisms import mechanism
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.replay import Rejected, check
 from dpassay.replay.datasets import read_dataset
-from dpassay.replay.laws import neighbor_law
+from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import precision
 
 __all__ = [
@@ -522,7 +522,7 @@ def _loss_of(witness: Witness) -> ExactLoss:
         witness.mechanism, witness.relation, witness.dataset1, witness.dataset2, witness.event, epsilon=0.0
     )
     with precision():
-        laws = [neighbor_law(witness.mechanism, read_dataset(inputs[name], None)) for name in ("dataset1", "dataset2")]
+        laws = [exact_law(witness.mechanism, read_dataset(inputs[name], None)) for name in ("dataset1", "dataset2")]
     outputs = sorted({*laws[0], *laws[1]})
     chances = np.array([[float(arb(law.get(output, 0))) for output in outputs] for law in laws])
     logs = np.where(chances > 0, np.log(np.where(chances > 0, chances, 1.0)), -np.inf)

@@ -10,7 +10,7 @@ from typing import Any
 from dpassay.replay import Rejected, check
 from dpassay.replay.formula import variables
 
-__all__ = ["Step", "formula", "identity", "objections", "possible", "proof", "smt"]
+__all__ = ["Step", "derivative", "formula", "identity", "objections", "possible", "proof", "smt"]
 
 Step = Mapping[str, Any]
 
@@ -42,6 +42,17 @@ def identity(name: str, equation: str) -> Step:
     """A step `left == right` that SymPy must expand to 0 = 0."""
     _, left, right = formula(equation)
     return {"name": name, "engine": "identity", "left": left, "right": right}
+
+
+def derivative(name: str, variable: str, antiderivative: str, of: str) -> Step:
+    """A step that says d/d`variable` of `antiderivative` is `of`, checked by SymPy."""
+    return {
+        "name": name,
+        "engine": "derivative",
+        "variable": variable,
+        "antiderivative": formula(antiderivative),
+        "derivative": formula(of),
+    }
 
 
 def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> Step:

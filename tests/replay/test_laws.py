@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpassay.replay import Rejected
-from dpassay.replay.laws import Undefined, draws, marginals, neighbor_law, partition_groups, similarities
+from dpassay.replay.laws import Undefined, draws, marginals, partition_groups, similarities
+from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import bounds, down, power, precision, rational, root, up
 
 COMMON = {"num_neighbors": 2, "target": 0, "similarity": "cosine", "ties": "index", "no_overlap": "zero"}
@@ -28,7 +29,7 @@ def law(
     base = {"knn": COMMON, "npns": WEIGHTED, "ppns": PPNS, "pncf": PNCF}[id] if variant == "paper" else {}
     rows = [[None if value is None else rational(value) for value in row] for row in dataset]
     with precision():
-        return neighbor_law({"id": id, "variant": variant, "parameters": {**base, **parameters}}, rows)
+        return exact_law({"id": id, "variant": variant, "parameters": {**base, **parameters}}, rows)
 
 
 weights = st.lists(st.fractions(min_value=0, max_value=5, max_denominator=4), min_size=1, max_size=6)

@@ -5,6 +5,7 @@ checker, a function from the certificate's inputs to a result that says which ou
 good when the result computed again equals the one in the file. `seal` makes certificates with the same functions.
 """
 
+import functools
 import importlib
 import json
 from collections.abc import Mapping
@@ -60,14 +61,21 @@ def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in CHECKERS:
         raise Rejected(f"unknown kind of certificate {kind!r}")
     try:
-        result: dict[str, Any] = importlib.import_module(CHECKERS[kind]).compute(inputs)
+        text = _checked(kind, json.dumps(inputs))
     except Rejected:
         raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
+    result: dict[str, Any] = json.loads(text)
     if result["supports"] not in OUTCOMES:
         raise Rejected(f"supports is {result['supports']!r}: use one of {', '.join(OUTCOMES)}")
     return result
+
+
+@functools.lru_cache(maxsize=256)
+def _checked(kind: str, inputs: str) -> str:
+    """A checker is a function of the inputs as they stand in a file; a decider and `seal` often ask it the same."""
+    return json.dumps(importlib.import_module(CHECKERS[kind]).compute(json.loads(inputs)))
 
 
 def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Certificate:

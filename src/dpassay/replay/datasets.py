@@ -9,18 +9,20 @@ from typing import Any
 from flint import fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.numbers import integer, rational, show
+from dpassay.replay.laws_of import law_module
+from dpassay.replay.numbers import rational, show
 
-__all__ = ["Dataset", "dataset_text", "mechanism_text", "read_dataset", "read_event", "rows_text"]
+__all__ = ["Dataset", "Output", "dataset_text", "mechanism_text", "read_dataset", "read_event", "rows_text"]
 
 Dataset = tuple[tuple[fmpq | None, ...], ...]
+Output = tuple[int, ...]
 
 
 def read_dataset(rows: Sequence[Sequence[Any]], scale: Sequence[fmpq] | None = None) -> Dataset:
     """A matrix of ratings, None where missing; raises `Rejected` unless it is one, on the scale if that is given."""
     dataset: Dataset = tuple(tuple(None if value is None else rational(value) for value in row) for row in rows)
-    if len(dataset) < 2 or not dataset[0] or len({len(row) for row in dataset}) > 1:
-        raise Rejected("a dataset must be a matrix of at least 2 users and 1 item")
+    if not dataset or not dataset[0] or len({len(row) for row in dataset}) > 1:
+        raise Rejected("a dataset must be a matrix of at least 1 user and 1 item")
     outside = [
         value for row in dataset for value in row if value is not None and scale is not None and value not in scale
     ]
@@ -29,15 +31,12 @@ def read_dataset(rows: Sequence[Sequence[Any]], scale: Sequence[fmpq] | None = N
     return dataset
 
 
-def read_event(outputs: Sequence[Sequence[Any]], mechanism: Mapping[str, Any], users: int) -> list[tuple[int, ...]]:
-    """Distinct sets of neighbors; raises `Rejected` for anything that is no output of the mechanism."""
-    k, target = (integer(mechanism["parameters"][name], name) for name in ("num_neighbors", "target"))
-    event = [tuple(integer(row, "a row number") for row in output) for output in outputs]
+def read_event(outputs: Sequence[Sequence[Any]], mechanism: Mapping[str, Any], dataset: Dataset) -> list[Output]:
+    """Distinct outputs of a mechanism; raises `Rejected` for anything else."""
+    read = law_module(mechanism).read_output
+    event: list[Output] = [read(output, mechanism, dataset) for output in outputs]
     if not event or len(set(event)) < len(event):
         raise Rejected("the event must be a list of distinct outputs, at least one")
-    for rows in event:
-        if list(rows) != sorted(set(rows)) or len(rows) != k or rows[-1] >= users or target in rows:
-            raise Rejected(f"{list(rows)} is not an output: {k} ascending row numbers of other users")
     return event
 
 

@@ -7,7 +7,7 @@ Numbers are decimal integers or fractions in strings ("-3", "1/2") or Python int
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,16 @@ Formula = Any
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 _INFIX = {"+": " + ", "*": " * ", "-": " - ", "/": " / ", "and": " and ", "or": " or ", "=>": " implies "}
 _COMPARE = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "="}
-_FUNCTIONS = ("exp", "ln", "sqrt", "abs", "ceil", "floor", "max", "min")
+_TRANSCENDENTAL: Mapping[str, Callable[..., arb]] = {
+    "exp": arb.exp,
+    "ln": arb.log,
+    "sqrt": arb.sqrt,
+    "asinh": arb.asinh,
+    "normal_cdf": lambda x: (-x / arb(2).sqrt()).erfc() / 2,
+    # Of the chi-square distribution with r > 0 degrees of freedom, at x >= 0: the regularized lower gamma function.
+    "chi2_cdf": lambda x, r: (x / 2).gamma_lower(r / 2, regularized=1),
+}
+_FUNCTIONS = (*_TRANSCENDENTAL, "abs", "ceil", "floor", "max", "min")
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # Words that mean something else in a query or a formula, and so cannot name a variable or a function.
 _RESERVED = {
@@ -147,7 +156,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
             raise FormulaError(f"{formula} is not known exactly")
         return value
     head, *arguments = formula
-    if head in ("forall", "exists", "call", "exp", "ln", "sqrt"):
+    if head in ("forall", "exists", "call", *_TRANSCENDENTAL):
         raise FormulaError(f"{head!r} has no exact rational value")
     return _apply(head, [evaluate(argument, values) for argument in arguments])
 
@@ -221,11 +230,11 @@ def _value(formula: Formula, values: Mapping[str, Any]) -> Any:
         raise FormulaError(f"{head!r} has no numeric value")
     parts = [_value(argument, values) for argument in arguments]
     rational = all(isinstance(part, Fraction) for part in parts)
-    if rational and head not in ("exp", "ln", "sqrt") and not (head == "^" and parts[1].denominator != 1):
+    if rational and head not in _TRANSCENDENTAL and not (head == "^" and parts[1].denominator != 1):
         return _apply(head, parts)
     balls = [part if isinstance(part, arb) else exact(part) for part in parts]
-    if head in ("exp", "ln", "sqrt"):
-        return {"exp": arb.exp, "ln": arb.log, "sqrt": arb.sqrt}[head](*balls)
+    if head in _TRANSCENDENTAL:
+        return _TRANSCENDENTAL[head](*balls)
     if head == "^":
         return balls[0] ** balls[1]
     if head in ("ceil", "floor"):

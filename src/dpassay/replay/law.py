@@ -33,7 +33,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     with precision():
         dataset = read_dataset(inputs["dataset"])
         events = {
-            symbol(name): read_event(event, mechanism, len(dataset)) for name, event in inputs.get("events", {}).items()
+            symbol(name): read_event(event, mechanism, dataset) for name, event in inputs.get("events", {}).items()
         }
         profile = Profile(mechanism, dataset)
         law = profile.law()

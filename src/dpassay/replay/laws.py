@@ -24,11 +24,12 @@ __all__ = [
     "Raised",
     "Undefined",
     "draws",
+    "law",
     "marginals",
-    "neighbor_law",
     "partition_groups",
     "partition_law",
     "pncf_law",
+    "read_output",
     "signed_root",
     "similarities",
 ]
@@ -81,7 +82,7 @@ class Raised:
         return self is other
 
 
-def neighbor_law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
+def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
     """Law of the released set of neighbors.
 
     Args:
@@ -93,6 +94,15 @@ def neighbor_law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
         Undefined: the mechanism is not defined on this dataset.
     """
     return Profile(mechanism, dataset).law()
+
+
+def read_output(output: Sequence[Any], mechanism: Mapping[str, Any], dataset: Dataset) -> tuple[int, ...]:
+    """A set of neighbors; raises `Rejected` for anything that is no output of the mechanism."""
+    k, target = (integer(mechanism["parameters"][name], name) for name in ("num_neighbors", "target"))
+    rows = tuple(integer(row, "a row number") for row in output)
+    if list(rows) != sorted(set(rows)) or len(rows) != k or rows[-1] >= len(dataset) or target in rows:
+        raise Rejected(f"{list(rows)} is not an output: {k} ascending row numbers of other users")
+    return rows
 
 
 def similarities(mechanism: Mapping[str, Any], dataset: Dataset) -> dict[int, Any]:
@@ -136,7 +146,7 @@ class Profile:
         self.key = (tuple(self.squares.items()), tuple(each.key for each in self._sensitivities.values()))
 
     def law(self) -> Law:
-        """The law itself; see `neighbor_law`."""
+        """The law itself; see `law`."""
         k, p = self._k, self._parameters
         if len(self.squares) < k:
             raise Undefined(f"{len(self.squares)} candidates are fewer than {k} neighbors")

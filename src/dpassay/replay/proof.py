@@ -4,12 +4,14 @@ Inputs: {"supports": outcome, "argument": how the steps make the claim, "steps":
     {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula],
      "conclusion": formula, "model": {variable: rational}?}
     {"name", "engine": "identity", "left": formula, "right": formula}
+    {"name", "engine": "derivative", "variable", "antiderivative": formula, "derivative": formula}
     {"name", "engine": "satisfiable", "variables", "hypotheses": [formula]}   (used where existence is the claim)
 An smt step holds when z3 and cvc5 both find its negation unsatisfiable; `unknown` or a timeout is a failure. Its
 hypotheses must be satisfiable, so that nothing is proved from a contradiction: one solver says sat and the other does
 not say unsat, or the step carries a rational "model" that satisfies them when evaluated exactly. Where existence is the
 claim, both solvers must say sat, or there must be a model. An identity holds when left - right, put over one
-denominator, is the zero polynomial.
+denominator, is the zero polynomial in the variables and in their exponentials, logarithms and roots; a derivative is an
+identity between SymPy's derivative of the one formula and the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ from typing import Any
 
 from dpassay.replay import Rejected
 from dpassay.replay.cvc5_process import answer
-from dpassay.replay.formula import evaluate, smtlib, symbol, text, variables
+from dpassay.replay.formula import evaluate, is_number, smtlib, symbol, text, variables
 
 __all__ = ["compute", "query", "solve"]
 
@@ -30,7 +32,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     steps: Sequence[Mapping[str, Any]] = inputs["steps"]
     if not steps:
         raise Rejected("a proof needs at least one step")
-    engines = {"smt": _smt, "identity": _identity, "satisfiable": _satisfiable}
+    engines = {"smt": _smt, "identity": _identity, "derivative": _derivative, "satisfiable": _satisfiable}
     checked = []
     for step in steps:
         if step["engine"] not in engines:
@@ -51,6 +53,8 @@ def statement(step: Mapping[str, Any]) -> str:
     """A step as a sentence, from the same formulas as its query."""
     if step["engine"] == "identity":
         return f"{text(step['left'])} = {text(step['right'])}"
+    if step["engine"] == "derivative":
+        return f"d/d{step['variable']} of {text(step['antiderivative'])} = {text(step['derivative'])}"
     hypotheses = " and ".join(text(h) for h in step["hypotheses"])
     if step["engine"] == "satisfiable":
         return f"there are reals with {hypotheses}"
@@ -110,34 +114,50 @@ def _require_satisfiable(step: Mapping[str, Any], *, both: bool) -> None:
 
 
 def _identity(step: Mapping[str, Any]) -> None:
+    _require_zero(step, _symbolic(step["left"]) - _symbolic(step["right"]))
+
+
+def _derivative(step: Mapping[str, Any]) -> None:
     import sympy
 
-    symbols = {name: sympy.Symbol(name) for name in variables(step["left"]) | variables(step["right"])}
+    variable = sympy.Symbol(symbol(step["variable"]))
+    antiderivative = _symbolic(step["antiderivative"])
+    if variable not in antiderivative.free_symbols:
+        raise Rejected(f"{step['name']}: the antiderivative does not contain {step['variable']}")
+    _require_zero(step, antiderivative.diff(variable) - _symbolic(step["derivative"]))
 
-    def build(formula: Any) -> Any:
-        if isinstance(formula, int):
-            return sympy.Integer(formula)
-        if isinstance(formula, str):
-            return symbols.get(formula) if formula in symbols else sympy.Rational(formula)
-        head, *arguments = formula
-        parts = [build(argument) for argument in arguments]
-        if head == "+":
-            return sympy.Add(*parts)
-        if head == "*":
-            return sympy.Mul(*parts)
-        if head == "-":
-            return -parts[0] if len(parts) == 1 else parts[0] - sympy.Add(*parts[1:])
-        if head == "/":
-            return parts[0] / parts[1]
-        if head == "^":
-            return parts[0] ** parts[1]
-        if head in ("exp", "sqrt"):
-            return getattr(sympy, head)(parts[0])
-        raise Rejected(f"{head!r} cannot stand in an identity")
 
-    numerator, denominator = sympy.fraction(sympy.together(build(step["left"]) - build(step["right"])))
+def _require_zero(step: Mapping[str, Any], difference: Any) -> None:
+    import sympy
+
+    numerator, denominator = sympy.fraction(sympy.together(difference))
     if sympy.expand(denominator) == 0 or sympy.expand(numerator) != 0:
         raise Rejected(f"not an identity: {step['name']} (the difference is {sympy.factor(numerator)})")
+
+
+def _symbolic(formula: Any) -> Any:
+    """The formula in SymPy, its variables complex: nothing holds by an assumption about them."""
+    import sympy
+
+    if isinstance(formula, int):
+        return sympy.Integer(formula)
+    if isinstance(formula, str):
+        return sympy.Rational(formula) if is_number(formula) else sympy.Symbol(symbol(formula))
+    head, *arguments = formula
+    parts = [_symbolic(argument) for argument in arguments]
+    if head == "+":
+        return sympy.Add(*parts)
+    if head == "*":
+        return sympy.Mul(*parts)
+    if head == "-":
+        return -parts[0] if len(parts) == 1 else parts[0] - sympy.Add(*parts[1:])
+    if head == "/":
+        return parts[0] / parts[1]
+    if head == "^":
+        return parts[0] ** parts[1]
+    if head in ("exp", "ln", "sqrt"):
+        return {"exp": sympy.exp, "ln": sympy.log, "sqrt": sympy.sqrt}[head](parts[0])
+    raise Rejected(f"{head!r} cannot stand in an identity")
 
 
 def _quantified(formulas: Sequence[Any]) -> bool:

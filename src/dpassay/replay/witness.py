@@ -6,7 +6,7 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "epsilon": nats, or "inf": the event is possible under dataset1 and impossible under dataset2, so no finite
         epsilon will do; "delta": probability
     "dataset1", "dataset2": rows of ratings; the event is the likelier one under dataset1
-    "event": distinct outputs, each the ascending row numbers of one set of neighbors
+    "event": distinct outputs, each a list of integers such as the ascending row numbers of one set of neighbors
     "scale"?: the allowed values of a rating
     "supports"?: what the violation means for the claim: "refuted" (default), or "holds" for a claim that says that
         privacy is broken
@@ -16,31 +16,35 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
 The result holds only if certainly Pr1 > e^epsilon Pr2 + delta. A probability of 0 is a matter of combinatorics, never
 an enclosure that contains 0.
 
-Minimality. A pair of neighboring datasets has a size with the components `num_neighbors`, `candidates` (rows less the
-target), `items`, `ratings` (present ones, in the larger of the two datasets), and `largest` (rating in either). The
+Minimality. A pair of neighboring datasets has a size with the components `users` (rows), `items`, `ratings` (present
+ones, in the larger of the two datasets), and `largest` (rating in either); for a selection of users `candidates` (rows
+less the target) stands for `users`, and `num_neighbors` comes before it. The
 checker enumerates every pair of the relation that is nowhere larger than the witness and somewhere smaller, with
 ratings from `scale` (default: the witness's), and finds that none is a witness of this kind: none makes an output
 possible under one dataset and impossible under the other, when this witness does, and else none violates the claim by
-any event. The components named in `fixed` are kept at the witness's value. The mechanism's other parameters are kept,
-the target is row 0. Pairs on which the mechanism is not defined violate nothing. Reordering the items changes no law:
-one order is enumerated.
+any event. The components named in `fixed` are kept at the witness's value. The mechanism's other parameters are kept;
+when users are selected the target is row 0. Pairs on which the mechanism is not defined violate nothing. Reordering
+the items changes no law of a selection of users, and reordering the users none of the others: one order is enumerated.
 """
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_dataset, read_event, rows_text
-from dpassay.replay.laws import Law, Profile, Undefined, neighbor_law
+from dpassay.replay.laws import Law, Undefined
+from dpassay.replay.laws_of import law_module
 from dpassay.replay.numbers import bounds, down, fields, integer, precision, rational, show
 
 __all__ = ["COMPONENTS", "compute", "neighboring_cells"]
 
 COMPONENTS = ("num_neighbors", "candidates", "items", "ratings", "largest")
+ITEM_COMPONENTS = ("users", "items", "ratings", "largest")
+SELECTIONS_OF_USERS = ("knn", "npns", "pncf", "ppns")
 MAX_DATASETS = 120_000  # about ten seconds
 
 Codes = tuple[tuple[int, ...], ...]
@@ -104,8 +108,9 @@ def _violation(inputs: Mapping[str, Any]) -> dict[str, Any]:
     scale = [rational(value) for value in inputs["scale"]] if "scale" in inputs else None
     dataset1, dataset2 = (read_dataset(inputs[name], scale) for name in ("dataset1", "dataset2"))
     cells = neighboring_cells(dataset1, dataset2, inputs["relation"])
-    event = read_event(inputs["event"], inputs["mechanism"], len(dataset1))
-    law1, law2 = (neighbor_law(inputs["mechanism"], dataset) for dataset in (dataset1, dataset2))
+    event = read_event(inputs["event"], inputs["mechanism"], dataset1)
+    exact = law_module(inputs["mechanism"]).law
+    law1, law2 = (exact(inputs["mechanism"], dataset) for dataset in (dataset1, dataset2))
     one, two = (sum((law[rows] for rows in event if rows in law), fmpq(0)) for law in (law1, law2))
     never = not any(rows in law2 for rows in event)
     infinite = epsilon is None or inputs.get("impossible", False)
@@ -153,28 +158,33 @@ def _minimal(
     """Enumerates all smaller neighboring pairs; raises `Rejected` at the first witness; epsilon None is infinity."""
     request = inputs["minimality"]
     fields(request, "minimality", (), ("fixed", "scale"))
+    selects_users = inputs["mechanism"]["id"] in SELECTIONS_OF_USERS
+    components = COMPONENTS if selects_users else ITEM_COMPONENTS
     fixed = sorted(request.get("fixed", ()))
-    if set(fixed) - set(COMPONENTS) or len(set(fixed)) < len(fixed):
-        raise Rejected(f"fixed must name components among {', '.join(COMPONENTS)}")
+    if set(fixed) - set(components) or len(set(fixed)) < len(fixed):
+        raise Rejected(f"fixed must name components among {', '.join(components)}")
     if not {"scale"} & ({*request, *inputs}):
         raise Rejected("minimality needs the scale of ratings: list its values in 'scale'")
     scale = sorted({rational(value) for value in request.get("scale", inputs.get("scale"))})
     parameters = inputs["mechanism"]["parameters"]
-    if integer(parameters["target"], "target") != 0:
-        raise Rejected("minimality is enumerated for target 0")
-    k = integer(parameters["num_neighbors"], "num_neighbors", at_least=1)
-    size: tuple[Any, ...] = (k, len(dataset1) - 1, len(dataset1[0]), *_filling(dataset1, dataset2))
-    search = _Search(inputs["mechanism"], inputs["relation"], epsilon, delta, scale, size, fixed)
+    users, items = len(dataset1), len(dataset1[0])
+    size: tuple[Any, ...] = (users, items, *_filling(dataset1, dataset2))
+    if selects_users:
+        if integer(parameters["target"], "target") != 0:
+            raise Rejected("minimality is enumerated for target 0")
+        k = integer(parameters["num_neighbors"], "num_neighbors", at_least=1)
+        size = (k, users - 1, *size[1:])
+    search = _Search(inputs["mechanism"], inputs["relation"], epsilon, delta, scale, components, size, fixed)
     dimensions = (
-        [own] if name in fixed else range(1, own + 1) for name, own in zip(COMPONENTS[:3], size[:3], strict=True)
+        [own] if name in fixed else range(1, own + 1) for name, own in zip(components[:-2], size[:-2], strict=True)
     )
-    for neighbors, candidates, items in itertools.product(*dimensions):
-        if neighbors <= candidates:
-            search.box(neighbors, candidates, items)
+    for chosen in itertools.product(*dimensions):
+        if not selects_users or chosen[0] <= chosen[1]:
+            search.box(chosen)
     held = f" at the same {', '.join(fixed)}" if fixed else ""
     deed = "makes an output impossible" if epsilon is None else "violates the claim"
     return {
-        "size": {name: show(fmpq(own)) for name, own in zip(COMPONENTS, size, strict=True)},
+        "size": {name: show(fmpq(own)) for name, own in zip(components, size, strict=True)},
         "fixed": fixed,
         "scale": [show(value) for value in scale],
         "datasets": search.datasets,
@@ -193,59 +203,68 @@ class _Search:
         epsilon: fmpq | None,
         delta: fmpq,
         scale: Sequence[fmpq],
+        components: Sequence[str],
         size: tuple[Any, ...],
         fixed: Sequence[str],
     ) -> None:
         self._kind, self._unit = relation.split(":")
-        self._scale = [value for value in scale if value <= size[4]]
+        self._scale = [value for value in scale if value <= size[-1]]
         self._codes = range(-1, len(self._scale))
         self._delta, self._size = delta, size
         self._factor = None if epsilon is None else fmpq(1) if epsilon == 0 else arb(epsilon).exp()
-        self._fixed = [COMPONENTS.index(name) for name in fixed]
+        self._fixed = [components.index(name) for name in fixed]
+        self._selects_users = "candidates" in components
         self._original = self._mechanism = mechanism
+        self._module = law_module(mechanism)
         self._known: dict[Codes, tuple[int, Law | None]] = {}
         self._laws: dict[Any, tuple[int, Law | None]] = {}
         self._violating: dict[tuple[int, int], bool] = {}
         self.datasets = self.pairs = 0
 
-    def box(self, neighbors: int, candidates: int, items: int) -> None:
+    def box(self, dimensions: tuple[int, ...]) -> None:
         """All pairs with these dimensions; raises `Rejected` at one that violates the claim."""
-        parameters = {**self._original["parameters"], "num_neighbors": neighbors}
-        self._mechanism = {**self._original, "parameters": parameters}
+        users, items = dimensions[-2:]
+        if self._selects_users:
+            users += 1
+            parameters = {**self._original["parameters"], "num_neighbors": dimensions[0]}
+            self._mechanism = {**self._original, "parameters": parameters}
         self._known, self._laws, self._violating = {}, {}, {}
-        most = self._size[3]
-        columns = [c for c in itertools.product(self._codes, repeat=candidates + 1) if _count(c) <= most]
-        if math.comb(len(columns) + items - 1, items) > 40 * MAX_DATASETS:
+        most = self._size[-2]
+        # The lines of the matrix whose order is of no account, and their length.
+        count, length = (items, users) if self._selects_users else (users, items)
+        lines = [line for line in itertools.product(self._codes, repeat=length) if _count(line) <= most]
+        if math.comb(len(lines) + count - 1, count) > 40 * MAX_DATASETS:
             raise Rejected(_TOO_LARGE)
-        for chosen in itertools.combinations_with_replacement(columns, items):
+        for chosen in itertools.combinations_with_replacement(lines, count):
             if sum(map(_count, chosen)) > most:
                 continue
             self.datasets += 1
             if self.datasets > MAX_DATASETS:
                 raise Rejected(_TOO_LARGE)
-            dataset = tuple(zip(*chosen, strict=True))
+            dataset = tuple(zip(*chosen, strict=True)) if self._selects_users else chosen
             for other in self._neighbors(dataset):
-                self._judge(dataset, other, (neighbors, candidates, items))
+                self._judge(dataset, other, dimensions)
 
-    def _judge(self, dataset1: Codes, dataset2: Codes, dimensions: tuple[int, int, int]) -> None:
+    def _judge(self, dataset1: Codes, dataset2: Codes, dimensions: tuple[int, ...]) -> None:
         ratings = max(sum(map(_count, dataset)) for dataset in (dataset1, dataset2))
         largest = self._scale[max(max(map(max, dataset)) for dataset in (dataset1, dataset2))]
         size = (*dimensions, ratings, largest)
         kept = all(size[place] == self._size[place] for place in self._fixed)
-        if not kept or size == self._size or ratings > self._size[3]:
+        if not kept or size == self._size or ratings > self._size[-2]:
             return
         self.pairs += 1
         number1, law1 = self._law(dataset1)
         number2, law2 = self._law(dataset2)
         if number1 == number2 or law1 is None or law2 is None:
             return
-        # Both directions: of two datasets that differ only in the order of items, one is enumerated.
+        # Both directions: of two datasets that differ only in the order of lines, one is enumerated.
         for one, two, pair in ((law1, law2, (number1, number2)), (law2, law1, (number2, number1))):
             if pair not in self._violating:
                 self._violating[pair] = self._violates(one, two)
             if self._violating[pair]:
                 texts = [dataset_text(self._dataset(dataset)) for dataset in (dataset1, dataset2)]
-                raise Rejected(f"not minimal: {texts[0]} and {texts[1]} with {dimensions[0]} neighbors are one too")
+                held = f" with {dimensions[0]} neighbors" if self._selects_users else ""
+                raise Rejected(f"not minimal: {texts[0]} and {texts[1]}{held} are one too")
 
     def _violates(self, one: Law, two: Law) -> bool:
         """Whether the event of all outputs that gain violates the claim, or may at the working precision."""
@@ -260,17 +279,23 @@ class _Search:
 
     def _law(self, dataset: Codes) -> tuple[int, Law | None]:
         """A number, equal for equal laws, and the law; None where the mechanism is not defined."""
-        ordered = tuple(sorted(zip(*dataset, strict=True)))
+        ordered = tuple(sorted(zip(*dataset, strict=True) if self._selects_users else dataset))
         if ordered not in self._known:
-            profile = Profile(self._mechanism, self._dataset(dataset))
-            if profile.key not in self._laws:
+            key, law = self._exact_law(self._dataset(dataset))
+            if key not in self._laws:
                 try:
-                    law = profile.law()
+                    self._laws[key] = (len(self._laws), law())
                 except Undefined:
-                    law = None
-                self._laws[profile.key] = (len(self._laws), law)
-            self._known[ordered] = self._laws[profile.key]
+                    self._laws[key] = (len(self._laws), None)
+            self._known[ordered] = self._laws[key]
         return self._known[ordered]
+
+    def _exact_law(self, dataset: Dataset) -> tuple[Any, Callable[[], Law]]:
+        """A key, equal for equal laws where the module knows one that is cheap, and the law."""
+        if hasattr(self._module, "Profile"):
+            profile = self._module.Profile(self._mechanism, dataset)
+            return profile.key, profile.law
+        return dataset, lambda: self._module.law(self._mechanism, dataset)
 
     def _dataset(self, codes: Codes) -> Dataset:
         return tuple(tuple(None if code < 0 else self._scale[code] for code in row) for row in codes)
@@ -316,7 +341,8 @@ def _summary(
     change = (
         f"user {users[0]}" if "user" in inputs["relation"].split(":") else f"user {cells[0][0]}, item {cells[0][1]}"
     )
-    what = "neighbors " + " or ".join(rows_text(rows) for rows in event[:3]) + (" or ..." if len(event) > 3 else "")
+    noun = "neighbors" if inputs["mechanism"]["id"] in SELECTIONS_OF_USERS else "output"
+    what = f"{noun} " + " or ".join(rows_text(rows) for rows in event[:3]) + (" or ..." if len(event) > 3 else "")
     if lower == "inf":
         return (
             f"{what}: probability {_shown(one)} against exactly 0 when only {change} changes: no finite epsilon holds"
