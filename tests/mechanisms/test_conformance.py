@@ -53,6 +53,8 @@ LAWS_ONLY: list[dict[str, Any]] = [
     {"id": "pncf", "truncation": "soft", "sensitivity": 0.002, "num_neighbors": 3},
     {"id": "ppns", "rule": "formula", "num_neighbors": 3, "sensitivity": "local_dot", "no_overlap": "exclude"},
 ]
+ELSEWHERE: set[tuple[str, str]] = set()
+"""(id, variant) of the mechanisms on other datasets than ratings, whose own tests try the same."""
 BUILT = [pytest.param(mechanism(**case), id="-".join(map(str, case.values()))) for case in CASES]
 FINITE = [case for case in BUILT if isinstance(case.values[0], dp.FiniteMechanism)]
 LAWS = [*FINITE, *(pytest.param(mechanism(**case), id="-".join(map(str, case.values()))) for case in LAWS_ONLY)]
@@ -112,7 +114,8 @@ def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
 
 def test_every_registered_mechanism_is_tried() -> None:
     tried = {(case["id"], case.get("variant", "paper")) for case in CASES}
-    assert tried == {(id, variant) for id, variants in MECHANISMS.items() for variant in variants}
+    assert not tried & ELSEWHERE
+    assert tried | ELSEWHERE == {(id, variant) for id, variants in MECHANISMS.items() for variant in variants}
 
 
 @pytest.mark.parametrize("built", BUILT)
