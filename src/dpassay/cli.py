@@ -1,6 +1,7 @@
 """The command line. Heavy libraries are imported inside the commands that need them."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("dpassay: " + " ".join(message.split()), err=True)
         return UNUSABLE
     except (KeyboardInterrupt, click.Abort):
-        click.echo("dpassay: interrupted", err=True)
+        click.echo(
+            "dpassay: interrupted; what verify had judged is kept, and the same command goes on from it", err=True
+        )
         return INTERRUPTED
     return code if isinstance(code, int) else 0
 
@@ -50,6 +53,7 @@ def _path(**options: Any) -> click.Path:
 @click.option("--data", type=_path(), help="Ratings to judge on, for example the folder ml-100k. Default: synthetic.")
 @click.option("--quick", is_flag=True, help="Less work where that does not weaken a verdict.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes that judge at once. Default: one for each processor.")
 @click.option("--json", "json_path", type=_path(), help="Write the verdicts as JSON.")
 @click.option("--html", "html_path", type=_path(), help="Write the report, one self-contained HTML file.")
 @click.option("--markdown", "markdown_path", type=_path(), help="Write verdicts and tables as a Markdown page.")
@@ -61,6 +65,7 @@ def verify(
     data: Path | None,
     quick: bool,
     seed: int,
+    jobs: int | None,
     json_path: Path | None,
     html_path: Path | None,
     markdown_path: Path | None,
@@ -80,7 +85,7 @@ def verify(
         return 0
     for path in (json_path, html_path, markdown_path):
         _writable(path)
-    result = _judge_with_progress(paper, claims, data, quick, seed)
+    result = _judge_with_progress(paper, claims, data, quick, seed, jobs or os.cpu_count() or 1)
     from dpassay.report.terminal import print_verdicts
 
     print_verdicts(result)
@@ -215,9 +220,29 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
     return 0
 
 
-def _judge_with_progress(paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int) -> "Run":
+@commands.command()
+@click.argument("name")
+@click.option("--quick", is_flag=True, help="Fewer jobs, shorter runs.")
+@click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--peers", type=_path(), metavar="PYTHON", help="A Python that has the rivals installed. Default: this one."
+)
+def bench(name: str, quick: bool, seed: int, peers: Path | None) -> int:
+    """Measure speed, side by side with the rivals that are installed. NAME: samplers."""
+    from dpassay.benchmarks import run
+    from dpassay.report.terminal import print_tables
+
+    result = run(name, quick=quick, seed=seed, peers=peers, progress=lambda text: click.echo(f"  {text}", err=True))
+    print_tables(result["tables"])
+    return 0
+
+
+def _judge_with_progress(
+    paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
+) -> "Run":
     from dpassay.registry import select
     from dpassay.report.terminal import progress_bar
+    from dpassay.resume import cache_folder
     from dpassay.verification import run
 
     command = "dpassay " + " ".join(sys.argv[1:])
@@ -229,6 +254,8 @@ def _judge_with_progress(paper: str | None, claims: Sequence[str], data: Path | 
             data=data,
             seed=seed,
             command=command,
+            jobs=jobs,
+            cache=cache_folder(),
             started=lambda claim: bar.start(claim.id),
             finished=lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds),
             progress=bar.note,

@@ -1,5 +1,7 @@
 """The explicit list of papers and claims. Importing it costs no JAX and no solver."""
 
+import difflib
+
 from dpassay.claims import Claim
 from dpassay.errors import InvalidInput
 from dpassay.papers import dpp, ppns, pricdr, rating_collection, xmap
@@ -36,7 +38,7 @@ def select(paper: str | None = None, claims: list[str] | None = None) -> tuple[C
     known = {claim.id for claim in chosen}
     for name in claims:
         if name not in known:
-            close = [claim.id for claim in chosen if name.upper().split("-")[-1] in claim.id][:3]
+            close = difflib.get_close_matches(name.upper(), sorted(known), cutoff=0.5)
             hint = f"; did you mean {', '.join(close)}" if close else ""
             raise InvalidInput(f"no claim is called {name!r}{hint}; `dpassay verify --list` shows all")
     return tuple(claim for claim in chosen if claim.id in set(claims))

@@ -16,6 +16,8 @@ from dpassay.errors import InvalidInput
 from dpassay.ratings import Ratings, synthetic
 from dpassay.registry import TITLES, select
 from dpassay.replay import Rejected, seal
+from dpassay.resume import Kept
+from dpassay.workers import judge_in_parallel
 
 __all__ = ["Judged", "Run", "expected_outcomes", "judge", "run", "verify"]
 
@@ -128,21 +130,45 @@ def run(
     data: Ratings | Path | None = None,
     seed: int = 0,
     command: str = "",
+    jobs: int = 1,
+    cache: Path | None = None,
     started: Callable[[Claim], None] = lambda _: None,
     finished: Callable[[Judged], None] = lambda _: None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Run:
-    """Like `verify`, with everything that was found out on the way."""
+    """Like `verify`, with everything that was found out on the way.
+
+    `jobs` processes judge at once; with more than one, a script that calls this needs the usual
+    `if __name__ == "__main__":`, and `progress` is not called. With a folder `cache`, verdicts are kept there until the
+    run completes, and a run with the same data and settings goes on from those an interrupted one left.
+    """
     chosen = select(paper, list(claims) if claims else None)
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
-    judged = []
-    for claim in chosen:
-        started(claim)
-        item = judge(claim, context)
-        judged.append(item)
+    kept = None if cache is None else Kept(cache, context)
+    judged: dict[str, Judged] = {}
+
+    def done(item: Judged) -> None:
+        judged[item.claim.id] = item
+        if kept is not None:
+            kept.keep(item)
         finished(item)
-    return Run(tuple(judged), context.data, quick, seed, time.perf_counter() - begin, command)
+
+    if kept is not None:
+        for claim in chosen:
+            if (item := kept.load(claim)) is not None:
+                done(item)
+    missing = [claim for claim in chosen if claim.id not in judged]
+    if jobs > 1 and len(missing) > 1:
+        judge_in_parallel(missing, context, jobs, started, done)
+    else:
+        for claim in missing:
+            started(claim)
+            done(judge(claim, context))
+    if kept is not None:
+        kept.clear()
+    ordered = tuple(judged[claim.id] for claim in chosen)
+    return Run(ordered, context.data, quick, seed, time.perf_counter() - begin, command)
 
 
 def judge(claim: Claim, context: Context) -> Judged:

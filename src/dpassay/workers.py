@@ -1,0 +1,86 @@
+"""Judges claims in several processes at once.
+
+The claims of one module of deciders go to one process, one after the other, since they share what the module computed.
+"""
+
+import itertools
+import multiprocessing
+import queue
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpassay.claims import Claim, Context
+from dpassay.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpassay.verification import Judged
+
+__all__ = ["judge_in_parallel"]
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_worker: dict[str, Any] = {}
+
+
+def judge_in_parallel(
+    claims: Sequence[Claim],
+    context: Context,
+    jobs: int,
+    started: Callable[[Claim], None],
+    finished: Callable[["Judged"], None],
+) -> None:
+    """Judges the claims in `jobs` processes; the callbacks run in this one, in the order in which the claims end.
+
+    Raises:
+        InvalidInput: a process died.
+    """
+    # Claims about the data at hand rerun experiments and take longest: they go first.
+    ordered = sorted(claims, key=lambda claim: (not claim.data, _module(claim)))
+    groups = [list(group) for _, group in itertools.groupby(ordered, key=_module)]
+    spawn = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
+    events = spawn.Queue()
+    missing = len(claims)
+    pool = ProcessPoolExecutor(
+        min(jobs, len(groups)),
+        mp_context=spawn,
+        initializer=_begin,
+        initargs=(events, replace(context, progress=_silent)),
+    )
+    try:
+        futures: list[Future[None]] = [pool.submit(_judge, group) for group in groups]
+        while missing:
+            try:
+                kind, value = events.get(timeout=_SECONDS_BETWEEN_LOOKS)
+            except queue.Empty:
+                for future in wait(futures, timeout=0).done:
+                    future.result()
+                continue
+            (finished if kind == "finished" else started)(value)
+            missing -= kind == "finished"
+    except BrokenProcessPool as error:
+        raise InvalidInput("a judging process died, perhaps for want of memory; go on with --jobs 1") from error
+    finally:
+        pool.shutdown(wait=not missing, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+
+def _module(claim: Claim) -> str:
+    return claim.decide.partition(":")[0]
+
+
+def _silent(_: str) -> None: ...
+
+
+def _begin(events: Any, context: Context) -> None:
+    _worker.update(events=events, context=context)
+
+
+def _judge(claims: Sequence[Claim]) -> None:
+    from dpassay.verification import judge
+
+    for claim in claims:
+        _worker["events"].put(("started", claim))
+        _worker["events"].put(("finished", judge(claim, _worker["context"])))

@@ -1,0 +1,38 @@
+"""Judging in several processes gives the verdicts of one process, and a dead process is noticed."""
+
+import pytest
+
+from dpassay import verification
+from dpassay.claims import Claim, Context
+from dpassay.errors import InvalidInput
+from dpassay.ratings import synthetic
+from dpassay.registry import select
+from dpassay.workers import judge_in_parallel
+
+CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
+
+
+def test_several_processes_give_the_verdicts_of_one():
+    begun, ended = [], []
+    together = verification.run(
+        claims=CHEAP,
+        quick=True,
+        jobs=2,
+        started=lambda claim: begun.append(claim.id),
+        finished=lambda item: ended.append(item.claim.id),
+    )
+    alone = verification.run(claims=CHEAP, quick=True)
+    assert [item.verdict for item in together.judged] == [item.verdict for item in alone.judged]
+    assert [item.certificates for item in together.judged] == [item.certificates for item in alone.judged]
+    assert sorted(begun) == sorted(ended) == sorted(CHEAP)
+    assert [item.claim.id for item in together.judged] == [claim.id for claim in select(None, CHEAP)]
+
+
+def test_dead_process_is_noticed(monkeypatch, tmp_path):
+    (tmp_path / "deadly.py").write_text(
+        "import os, signal\ndef die(claim, context):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    deadly = Claim("T-1", "test", "nowhere", "s", "f", "deadly:die")
+    with pytest.raises(InvalidInput, match="a judging process died"):
+        judge_in_parallel([deadly], Context(synthetic()), 2, lambda _: None, lambda _: None)
