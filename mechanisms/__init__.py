@@ -11,6 +11,10 @@ from typing import Any
 
 from dpassay.callable_module import make_callable
 from dpassay.errors import InvalidInput
+from dpassay.mechanisms.dpp import DeterminantalPointProcess
+from dpassay.mechanisms.dpp_eigen import EigenvalueSampling
+from dpassay.mechanisms.dpp_subset_jittered import JitteredSubsets
+from dpassay.mechanisms.kdpp import FixedSizeProcess
 from dpassay.mechanisms.knn import NearestNeighbors
 from dpassay.mechanisms.npns import FloorNormSelection, NaiveSelection
 from dpassay.mechanisms.pncf import PrivateNeighborFiltering
@@ -19,7 +23,11 @@ from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf,
 
 __all__ = [
     "MECHANISMS",
+    "DeterminantalPointProcess",
+    "EigenvalueSampling",
+    "FixedSizeProcess",
     "FloorNormSelection",
+    "JitteredSubsets",
     "NaiveSelection",
     "NearestNeighbors",
     "NoisyPartitionedSelection",
@@ -35,6 +43,10 @@ __all__ = [
 ]
 
 MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
+    "dpp": {"paper": DeterminantalPointProcess},
+    "dpp_eigen": {"paper": EigenvalueSampling},
+    "dpp_subset_jittered": {"paper": JitteredSubsets},
+    "kdpp": {"paper": FixedSizeProcess},
     "knn": {"paper": NearestNeighbors},
     "npns": {"paper": NaiveSelection, "repaired": FloorNormSelection},
     "pncf": {"paper": PrivateNeighborFiltering},
