@@ -53,7 +53,9 @@ LAWS_ONLY: list[dict[str, Any]] = [
     {"id": "pncf", "truncation": "soft", "sensitivity": 0.002, "num_neighbors": 3},
     {"id": "ppns", "rule": "formula", "num_neighbors": 3, "sensitivity": "local_dot", "no_overlap": "exclude"},
 ]
-ELSEWHERE: set[tuple[str, str]] = set()
+ELSEWHERE: set[tuple[str, str]] = {
+    *((id, "paper") for id in ("dpp", "dpp_eigen", "dpp_subset_jittered", "kdpp")),  # test_determinantal.py: masks
+}
 """(id, variant) of the mechanisms on other datasets than ratings, whose own tests try the same."""
 BUILT = [pytest.param(mechanism(**case), id="-".join(map(str, case.values()))) for case in CASES]
 FINITE = [case for case in BUILT if isinstance(case.values[0], dp.FiniteMechanism)]
