@@ -56,7 +56,8 @@ def _path(**options: Any) -> click.Path:
 @click.option("--jobs", type=click.IntRange(1), help="Processes that judge at once. Default: one for each processor.")
 @click.option("--json", "json_path", type=_path(), help="Write the verdicts as JSON.")
 @click.option("--html", "html_path", type=_path(), help="Write the report, one self-contained HTML file.")
-@click.option("--markdown", "markdown_path", type=_path(), help="Write verdicts and tables as a Markdown page.")
+@click.option("--markdown", type=_path(), metavar="FOLDER", help="Write a Markdown page of verdicts for each paper.")
+@click.option("--mapping", "mapping_path", type=_path(), help="Write which code decides which claim, as Markdown.")
 @click.option("--certificates", type=_path(), help="Write every certificate into this folder, for `dpassay replay`.")
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(
@@ -68,7 +69,8 @@ def verify(
     jobs: int | None,
     json_path: Path | None,
     html_path: Path | None,
-    markdown_path: Path | None,
+    markdown: Path | None,
+    mapping_path: Path | None,
     certificates: Path | None,
     list_only: bool,
 ) -> int:
@@ -83,7 +85,7 @@ def verify(
         for claim in chosen:
             click.echo(f"{claim.id:12} {claim.statement}")
         return 0
-    for path in (json_path, html_path, markdown_path):
+    for path in (json_path, html_path, mapping_path):
         _writable(path)
     result = _judge_with_progress(paper, claims, data, quick, seed, jobs or os.cpu_count() or 1)
     from dpassay.report.terminal import print_verdicts
@@ -101,11 +103,17 @@ def verify(
 
         write_text(html_path, render(content))
         click.echo(f"report in {html_path}")
-    if markdown_path is not None:
-        from dpassay.report import markdown
+    if markdown is not None:
+        from dpassay.report.markdown import pages
 
-        write_text(markdown_path, markdown.render(content))
-        click.echo(f"page in {markdown_path}")
+        for paper_name, page in pages(content).items():
+            write_text(markdown / f"{paper_name}.md", page)
+        click.echo(f"pages in {markdown}")
+    if mapping_path is not None:
+        from dpassay.report.markdown import mapping
+
+        write_text(mapping_path, mapping(content))
+        click.echo(f"map in {mapping_path}")
     return VIOLATED if result.unexpected else 0
 
 

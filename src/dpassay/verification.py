@@ -238,5 +238,5 @@ def _with_argument(record: Evidence, proof: Certificate) -> Evidence:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    names = ("id", "paper", "place", "statement", "formula", "predicate", "data")
+    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide")
     return {**{name: getattr(claim, name) for name in names}, "assumptions": list(claim.assumptions)}

@@ -74,6 +74,7 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
                 "assumptions": list(claim.assumptions),
                 "predicate": claim.predicate,
                 "data": claim.data,
+                "decide": claim.decide,
             }
             for claim in claims
         },

@@ -1,6 +1,8 @@
 """The Markdown page holds every verdict and escapes what would break a table."""
 
-from dpassay.report.markdown import render
+from pathlib import Path
+
+from dpassay.report.markdown import mapping, pages
 
 RUN = {
     "dpassay": "0",
@@ -9,7 +11,16 @@ RUN = {
     "data": {"name": "synthetic", "users": 2, "items": 3, "ratings": 4},
     "papers": {"t": "A paper"},
     "claims": {
-        "T-1": {"id": "T-1", "statement": "A | B.", "place": "sec. 1", "formula": "a | b", "predicate": "", "data": ""}
+        "T-1": {
+            "id": "T-1",
+            "statement": "A | B.",
+            "place": "sec. 1",
+            "formula": "a | b",
+            "predicate": "",
+            "data": "",
+            "paper": "t",
+            "decide": "dpassay.proofs.lemmas:decide",
+        }
     },
     "verdicts": [
         {
@@ -17,6 +28,7 @@ RUN = {
             "outcome": "refuted",
             "explanation": "Because *x* | y.",
             "assumptions": ["z"],
+            "arithmetic": "ideal",
             "repair": "",
             "epsilon_lower": "inf",
             "epsilon_claimed": 1.0,
@@ -32,7 +44,7 @@ RUN = {
 
 
 def test_page_is_whole_and_names_no_folder():
-    page = render(RUN)
+    page = pages(RUN)["t"]
     assert "| [T-1](#t-1) | refuted | witness | infinite / 1 | A \\| B. |" in page
     assert "| x\\|y | 0.1235 |" in page
     assert "| 1 |  |" in page
@@ -40,3 +52,18 @@ def test_page_is_whole_and_names_no_folder():
     assert "/home" not in page
     assert "/tmp" not in page
     assert "--data ml-100k --markdown page.md" in page
+
+
+def test_map_names_files_that_exist_for_every_registered_claim():
+    from dpassay.registry import all_claims
+
+    assert "| T-1 | sec. 1 | proofs/lemmas.py | decide | refuted | witness |" in mapping(RUN)
+    root = Path(__file__).parents[2]
+    claims = {
+        claim.id: {"id": claim.id, "paper": "t", "place": claim.place, "decide": claim.decide} for claim in all_claims()
+    }
+    verdicts = [{"id": name, "outcome": "open", "evidence": []} for name in claims]
+    rows = mapping({**RUN, "claims": claims, "verdicts": verdicts}).splitlines()
+    files = {row.split(" | ")[2] for row in rows if row.startswith("| ") and ".py" in row}
+    assert files
+    assert [file for file in files if not (root / file).is_file()] == []

@@ -1,21 +1,41 @@
-"""A run as a Markdown page for `docs/`: every verdict with its explanation, and the tables behind it."""
+"""A run as Markdown: for each paper a page of verdicts with their tables, and one map from claims to code."""
 
 import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["render"]
+__all__ = ["mapping", "pages"]
+
+AREAS = ("mechanisms", "auditors", "attacks", "proofs")
 
 
-def render(run: Mapping[str, Any]) -> str:
-    """The page, from the mapping that `verify --json` writes.
+def pages(run: Mapping[str, Any]) -> dict[str, str]:
+    """Paper -> its page, from the mapping that `verify --json` writes.
 
     Numbers and sentences only: no ratings and no certificates.
     """
+    return {paper: _page(run, paper) for paper in run["papers"]}
+
+
+def mapping(run: Mapping[str, Any]) -> str:
+    """Which file and function decides which claim, and how it came out."""
+    lines = ["# From the papers' claims to the code", "", f"Written by `{_portable(run['command'])}`."]
+    for paper, title in run["papers"].items():
+        rows = []
+        for verdict in _verdicts(run, paper):
+            claim = run["claims"][verdict["id"]]
+            module, _, function = claim["decide"].partition(":")
+            rows.append([claim["id"], claim["place"], _path(module), function, verdict["outcome"], _kinds(verdict)])
+        columns = ["claim", "place in the paper", "file", "function", "verdict", "evidence"]
+        lines += ["", f"## {title}", "", *_table(columns, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _page(run: Mapping[str, Any], paper: str) -> str:
     data = run["data"]
     lines = [
-        f"# Verdicts on {', '.join(run['papers'].values())}",
+        f"# Verdicts on {run['papers'][paper]}",
         "",
         f"Written by `{_portable(run['command'])}` (dpassay {run['dpassay']}, seed {run['seed']}).",
         f"Ratings: {data['name']}, {data['users']} users, {data['items']} items, {data['ratings']} ratings.",
@@ -26,17 +46,31 @@ def render(run: Mapping[str, Any]) -> str:
                 [
                     f"[{verdict['id']}](#{verdict['id'].lower()})",
                     verdict["outcome"],
-                    ", ".join(dict.fromkeys(record["kind"] for record in verdict["evidence"])),
+                    _kinds(verdict),
                     _loss(verdict),
                     run["claims"][verdict["id"]]["statement"],
                 ]
-                for verdict in run["verdicts"]
+                for verdict in _verdicts(run, paper)
             ),
         ),
     ]
-    for verdict in run["verdicts"]:
+    for verdict in _verdicts(run, paper):
         lines += ["", *_section(run["claims"][verdict["id"]], verdict)]
     return "\n".join(lines) + "\n"
+
+
+def _verdicts(run: Mapping[str, Any], paper: str) -> list[Mapping[str, Any]]:
+    return [verdict for verdict in run["verdicts"] if run["claims"][verdict["id"]]["paper"] == paper]
+
+
+def _kinds(verdict: Mapping[str, Any]) -> str:
+    return ", ".join(dict.fromkeys(record["kind"] for record in verdict["evidence"]))
+
+
+def _path(module: str) -> str:
+    """The file of a module, from the root of the repository."""
+    _, *parts = module.split(".")
+    return "/".join(parts if parts[0] in AREAS else ["src", "dpassay", *parts]) + ".py"
 
 
 def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
@@ -46,6 +80,8 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
     if verdict["assumptions"]:
         lines += ["", f"Assuming: {'; '.join(verdict['assumptions'])}."]
     lines += ["", f"**{verdict['outcome']}.** {_escaped(verdict['explanation'])}"]
+    if verdict["arithmetic"] == "executed":
+        lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:
         lines += ["", f"Repair: {verdict['repair']}"]
     for record in verdict["evidence"]:
