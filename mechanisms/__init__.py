@@ -16,23 +16,33 @@ from dpassay.mechanisms.dpp_eigen import EigenvalueSampling
 from dpassay.mechanisms.dpp_subset_jittered import JitteredSubsets
 from dpassay.mechanisms.kdpp import FixedSizeProcess
 from dpassay.mechanisms.knn import NearestNeighbors
+from dpassay.mechanisms.modified_laplace import DiscreteModifiedLaplace, ModifiedLaplace
 from dpassay.mechanisms.npns import FloorNormSelection, NaiveSelection
+from dpassay.mechanisms.nuclear_norm_completion import NuclearNormCompletion
 from dpassay.mechanisms.pncf import PrivateNeighborFiltering
+from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ItemNeighborSelection, ReleasedItemSelection
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection, PartitionedSelection
+from dpassay.mechanisms.prs import CatalogueReplacementSelection, ReleasedReplacementSelection, ReplacementSelection
+from dpassay.mechanisms.randomized_response import IntegerRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf, manly_mean
 
 __all__ = [
     "MECHANISMS",
     "DeterminantalPointProcess",
+    "DiscreteModifiedLaplace",
     "EigenvalueSampling",
     "FixedSizeProcess",
     "FloorNormSelection",
+    "IntegerRandomizedResponse",
     "JitteredSubsets",
+    "ModifiedLaplace",
     "NaiveSelection",
     "NearestNeighbors",
     "NoisyPartitionedSelection",
+    "NuclearNormCompletion",
     "PartitionedSelection",
     "PrivateNeighborFiltering",
+    "RandomizedResponse",
     "WalleniusSampling",
     "describe",
     "exact_mean",
@@ -48,9 +58,22 @@ MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
     "dpp_subset_jittered": {"paper": JitteredSubsets},
     "kdpp": {"paper": FixedSizeProcess},
     "knn": {"paper": NearestNeighbors},
+    "modified_laplace": {"paper": ModifiedLaplace, "repaired": DiscreteModifiedLaplace},
     "npns": {"paper": NaiveSelection, "repaired": FloorNormSelection},
+    "nuclear_norm_completion": {"paper": NuclearNormCompletion},
     "pncf": {"paper": PrivateNeighborFiltering},
     "ppns": {"paper": PartitionedSelection, "repaired": NoisyPartitionedSelection},
+    "pnsa": {
+        "paper": ItemNeighborSelection,
+        "released": ReleasedItemSelection,
+        "repaired": ConstantSensitivitySelection,
+    },
+    "prs": {
+        "paper": ReplacementSelection,
+        "released": ReleasedReplacementSelection,
+        "repaired": CatalogueReplacementSelection,
+    },
+    "randomized_response": {"paper": RandomizedResponse, "repaired": IntegerRandomizedResponse},
     "wallenius": {"paper": WalleniusSampling},
 }
 """id -> variant -> class."""

@@ -55,6 +55,9 @@ LAWS_ONLY: list[dict[str, Any]] = [
 ]
 ELSEWHERE: set[tuple[str, str]] = {
     *((id, "paper") for id in ("dpp", "dpp_eigen", "dpp_subset_jittered", "kdpp")),  # test_determinantal.py: masks
+    *(("modified_laplace", variant) for variant in ("paper", "repaired")),  # test_modified_laplace.py: [-1, 1]
+    *(("randomized_response", variant) for variant in ("paper", "repaired")),  # test_randomized_response.py: 0..d
+    ("nuclear_norm_completion", "paper"),  # test_nuclear_norm_completion.py: an estimator, deterministic
 }
 """(id, variant) of the mechanisms on other datasets than ratings, whose own tests try the same."""
 BUILT = [pytest.param(mechanism(**case), id="-".join(map(str, case.values()))) for case in CASES]
