@@ -15,6 +15,9 @@ from dpassay.replay import Rejected
 __all__ = ["LAWS", "law_module"]
 
 LAWS: Mapping[str, str] = {
+    "dpp": "dpassay.replay.determinantal",
+    "dpp_eigen": "dpassay.replay.determinantal",
+    "kdpp": "dpassay.replay.determinantal",
     "knn": "dpassay.replay.laws",
     "npns": "dpassay.replay.laws",
     "pncf": "dpassay.replay.laws",
