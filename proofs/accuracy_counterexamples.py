@@ -8,10 +8,8 @@ base = exp(eps / (4k RS)), that is RS = eps / (4k ln base), and similarity 0 has
 means are exact means of the successive draws (the distribution of Wallenius), never Manly's approximation.
 """
 
-import functools
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,6 +19,8 @@ import numpy as np
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.errors import InvalidInput
+from dpassay.proofs.exact_selection import inclusion_probabilities, rational_power
+from dpassay.proofs.notation import proof, smt
 from dpassay.ratings import Ratings
 from dpassay.replay import Rejected, check
 
@@ -38,7 +38,6 @@ __all__ = [
     "decide_lemma2",
     "decide_p_one",
     "decide_theorem1",
-    "exact_inclusion",
     "extra_operations",
     "search_counterexamples",
     "trace_algorithm1",
@@ -92,7 +91,7 @@ class Instance:
         Raises:
             InvalidInput: a weight is irrational.
         """
-        return tuple(_rational_power(self.base, s) for s in self.similarities)
+        return tuple(rational_power(self.base, s) for s in self.similarities)
 
     @property
     def in_range(self) -> bool:
@@ -111,15 +110,15 @@ class Instance:
         means = [Fraction(0)] * len(weights)
         for partition, taken in enumerate(trace.taken):
             block = slice(partition * k, (partition + 1) * k)
-            means[block] = exact_inclusion(weights[block], taken)
+            means[block] = inclusion_probabilities(weights[block], taken)
         unvisited = slice(len(trace.taken) * k, None)
         pool = weights[unvisited] if self.last == "exponential" else (Fraction(1),) * len(weights[unvisited])
-        means[unvisited] = exact_inclusion(pool, 1)
+        means[unvisited] = inclusion_probabilities(pool, 1)
         return tuple(means)
 
     def rival(self) -> tuple[Fraction, ...]:
         """mu^_i of drawing k from all candidates with the same weights: PNCF without truncation."""
-        return exact_inclusion(self.weights, self.num_neighbors)
+        return inclusion_probabilities(self.weights, self.num_neighbors)
 
     def accuracy(self, means: Sequence[Fraction]) -> Fraction:
         """alpha of equation (11), the sum of similarity times probability of selection."""
@@ -209,24 +208,6 @@ class AccuracyContext:
     reversed_pairs: float
     best_error: float
     worst_error: float
-
-
-def exact_inclusion(weights: Sequence[Fraction], num_draws: int) -> tuple[Fraction, ...]:
-    """Probability that each candidate is among successive weighted draws without replacement, exact.
-
-    Args:
-        weights: positive, one per candidate. Candidates of equal weight are counted as one color, so few distinct
-            weights keep this fast whatever their number.
-        num_draws: from 0 to the number of candidates.
-
-    Raises:
-        InvalidInput: a weight is not positive, or there are fewer candidates than draws.
-    """
-    if any(weight <= 0 for weight in weights) or not 0 <= num_draws <= len(weights):
-        raise InvalidInput(
-            f"{num_draws} draws from {len(weights)} candidates; need enough candidates, positive weights"
-        )
-    return _inclusion(tuple(weights), num_draws)
 
 
 def trace_algorithm1(num_candidates: int, num_neighbors: int, probability: Fraction, *, capped: bool = True) -> Trace:
@@ -495,36 +476,20 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
 
 def decide_p_one(claim: Claim, context: Context) -> Verdict:
     """PP-P-ONE: at p = 1 Algorithm 1 as written has no last neighbor to choose."""
-    proof = {
-        "kind": "proof",
-        "inputs": {
-            "supports": "refuted",
-            "argument": "At p = 1 line 9 takes k users from the first partition and none later, so the count of line 8 "
-            "is k and never k - 1; the loop visits all partitions, and line 16 has no unvisited one to select from. "
-            "Cutting the quota at k - 1 instead gives a set with at most k - 1 of the top k.",
-            "steps": [
-                _step("the first quota is k", ["p", "k", "q"], [_is("p", 1), _is("q", ["*", "p", "k"])], _is("q", "k")),
-                _step(
-                    "every later quota is 0",
-                    ["p", "k", "power", "q"],
-                    [_is("p", 1), _is("q", ["*", "p", ["-", 1, "p"], "power", "k"])],
-                    _is("q", 0),
-                ),
-                _step(
-                    "the count is never k - 1",
-                    ["k", "before", "q", "after"],
-                    [_is("before", "k"), _is("q", 0), _is("after", ["+", "before", "q"])],
-                    ["and", _is("after", "k"), ["not", _is("after", ["-", "k", 1])]],
-                ),
-                _step(
-                    "cut at k - 1, the top k is not reached",
-                    ["k", "first", "top"],
-                    [["<=", "first", ["-", "k", 1]], ["<=", "top", "first"]],
-                    ["<", "top", "k"],
-                ),
-            ],
-        },
-    }
+    steps = proof(
+        "At p = 1 line 9 takes k users from the first partition and none later, so the count of line 8 is k and never "
+        "k - 1; the loop visits all partitions, and line 16 has no unvisited one to select from. Cutting the quota at "
+        "k - 1 instead gives a set with at most k - 1 of the top k.",
+        smt("the first quota is k", ["p == 1", "q == p * k"], "q == k"),
+        smt("every later quota is 0", ["p == 1", "q == p * (1 - p) * power * k"], "q == 0"),
+        smt(
+            "the count is never k - 1",
+            ["before == k", "q == 0", "after == before + q"],
+            "after == k and not (after == k - 1)",
+        ),
+        smt("cut at k - 1, the top k is not reached", ["first <= k - 1", "top <= first"], "top < k"),
+        supports="refuted",
+    )
     rows: list[list[Any]] = []
     for n, k in ((6, 2), (10, 3), (942, 50)):
         written = trace_algorithm1(n, k, Fraction(1), capped=False)
@@ -548,7 +513,10 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
     traced = all(row[2] == row[1] and row[4] == 0 and row[5] == row[1] - 1 for row in rows)
     evidence = (
         Evidence(
-            "proof", "For every k: the loop cannot stop at k - 1, and line 16 is left without users.", proof, (table,)
+            "proof",
+            "For every k: the loop cannot stop at k - 1, and line 16 is left without users.",
+            {"kind": "proof", "inputs": steps},
+            (table,),
         ),
     )
     refuted = traced and "refuted" in _supported(evidence)
@@ -690,28 +658,6 @@ def extra_operations(num_candidates: int, num_neighbors: int, probability: Fract
         exponentials=num_candidates,
         random_numbers=num_neighbors,
     )
-
-
-@functools.lru_cache(maxsize=2**14)
-def _inclusion(weights: tuple[Fraction, ...], num_draws: int) -> tuple[Fraction, ...]:
-    """Cached, since an enumeration meets the same partition many times."""
-    colors = sorted(Counter(weights).items())
-    reached = {(0,) * len(colors): Fraction(1)}
-    for _ in range(num_draws):
-        following: dict[tuple[int, ...], Fraction] = {}
-        for drawn, chance in reached.items():
-            left = [(count - out) * weight for (weight, count), out in zip(colors, drawn, strict=True)]
-            total = sum(left)
-            for color, mass in enumerate(left):
-                if mass:
-                    grown = (*drawn[:color], drawn[color] + 1, *drawn[color + 1 :])
-                    following[grown] = following.get(grown, Fraction(0)) + chance * mass / total
-        reached = following
-    each = {
-        weight: sum((chance * drawn[color] for drawn, chance in reached.items()), Fraction(0)) / count
-        for color, (weight, count) in enumerate(colors)
-    }
-    return tuple(each[weight] for weight in weights)
 
 
 def _sorted_candidates(dataset: np.ndarray, target: int, counts: OperationCounts) -> tuple[list[int], dict[int, float]]:
@@ -1001,27 +947,5 @@ def _step_list(ones: int, zeros: int) -> tuple[Fraction, ...]:
     return (Fraction(1),) * ones + (Fraction(0),) * zeros
 
 
-def _rational_power(base: Fraction, exponent: Fraction) -> Fraction:
-    parts = [_integer_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
-    if None in parts:
-        raise InvalidInput(
-            f"{base}^({exponent}) is irrational; choose a base that is a power of {exponent.denominator}"
-        )
-    return Fraction(parts[0] or 0, parts[1] or 1) ** exponent.numerator
-
-
-def _integer_root(number: int, degree: int) -> int | None:
-    candidate = round(number ** (1 / degree))
-    return next((r for r in (candidate - 1, candidate, candidate + 1) if r >= 0 and r**degree == number), None)
-
-
 def _scalar(name: str) -> Formula:
     return ["+", *(["*", f"s{i}", f"{name}{i}"] for i in (1, 2, 3))]
-
-
-def _is(left: Formula, right: Formula) -> Formula:
-    return ["=", left, right]
-
-
-def _step(name: str, variables: list[str], hypotheses: list[Formula], conclusion: Formula) -> dict[str, Any]:
-    return {"name": name, "engine": "smt", "variables": variables, "hypotheses": hypotheses, "conclusion": conclusion}

@@ -12,8 +12,9 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.exact_selection import inclusion_probabilities, rational_power
 from dpassay.proofs.notation import formula, identity, possible, smt
-from dpassay.proofs.wallenius_theory import decided, inclusion_probabilities
+from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "accuracy",
@@ -773,7 +774,7 @@ def selection_probabilities(
 
 def accuracy(similarities: Sequence[Fraction], base: Fraction, num_neighbors: int, p: Fraction) -> Fraction | None:
     """Exact alpha of Algorithm 1 with weights base^similarity, where these are rational."""
-    weights = [_power(base, similarity) for similarity in similarities]
+    weights = [rational_power(base, similarity) for similarity in similarities]
     means = selection_probabilities(weights, num_neighbors, p)
     if means is None:
         return None
@@ -877,14 +878,6 @@ def _lists(length: int) -> Iterator[list[Fraction]]:
     for values in combinations_with_replacement((Fraction(1), Fraction(1, 2), Fraction(0)), length):
         if values[0]:
             yield list(values)
-
-
-def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    """base^exponent where that is rational: exponent a multiple of 1/2 and base a square."""
-    root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
-    if exponent.denominator > 2 or (exponent.denominator == 2 and root * root != base):
-        raise ValueError(f"{base}^{exponent} is not found rational; use multiples of 1/2 and a square base")
-    return root ** int(2 * exponent) if root * root == base else base ** int(exponent)
 
 
 def _ceiling(p: Fraction, num_neighbors: int, partition: int) -> int:

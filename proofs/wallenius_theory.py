@@ -19,6 +19,7 @@ from itertools import combinations, product
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.proofs.exact_selection import inclusion_probabilities
 from dpassay.proofs.notation import Step, formula, identity, objections, possible, smt
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "decided",
     "expectation_proof",
     "expected_heavy_draws",
-    "inclusion_probabilities",
     "lemma1_misprint_proof",
     "lemma1_proof",
     "lemma1_random_counts_proof",
@@ -708,32 +708,6 @@ def pmf_proof() -> dict[str, Any]:
             ),
         ],
     }
-
-
-def inclusion_probabilities(weights: Sequence[Fraction], num_draws: int) -> tuple[Fraction, ...]:
-    """Exact mean of Wallenius' distribution with one candidate per category, by recursion over the sets drawn.
-
-    Args:
-        weights: positive, shape (n,); 2^n sets are visited, so n <= 12 or so.
-        num_draws: k <= n.
-
-    Returns:
-        The probability that each candidate is among the k draws, shape (n,).
-    """
-    total = sum(weights, Fraction(0))
-    layer: dict[frozenset[int], Fraction] = {frozenset(): Fraction(1)}
-    for _ in range(num_draws):
-        following: dict[frozenset[int], Fraction] = {}
-        for drawn, probability in layer.items():
-            left = total - sum((weights[i] for i in drawn), Fraction(0))
-            for i in set(range(len(weights))) - drawn:
-                grown = drawn | {i}
-                following[grown] = following.get(grown, Fraction(0)) + probability * weights[i] / left
-        layer = following
-    return tuple(
-        sum((probability for drawn, probability in layer.items() if i in drawn), Fraction(0))
-        for i in range(len(weights))
-    )
 
 
 def expected_heavy_draws(num_heavy: int, num_light: int, weight: Any, num_draws: int) -> Any:

@@ -20,7 +20,7 @@ from dpassay.attacks.sybil_premise import (
 )
 from dpassay.claims import Context, Verdict
 from dpassay.errors import InvalidInput
-from dpassay.proofs.accuracy_counterexamples import exact_inclusion
+from dpassay.proofs.exact_selection import inclusion_probabilities
 from dpassay.ratings import Ratings, synthetic
 from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check, seal
@@ -258,7 +258,7 @@ def test_the_largest_weight_has_at_least_the_uniform_chance(seed: int) -> None:
     generator = np.random.default_rng(seed)
     weights = sorted((Fraction(int(w), 7) for w in generator.integers(1, 30, 6)), reverse=True)
     for draws in range(1, 6):
-        means = exact_inclusion(weights, draws)
+        means = inclusion_probabilities(weights, draws)
         assert sum(means) == draws
         assert list(means) == sorted(means, reverse=True)
         assert means[0] >= Fraction(draws, 6) >= means[-1]

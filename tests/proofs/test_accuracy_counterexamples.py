@@ -17,11 +17,11 @@ from dpassay.proofs.accuracy_counterexamples import (
     accuracy_context,
     count_nearest_neighbors,
     count_partitioned,
-    exact_inclusion,
     extra_operations,
     search_counterexamples,
     trace_algorithm1,
 )
+from dpassay.proofs.exact_selection import inclusion_probabilities
 from dpassay.ratings import Ratings, synthetic
 from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check, seal
@@ -40,34 +40,8 @@ def certificates(verdict: Verdict) -> list[Any]:
     return [record.certificate for record in verdict.evidence if record.certificate is not None]
 
 
-def literal_inclusion(weights: list[Fraction], draws: int) -> list[Fraction]:
-    """Sums over every order of draws."""
-    means = [Fraction(0)] * len(weights)
-    for order in itertools.permutations(range(len(weights)), draws):
-        chance, left = Fraction(1), sum(weights)
-        for i in order:
-            chance, left = chance * weights[i] / left, left - weights[i]
-        for i in order:
-            means[i] += chance
-    return means
-
-
 def step_list(ones: int, zeros: int) -> tuple[Fraction, ...]:
     return (Fraction(1),) * ones + (Fraction(0),) * zeros
-
-
-@pytest.mark.parametrize(
-    ("weights", "draws"), [([1, 1, 2, 3], 2), ([5, 1, 1, 1, "1/2"], 3), ([2, 2, 7], 3), ([1, 4], 0)]
-)
-def test_inclusion_is_that_of_every_order_of_draws(weights: list[Any], draws: int) -> None:
-    exact = [Fraction(weight) for weight in weights]
-    assert list(exact_inclusion(exact, draws)) == literal_inclusion(exact, draws)
-
-
-@pytest.mark.parametrize(("weights", "draws"), [([1, 0], 1), ([1, 1], 3), ([1, -1], 1)])
-def test_inclusion_refuses_what_it_cannot_draw(weights: list[int], draws: int) -> None:
-    with pytest.raises(InvalidInput, match="positive weights"):
-        exact_inclusion([Fraction(weight) for weight in weights], draws)
 
 
 @pytest.mark.parametrize("last", ["uniform", "exponential"])
@@ -87,7 +61,7 @@ def test_selection_is_algorithm_1_drawn_by_hand(last: Any) -> None:
     ]
     assert list(instance.selection() or ()) == expected
     rival = instance.rival()
-    assert list(rival) == literal_inclusion(list(instance.weights), 3)
+    assert rival == inclusion_probabilities(instance.weights, 3)
     assert instance.accuracy(rival) == sum(s * mu for s, mu in zip(similarities, rival, strict=True))
 
 
@@ -264,7 +238,7 @@ def test_paper_size_list_fails_with_exact_means_too() -> None:
     means = instance.selection()
     assert means is not None
     assert instance.accuracy(means) == 49
-    assert instance.accuracy(exact_inclusion((Fraction(1),) * 801, 50)) == Fraction(50 * 800, 801)
+    assert instance.accuracy(inclusion_probabilities((Fraction(1),) * 801, 50)) == Fraction(50 * 800, 801)
 
 
 def test_lemma_2_is_true_for_two_candidates_and_its_certificate_can_fail() -> None:

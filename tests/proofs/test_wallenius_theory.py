@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from dpassay.claims import Context
 from dpassay.mechanisms import wallenius
 from dpassay.proofs import wallenius_theory as theory
+from dpassay.proofs.exact_selection import inclusion_probabilities
 from dpassay.proofs.notation import formula, identity
 from dpassay.ratings import Ratings
 from dpassay.registry import find_claim
@@ -153,17 +153,9 @@ def test_the_best_case_bound_is_attained_and_no_smaller_one_accepted() -> None:
         check("selection", {**inputs, "condition": ["<=", "first_npns", str(best - Fraction(1, 1000))]})
 
 
-def test_inclusion_probabilities_are_those_of_sequential_draws() -> None:
-    generator = random.Random(1)
-    for _ in range(10):
-        weights = [Fraction(generator.randint(1, 9), generator.randint(1, 4)) for _ in range(generator.randint(2, 5))]
-        num_draws = generator.randint(1, len(weights))
-        assert list(theory.inclusion_probabilities(weights, num_draws)) == sequential_means(weights, num_draws)
-
-
 def test_two_classes_agree_with_single_candidates_and_with_the_mechanism() -> None:
     weights = [Fraction(5)] * 3 + [Fraction(1)] * 4
-    exact = theory.inclusion_probabilities(weights, 3)
+    exact = inclusion_probabilities(weights, 3)
     assert theory.expected_heavy_draws(3, 4, Fraction(5), 3) == sum(exact[:3])
     floats = np.array([float(w) for w in weights])
     np.testing.assert_allclose(wallenius.exact_mean(floats, 3), [float(mu) for mu in exact], rtol=1e-10)
