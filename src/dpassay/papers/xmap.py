@@ -302,8 +302,8 @@ CLAIMS: tuple[Claim, ...] = (
         id="XM-PNSA-REP",
         place="Theorem 3, repaired",
         statement="With one constant GS in all weights and a constant w0 in the soft floor, private neighbor selection is "
-        "(eps'/2)-differentially private, eps'/4 when only candidates' ratings are protected; noise of scale 2k GS/eps' on "
-        "each neighbor's similarity makes the prediction eps'-differentially private.",
+        "(eps'/2)-differentially private, eps'/4 when only candidates' ratings are protected; noise of scale 2k "
+        "GS/eps' on each neighbor's similarity makes the prediction eps'-differentially private.",
         formula="weights exp(eps' max(q_j, q_(k) - w0) / (4k GS)), |q_j(D) - q_j(D')| <= GS for every candidate",
         assumptions=(
             "GS and w0 are constants, not computed from the data",
