@@ -28,12 +28,15 @@ from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf,
 
 __all__ = [
     "MECHANISMS",
+    "CatalogueReplacementSelection",
+    "ConstantSensitivitySelection",
     "DeterminantalPointProcess",
     "DiscreteModifiedLaplace",
     "EigenvalueSampling",
     "FixedSizeProcess",
     "FloorNormSelection",
     "IntegerRandomizedResponse",
+    "ItemNeighborSelection",
     "JitteredSubsets",
     "ModifiedLaplace",
     "NaiveSelection",
@@ -43,6 +46,9 @@ __all__ = [
     "PartitionedSelection",
     "PrivateNeighborFiltering",
     "RandomizedResponse",
+    "ReleasedItemSelection",
+    "ReleasedReplacementSelection",
+    "ReplacementSelection",
     "WalleniusSampling",
     "describe",
     "exact_mean",
@@ -84,7 +90,7 @@ def mechanism(id: str, variant: str = "paper", **parameters: Any) -> Any:
 
     Args:
         id: see `mechanisms`.
-        variant: "paper", or "repaired" (ours).
+        variant: "paper", "released" (what published code does), or "repaired" (ours).
         parameters: those that differ from the defaults.
 
     Raises:
