@@ -21,8 +21,9 @@ _claim = partial(Claim, paper="pricdr")
 _privacy = "dpassay.proofs.sketch_privacy"
 _composition = "dpassay.proofs.sketch_composition"
 _distortion = "dpassay.proofs.sketch_distortion"
+_concentration = "dpassay.proofs.sketch_concentration"
 _flattening = "dpassay.proofs.flattening"
-_modeling = "dpassay.proofs.sketch_modeling"
+_loss = "dpassay.proofs.cross_entropy_loss"
 _printed = "dpassay.experiments.pricdr_printed"
 
 _AT_MOST_ONE = "ratings differ by at most 1, not by less than 1 as Definition 3.2 prints (CD-DEF)"
@@ -247,7 +248,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[||M u||^2 / r >= (1 + gamma) ||u||^2] <= r^-2, gamma = C sqrt(ln m / r)",
         predicate="Holds for a transform if one constant C serves all r, m with 2 <= r <= m, all n that are powers of two and all "
         "q <= 1/m; refuted if for every C some of them fail, for one of the two transforms.",
-        decide=f"{_distortion}:decide_pc1",
+        decide=f"{_concentration}:decide_pc1",
     ),
     _claim(
         id="CD-INT",
@@ -256,7 +257,7 @@ CLAIMS: tuple[Claim, ...] = (
         "norm is, so that its probability is at most the product of theirs.",
         formula="S subset of S_1 and ... and S_m; Pr[S] <= prod_i Pr[S_i]",
         assumptions=(_GAUSSIAN,),
-        decide=f"{_distortion}:decide_intersection",
+        decide=f"{_concentration}:decide_intersection",
     ),
     _claim(
         id="CD-LOW",
@@ -265,7 +266,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[||R~||_F^2 <= (1 - gamma) (||R||_F^2 + w^2 m)] <= r^(-2m), gamma = C sqrt(ln m / r)",
         assumptions=(_GAUSSIAN,),
         predicate="Refuted if for a stated C with gamma < 1 some R, r, m fail.",
-        decide=f"{_distortion}:decide_lower_tail",
+        decide=f"{_concentration}:decide_lower_tail",
     ),
     _claim(
         id="CD-T54",
@@ -277,7 +278,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=(_GAUSSIAN,),
         predicate="The paper prints <=, which no reader can want; read as >=. Refuted if for every constant C some R, r, m fail; the "
         "printed direction is decided beside it.",
-        decide=f"{_distortion}:decide_t54",
+        decide=f"{_concentration}:decide_t54",
     ),
     _claim(
         id="CD-T54-REP",
@@ -287,7 +288,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[| ||R~||_F^2 - ||R1||_F^2 | > g ||R1||_F^2] <= 2 exp(-r g^2 / 8); 2 m exp(-r g^2 / 8) for all columns; "
         "||R1||_F^2 = ||R||_F^2 + w^2 min(n, m)",
         assumptions=(_GAUSSIAN, "0 < g <= 1"),
-        decide=f"{_distortion}:decide_t54_repaired",
+        decide=f"{_concentration}:decide_t54_repaired",
     ),
     _claim(
         id="CD-KEEP",
@@ -313,7 +314,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="line 15 with M = P H D costs O(n m log n), with a dense M O(r n m)",
         predicate="Counted in expected multiplications and additions at Algorithm 1's q <= c/m; the densities of the experiments are "
         "reported beside it.",
-        decide=f"{_modeling}:decide_complexity",
+        decide=f"{_flattening}:decide_complexity",
     ),
     _claim(
         id="CD-BCE",
@@ -321,7 +322,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Minimizing (6) minimizes the cross-entropy between true and predicted ratings, the predictions being the cosines "
         "U'V of the embeddings.",
         formula="L = sum_ij y log(p) + (1 - y) log(1 - p), p = U_i'V_j",
-        decide=f"{_modeling}:decide_cross_entropy",
+        decide=f"{_loss}:decide_cross_entropy",
     ),
     # Experiments
     _claim(
