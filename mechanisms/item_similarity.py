@@ -23,7 +23,6 @@ from dpassay.mechanisms.similarity import (
     candidate_rows,
     overlap_matrix,
     overlaps,
-    sensitivities,
     similarities,
     similarity_matrix,
     snap,
@@ -94,7 +93,9 @@ def ratings_by_item(dataset: Any, similarity: ItemSimilarity = "adjusted_cosine"
     """What items are compared by: their ratings, less the user's mean for the adjusted cosine; NaN where missing."""
     matrix = as_matrix(dataset)
     if similarity == "adjusted_cosine":
-        matrix = matrix - jnp.nanmean(matrix, axis=1, keepdims=True)
+        # A rating that equals the mean gives exactly 0, which decides what is defined.
+        count = jnp.maximum(jnp.sum(~jnp.isnan(matrix), axis=1, keepdims=True), 1)
+        matrix = (count * matrix - jnp.nansum(matrix, axis=1, keepdims=True)) / count
     return matrix.T
 
 
@@ -165,7 +166,23 @@ def item_sensitivities(
     Returns:
         Infinity where some r' is 0, 0 without a co-rater; negative where all products and the dot product are.
     """
-    return sensitivities(ratings_by_item(dataset, similarity), target, _kind(norms), "dot")
+    by_item = ratings_by_item(dataset, similarity)
+    own, others = by_item[target], by_item[candidate_rows(len(by_item), target)]
+    both = ~jnp.isnan(own) & ~jnp.isnan(others)
+    counted = both if norms == "co_raters" else jnp.ones_like(both)
+    values = [jnp.where(counted, jnp.nan_to_num(each), 0.0) for each in (own, others)]
+    squares = [jnp.sum(each**2, axis=1, keepdims=True) for each in values]
+    # Whether a norm without x is 0 is a matter of counting; the difference of squares may miss it by rounding.
+    lefts = [jnp.sum(each != 0, axis=1, keepdims=True) - (each != 0) for each in values]
+    finite = (lefts[0] > 0) & (lefts[1] > 0)
+    rests = [square - each**2 for square, each in zip(squares, values, strict=True)]
+    without = jnp.sqrt(jnp.where(finite, rests[0] * rests[1], 1.0))
+    whole = jnp.sqrt(jnp.where(finite, squares[0] * squares[1], 1.0))
+    product = jnp.where(both, values[0] * values[1], 0.0)
+    dot = jnp.sum(product, axis=1, keepdims=True)
+    change = jnp.maximum(product / without, dot * (whole - without) / (whole * without))
+    largest = jnp.max(jnp.where(both, jnp.where(finite, change, jnp.inf), -jnp.inf), axis=1)
+    return jnp.where(jnp.any(both, axis=1), largest, 0.0)
 
 
 @float64

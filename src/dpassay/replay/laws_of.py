@@ -21,7 +21,9 @@ LAWS: Mapping[str, str] = {
     "knn": "dpassay.replay.laws",
     "npns": "dpassay.replay.laws",
     "pncf": "dpassay.replay.laws",
+    "pnsa": "dpassay.replay.item_laws",
     "ppns": "dpassay.replay.laws",
+    "prs": "dpassay.replay.item_laws",
 }
 
 
