@@ -1,7 +1,8 @@
 """The regression loss of HeteroCDR: equation (6) of Chen et al. (PriCDR).
 
-(6) prints L = sum y log p + (1 - y) log(1 - p) with p = U_i'V_j, which is minimized. The cross-entropy has a minus sign in
-front, and the inner product is a cosine only of vectors of length 1, which the loss does not enforce; log p needs p > 0.
+(6) prints L = sum y log p + (1 - y) log(1 - p) with p = U_i'V_j, which is minimized. The cross-entropy has a minus sign
+in front, and the inner product is a cosine only of vectors of length 1, which the loss does not enforce; log p needs
+p > 0.
 """
 
 from typing import Any

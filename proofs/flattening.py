@@ -1,13 +1,14 @@
 """Randomized Hadamard flattening and its cost: Lemma 5.5, C.3 and section 4.3 of Chen et al. (PriCDR).
 
-u = HDx with entries H_ij = +-n^(-1/2) and independent fair signs D. The lemma is Ailon and Chazelle's (2009); its proof is
-Hoeffding's bound for a signed sum, cosh x <= e^(x^2/2), with a union bound over the n m coordinates.
+u = HDx with entries H_ij = +-n^(-1/2) and independent fair signs D. The lemma is Ailon and Chazelle's (2009); its proof
+is Hoeffding's bound for a signed sum, cosh x <= e^(x^2/2), with a union bound over the n m coordinates.
 """
 
 import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.lemmas import EXPONENTS_ADD
 from dpassay.proofs.notation import derivative, formula, identity, objections, proof, smt
 
 __all__ = ["TASKS", "complexity_proof", "decide_complexity", "decide_l55", "flattening_proof"]
@@ -110,7 +111,7 @@ def flattening_proof() -> dict[str, Any]:
         identity("which starts at 0 too", "0 - (exp(0) - exp(-0)) / (exp(0) + exp(-0)) == 0"),
         smt("a square is not negative", [], "tanh ** 2 >= 0"),
         identity("one factor's exponent", "(t * n * (x / sqrt(n))) ** 2 / 2 == t ** 2 * n * x ** 2 / 2"),
-        identity("the exponents add up", "exp(A) * exp(B) == exp(A + B)"),
+        *EXPONENTS_ADD,
         identity("the exponent at t = a", "-a * n * a + a ** 2 * n / 2 == -(a ** 2) * n / 2"),
         identity("at the lemma's threshold", "2 * exp(-(2 * ln(40 * m * n) / n) * n / 2) == 1 / (20 * m * n)"),
         identity("all coordinates together", "n * m * (1 / (20 * m * n)) == 1 / 20"),

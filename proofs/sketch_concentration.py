@@ -133,7 +133,7 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
     failed = objections({"kind": "proof", "inputs": sparse}, instance)
     if failed:
         return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    gaussian_failed = objections({"kind": "proof", "inputs": {**gaussian, "supports": "refuted"}})
+    gaussian_failed = objections({"kind": "proof", "inputs": gaussian})
     return Verdict(
         claim.id,
         "refuted",
@@ -158,7 +158,7 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
                     Evidence(
                         "proof",
                         "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.",
-                        {"kind": "proof", "inputs": {**gaussian, "supports": "refuted"}},
+                        {"kind": "proof", "inputs": gaussian},
                     ),
                 )
             ),

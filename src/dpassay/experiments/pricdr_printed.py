@@ -1,0 +1,423 @@
+"""Table 1 of Chen et al. (PriCDR), digits as printed, and what follows from the printed digits alone.
+
+With one held-out item per user, each metric is a sum over the item's rank k: HR@K counts k <= K, NDCG@K adds
+1/log2(k+1) and MRR@K adds 1/k. Averages over users and runs are such sums over the shares p_k of held-out items at rank
+k. So a row of six printed numbers must come, up to rounding, from one list p_1, ..., p_10 >= 0; by Farkas' lemma it does
+not exactly if six multipliers show it, which a certificate can carry.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.notation import formula, objections
+from dpassay.replay.formula import variables
+
+__all__ = [
+    "CROSS_DOMAIN",
+    "METRICS",
+    "PROPOSED",
+    "SINGLE_DOMAIN",
+    "TABLE",
+    "TASKS",
+    "Violation",
+    "decide_all",
+    "decide_cross_domain",
+    "decide_identities",
+    "decide_research_question",
+    "decide_symmetric",
+    "decide_table1",
+    "least_correction",
+    "violations",
+]
+
+METRICS = ("HR5", "NDCG5", "MRR5", "HR10", "NDCG10", "MRR10")
+SINGLE_DOMAIN = ("BPR", "NeuMF", "DMF")
+CROSS_DOMAIN = ("CoNet", "DDTCDR", "DARec", "ETL")
+SYMMETRIC = "PriCDR-SYM"
+PROPOSED = ("PriCDR-J", "PriCDR-S")
+
+_PRINTED = {
+    "Amazon Music to Book": """
+        BPR 0.2633 0.2090 0.1827 0.3824 0.2580 0.2442
+        NeuMF 0.2760 0.2271 0.2086 0.4015 0.2577 0.2608
+        DMF 0.3075 0.2543 0.2367 0.4312 0.2713 0.2864
+        CoNet 0.3743 0.3157 0.3063 0.4831 0.3352 0.3245
+        DDTCDR 0.4067 0.3403 0.3241 0.5054 0.3690 0.3318
+        DARec 0.4741 0.3758 0.3420 0.5702 0.4098 0.3499
+        ETL 0.4769 0.3801 0.3462 0.5877 0.4153 0.3607
+        PriCDR-SYM 0.4360 0.3467 0.3172 0.5487 0.3828 0.3321
+        PriCDR-J 0.4898 0.3984 0.3648 0.5853 0.4292 0.3744
+        PriCDR-S 0.5203 0.4264 0.3964 0.6181 0.4580 0.4092
+    """,
+    "Amazon Movie to Music": """
+        BPR 0.2448 0.1569 0.1734 0.3852 0.2035 0.1983
+        NeuMF 0.2937 0.1971 0.1988 0.4328 0.2401 0.2200
+        DMF 0.3316 0.2146 0.2266 0.4671 0.2715 0.2448
+        CoNet 0.3995 0.2857 0.2731 0.5328 0.3340 0.2973
+        DDTCDR 0.4311 0.3368 0.2974 0.5499 0.3736 0.3126
+        DARec 0.4916 0.3825 0.3402 0.6192 0.4220 0.3567
+        ETL 0.5308 0.4126 0.3714 0.6517 0.4511 0.3873
+        PriCDR-SYM 0.4933 0.3815 0.3445 0.6103 0.4192 0.3600
+        PriCDR-J 0.5399 0.4344 0.3992 0.6519 0.4706 0.4141
+        PriCDR-S 0.5733 0.4608 0.4220 0.6853 0.4970 0.4392
+    """,
+    "Amazon Movie to Book": """
+        BPR 0.2798 0.1665 0.2210 0.3716 0.2109 0.2392
+        NeuMF 0.3042 0.1989 0.2341 0.3999 0.2438 0.2403
+        DMF 0.3253 0.2281 0.2570 0.4238 0.2510 0.2439
+        CoNet 0.3744 0.2659 0.2978 0.4905 0.3050 0.3098
+        DDTCDR 0.4322 0.3490 0.3132 0.5288 0.3827 0.3355
+        DARec 0.4904 0.3824 0.3388 0.6034 0.4224 0.3552
+        ETL 0.5124 0.4119 0.3757 0.6339 0.4514 0.3915
+        PriCDR-SYM 0.4614 0.3665 0.3346 0.5801 0.4031 0.3496
+        PriCDR-J 0.5320 0.4324 0.3992 0.6423 0.4673 0.4135
+        PriCDR-S 0.5516 0.4483 0.4136 0.6585 0.4843 0.4285
+    """,
+    "Douban Book to Music": """
+        BPR 0.1375 0.0822 0.0699 0.2889 0.1058 0.0950
+        NeuMF 0.1336 0.0913 0.0728 0.3042 0.1187 0.1093
+        DMF 0.1547 0.1003 0.0824 0.3315 0.1367 0.1100
+        CoNet 0.2044 0.1321 0.0996 0.3787 0.1633 0.1340
+        DDTCDR 0.2312 0.1425 0.1037 0.3934 0.1846 0.1506
+        DARec 0.2703 0.1878 0.1479 0.4285 0.2269 0.1711
+        ETL 0.3241 0.2161 0.1832 0.4545 0.2545 0.1987
+        PriCDR-SYM 0.3225 0.2113 0.1848 0.4535 0.2517 0.2002
+        PriCDR-J 0.3290 0.2208 0.1854 0.4675 0.2643 0.2034
+        PriCDR-S 0.3701 0.2582 0.2212 0.5097 0.3032 0.2397
+    """,
+    "Douban Movie to Book": """
+        BPR 0.1827 0.1132 0.1091 0.3436 0.1590 0.1375
+        NeuMF 0.1989 0.1279 0.1124 0.3640 0.1748 0.1453
+        DMF 0.2376 0.1438 0.1321 0.3952 0.1940 0.1511
+        CoNet 0.2736 0.1724 0.1533 0.4407 0.2330 0.1996
+        DDTCDR 0.2984 0.1803 0.1776 0.4699 0.2487 0.2174
+        DARec 0.3331 0.2285 0.2109 0.4970 0.2789 0.2310
+        ETL 0.3850 0.2705 0.2348 0.5247 0.3157 0.2572
+        PriCDR-SYM 0.3742 0.2642 0.2310 0.5159 0.3094 0.2490
+        PriCDR-J 0.3926 0.2788 0.2421 0.5349 0.3248 0.2603
+        PriCDR-S 0.4301 0.3090 0.2702 0.5686 0.3503 0.2872
+    """,
+    "Douban Movie to Music": """
+        BPR 0.1572 0.1079 0.0959 0.3387 0.1635 0.1134
+        NeuMF 0.1641 0.0932 0.0947 0.3462 0.1577 0.1204
+        DMF 0.1889 0.1104 0.1082 0.3754 0.1823 0.1409
+        CoNet 0.2284 0.1358 0.1305 0.4193 0.2179 0.1748
+        DDTCDR 0.2457 0.1639 0.1522 0.4298 0.2375 0.1846
+        DARec 0.2990 0.2017 0.1835 0.4576 0.2608 0.2081
+        ETL 0.3383 0.2357 0.2008 0.4739 0.2862 0.2286
+        PriCDR-SYM 0.3194 0.2242 0.1930 0.4720 0.2737 0.2122
+        PriCDR-J 0.3450 0.2496 0.2197 0.4872 0.2922 0.2373
+        PriCDR-S 0.3801 0.2736 0.2440 0.5109 0.3158 0.2609
+    """,
+}
+
+TABLE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    task: {method: tuple(numbers) for method, *numbers in map(str.split, text.strip().splitlines())}
+    for task, text in _PRINTED.items()
+}
+"""Task -> method -> the six numbers, in the order of `METRICS`."""
+
+TASKS = tuple(TABLE)
+BASELINES = (*SINGLE_DOMAIN, *CROSS_DOMAIN)
+RANKS = range(1, 11)
+HALF_DIGIT = Fraction(1, 20_000)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One inequality that a printed row breaks by more than rounding allows.
+
+    Attributes:
+        task, method: the row.
+        broken: the inequality, in words of the table.
+        text: the comparison that shows it, in the names of `_name`.
+        excess: by how much it fails, float64.
+    """
+
+    task: str
+    method: str
+    broken: str
+    text: str
+    excess: float
+
+
+def decide_identities(claim: Claim, context: Context) -> Verdict:
+    """CD-TAB-ID: six inequalities for each of 60 rows."""
+    found = violations()
+    worst = {(v.task, v.method): v for v in sorted(found, key=lambda v: v.excess)}
+    certificate = _instance("refuted", [v.text for v in worst.values()])
+    failed = objections(certificate)
+    if failed or not worst:
+        return Verdict(claim.id, "open", f"No violation was certified. {failed}")
+    baselines = sum(method in BASELINES for _, method in worst)
+    rows = [[method, sum(m == method for _, m in worst)] for method in (*BASELINES, SYMMETRIC, *PROPOSED)]
+    return Verdict(
+        claim.id,
+        "refuted",
+        f"{len(worst)} of 60 rows break one of the inequalities by more than rounding allows, {baselines} of them "
+        f"rows of baselines (42 rows), {len(worst) - baselines} of the paper's own models (18 rows). DMF on Amazon "
+        "Movie to Book even has a smaller MRR at 10 than at 5. Such numbers come from no ranking with one held-out "
+        "item, whatever the model; as a yardstick they say nothing.",
+        evidence=(
+            Evidence(
+                "certificate",
+                "The most violated inequality of each such row, allowing half a digit per printed number.",
+                certificate,
+                tables=(
+                    {
+                        "title": "Tasks (of 6) whose row breaks an inequality",
+                        "columns": ["method", "rows"],
+                        "rows": rows,
+                    },
+                ),
+            ),
+        ),
+        assumptions=("NDCG and MRR have the usual logarithmic and reciprocal gains",),
+    )
+
+
+def decide_table1(claim: Claim, context: Context) -> Verdict:
+    """CD-TAB1: which rows no shares of ranks can give; nothing is trained."""
+    certified: dict[tuple[str, str], list[str]] = {}
+    for task, method in product(TASKS, TABLE[TASKS[0]]):
+        texts = _farkas(task, method)
+        if texts and not objections(_instance("refuted", texts)):
+            certified[task, method] = texts
+    corrections = {row: least_correction(*row) for row in product(TASKS, TABLE[TASKS[0]])}
+    chosen = {method: max(TASKS, key=lambda task: corrections[task, method]) for method in TABLE[TASKS[0]]}
+    shown = [certified[task, method] for method, task in chosen.items() if (task, method) in certified]
+    if not shown:
+        return Verdict(claim.id, "open", "No row is impossible; the models were not trained here.")
+    certificate = _instance("refuted", [text for texts in shown for text in texts])
+    baselines = sum(method in BASELINES for _, method in certified)
+
+    def largest(methods: Sequence[str]) -> float:
+        return max(correction for (_, method), correction in corrections.items() if method in methods)
+
+    rows = [[method, *(f"{corrections[task, method]:.5f}" for task in TASKS)] for method in TABLE[TASKS[0]]]
+    return Verdict(
+        claim.id,
+        "refuted",
+        f"{len(certified)} of the 60 rows cannot come from the described experiment: no shares of held-out items at "
+        f"the ranks 1 to 10 give the six numbers, rounding allowed ({baselines} of 42 rows of baselines, "
+        f"{len(certified) - baselines} of 18 of the paper's models). For baselines all six numbers would have to be "
+        f"wrong by up to {largest(BASELINES):.3f} each, for the paper's own models by up to "
+        f"{largest((SYMMETRIC, *PROPOSED)):.4f}, as might happen if each metric was taken at its own best epoch. The "
+        "remaining rows, and what a correct run gives, are not decided: no model was trained here.",
+        evidence=(
+            Evidence(
+                "certificate",
+                "For the worst row of each method, multipliers under which the printed numbers are negative though "
+                "every rank's gain is not.",
+                certificate,
+                tables=(
+                    {
+                        "title": "By how much each of the six numbers must at least be wrong (rounding explains 0.00005)",
+                        "columns": ["method", *TASKS],
+                        "rows": rows,
+                    },
+                ),
+            ),
+        ),
+        assumptions=("NDCG and MRR have the usual logarithmic and reciprocal gains",),
+    )
+
+
+def decide_all(claim: Claim, context: Context) -> Verdict:
+    """CD-ALL: the printed numbers of J and S against seven baselines."""
+    compared = list(product(TASKS, METRICS, PROPOSED, BASELINES))
+    lost = [(t, m, own, other) for t, m, own, other in compared if _number(t, own, m) <= _number(t, other, m)]
+    certificate = _instance("refuted", [f"{_name(t, own, m)} <= {_name(t, other, m)}" for t, m, own, other in lost])
+    if not lost or objections(certificate):
+        return Verdict(claim.id, "open", "No printed number contradicts it.")
+    task, metric, own, other = lost[0]
+    return Verdict(
+        claim.id,
+        "refuted",
+        f"By the paper's own Table 1: on {task}, {own} has {metric} {TABLE[task][own][METRICS.index(metric)]}, "
+        f"{other} has {TABLE[task][other][METRICS.index(metric)]}. The other {len(compared) - len(lost)} of "
+        f"{len(compared)} printed comparisons go the claimed way; most baseline rows, however, are impossible "
+        "(CD-TAB1).",
+        evidence=(Evidence("certificate", f"{len(lost)} of {len(compared)} printed comparisons.", certificate),),
+    )
+
+
+def decide_cross_domain(claim: Claim, context: Context) -> Verdict:
+    """CD-CDR-SD: every cross-domain row against every single-domain row."""
+    better = (*CROSS_DOMAIN, SYMMETRIC, *PROPOSED)
+    return _ordering(
+        claim,
+        better,
+        SINGLE_DOMAIN,
+        "True of the printed numbers, in all 756 comparisons. But every row of a single-domain model is impossible "
+        "for the described experiment (CD-TAB1), so that what the comparison shows is unclear.",
+    )
+
+
+def decide_symmetric(claim: Claim, context: Context) -> Verdict:
+    """CD-JS-SYM: J and S against SYM."""
+    return _ordering(
+        claim,
+        PROPOSED,
+        (SYMMETRIC,),
+        "True of the printed numbers, in all 72 comparisons; the smallest margin is "
+        f"{float(_smallest_margin(PROPOSED, (SYMMETRIC,))):.4f}. No spread over the five runs is printed, so that the "
+        "smaller margins may be chance.",
+    )
+
+
+def decide_research_question(claim: Claim, context: Context) -> Verdict:
+    """CD-RQ1 to CD-RQ5: open, with what was tried and what the printed numbers say."""
+    others = {"CD-RQ1": SINGLE_DOMAIN, "CD-RQ2": CROSS_DOMAIN, "CD-RQ3": (SYMMETRIC,)}.get(claim.id)
+    if others is None:
+        printed = (
+            "The paper shows it in figures only, without numbers or spread, so that nothing printed can be checked."
+        )
+    else:
+        compared = list(product(TASKS, METRICS, PROPOSED, others))
+        won = sum(_number(t, own, m) > _number(t, other, m) for t, m, own, other in compared)
+        impossible = sum(least_correction(t, other) > float(HALF_DIGIT) for t, other in product(TASKS, others))
+        printed = (
+            f"{won} of {len(compared)} printed comparisons go the claimed way, but {impossible} of the "
+            f"{len(TASKS) * len(others)} rows compared with are impossible for the described experiment (CD-TAB1)."
+        )
+    return Verdict(
+        claim.id,
+        "open",
+        f"Not decided: the ten models were not trained here. {printed} What a decision needs: HeteroCDR and the "
+        "models it is compared with, five paired seeds on the paper's splits, and a source of pure noise as control; "
+        "at the w of Algorithm 1 the sketch's noise exceeds every singular value of the source by far.",
+    )
+
+
+def violations() -> list[Violation]:
+    """The inequalities of CD-TAB-ID that fail by more than rounding allows, for all rows."""
+    return [found for task, method in product(TASKS, TABLE[TASKS[0]]) for found in _row_violations(task, method)]
+
+
+def least_correction(task: str, method: str) -> float:
+    """The smallest c such that some shares of ranks give all six numbers up to c each (float64 linear program)."""
+    from scipy.optimize import linprog
+
+    gains, printed = _gains(), np.array([float(number) for number in TABLE[task][method]])
+    slack = -np.ones((len(METRICS), 1))
+    solution = linprog(
+        np.append(np.zeros(len(RANKS)), 1.0),
+        A_ub=np.vstack([np.hstack([gains, slack]), np.hstack([-gains, slack])]),
+        b_ub=np.concatenate([printed, -printed]),
+    )
+    return float(solution.fun)
+
+
+def _gains() -> np.ndarray:
+    """What one held-out item at each rank adds to each metric: shape (metrics, ranks)."""
+    rank = np.array(RANKS, dtype=np.float64)
+    rows = [np.ones_like(rank), 1 / np.log2(rank + 1), 1 / rank]
+    return np.array([row * (rank <= 5) for row in rows] + rows)
+
+
+def _farkas(task: str, method: str) -> list[str]:
+    """Comparisons that show that no shares of ranks give the row; empty when the search finds no multipliers."""
+    from scipy.optimize import linprog
+
+    gains, printed = _gains(), np.array([float(number) for number in TABLE[task][method]])
+    # Minimize y . printed + half a digit per |y| over -1 <= y <= 1 with every rank's gain at least 0; y = plus - minus.
+    half = float(HALF_DIGIT)
+    solution = linprog(
+        np.concatenate([printed + half, -printed + half]),
+        A_ub=np.hstack([-gains.T, gains.T]),
+        b_ub=np.zeros(len(RANKS)),
+        bounds=(0, 1),
+    )
+    plus, minus = np.split(solution.x, 2)
+    multipliers = [Fraction(round(value * 10**6), 10**6) for value in plus - minus]
+    multipliers[METRICS.index("HR10")] += Fraction(1, 10**5)  # rounding must not make a rank's gain negative
+    allowed = sum(abs(y) for y in multipliers) * HALF_DIGIT
+    row = [Fraction(number) for number in TABLE[task][method]]
+    if sum(y * number for y, number in zip(multipliers, row, strict=True)) + allowed >= 0:
+        return []
+    texts = []
+    for rank in RANKS:
+        gain = ("1", f"(ln(2) / ln({rank + 1}))", f"(1 / {rank})")
+        terms = [
+            f"({y}) * {g}" for y, g, k in zip(multipliers, gain * 2, (5,) * 3 + (10,) * 3, strict=True) if rank <= k
+        ]
+        texts.append(f"{' + '.join(terms)} >= 0")
+    total = " + ".join(f"({y}) * {_name(task, method, metric)}" for y, metric in zip(multipliers, METRICS, strict=True))
+    return [*texts, f"{total} + {allowed} < 0"]
+
+
+def _row_violations(task: str, method: str) -> Iterator[Violation]:
+    names = {metric: _name(task, method, metric) for metric in METRICS}
+    number = {metric: float(_number(task, method, metric)) for metric in METRICS}
+    slack = 2 * float(HALF_DIGIT)  # of a difference of two printed numbers
+    for k, (small, large) in product((5, 10), (("MRR", "NDCG"), ("NDCG", "HR"))):
+        excess = number[f"{small}{k}"] - number[f"{large}{k}"] - slack
+        if excess > 0:
+            text = f"{names[f'{small}{k}']} - {names[f'{large}{k}']} > 1 / 10000"
+            yield Violation(task, method, f"{small}@{k} <= {large}@{k}", text, excess)
+    gain = {metric: number[f"{metric}10"] - number[f"{metric}5"] for metric in ("HR", "NDCG", "MRR")}
+    change = {metric: f"({names[f'{metric}10']} - {names[f'{metric}5']})" for metric in gain}
+    for metric, low, high, low_text, high_text in (
+        ("NDCG", 1 / np.log2(11), 1 / np.log2(7), "ln(2) / ln(11)", "ln(2) / ln(7)"),
+        ("MRR", 1 / 10, 1 / 6, "1 / 10", "1 / 6"),
+    ):
+        above = gain[metric] - slack - (gain["HR"] + slack) * high
+        below = (gain["HR"] - slack) * low - gain[metric] - slack
+        if above > 0:
+            text = f"{change[metric]} - 1 / 10000 > ({change['HR']} + 1 / 10000) * {high_text}"
+            yield Violation(task, method, f"d{metric} <= dHR {high_text}", text, float(above))
+        if below > 0:
+            text = f"{change[metric]} + 1 / 10000 < ({change['HR']} - 1 / 10000) * {low_text}"
+            yield Violation(task, method, f"d{metric} >= dHR {low_text}", text, float(below))
+
+
+def _ordering(claim: Claim, better: Sequence[str], worse: Sequence[str], explanation: str) -> Verdict:
+    """Holds when the smallest number of `better` exceeds the largest of `worse` for every task and metric."""
+
+    def extreme(name: str, methods: Sequence[str], task: str, metric: str) -> str:
+        names = [_name(task, method, metric) for method in methods]
+        return names[0] if len(names) == 1 else f"{name}({', '.join(names)})"
+
+    texts = [
+        f"{extreme('min', better, task, metric)} > {extreme('max', worse, task, metric)}"
+        for task, metric in product(TASKS, METRICS)
+    ]
+    certificate = _instance("holds", texts)
+    failed = objections(certificate)
+    if failed:
+        return Verdict(claim.id, "open", f"Not true of the printed numbers: {failed}.")
+    evidence = Evidence("certificate", "All comparisons, by task and metric, on the printed numbers.", certificate)
+    return Verdict(claim.id, "holds", explanation, evidence=(evidence,), assumptions=("the printed numbers",))
+
+
+def _smallest_margin(better: Sequence[str], worse: Sequence[str]) -> Fraction:
+    pairs = product(TASKS, METRICS, better, worse)
+    return min(_number(t, own, m) - _number(t, other, m) for t, m, own, other in pairs)
+
+
+def _number(task: str, method: str, metric: str) -> Fraction:
+    return Fraction(TABLE[task][method][METRICS.index(metric)])
+
+
+def _name(task: str, method: str, metric: str) -> str:
+    """The name of a printed number in certificates: "PriCDR_J_HR10_task2" for the second task of the table."""
+    return f"{method.replace('-', '_')}_{metric}_task{TASKS.index(task) + 1}"
+
+
+def _instance(supports: str, texts: Sequence[str]) -> dict[str, Any]:
+    """A formula certificate on the printed numbers that the comparisons name."""
+    formulas = [formula(text) for text in texts]
+    printed = {
+        _name(task, method, metric): TABLE[task][method][METRICS.index(metric)]
+        for task, method, metric in product(TASKS, TABLE[TASKS[0]], METRICS)
+    }
+    used = frozenset().union(*(variables(f) for f in formulas)) if formulas else frozenset()
+    values = {name: number for name, number in printed.items() if name in used}
+    return {"kind": "formula", "inputs": {"supports": supports, "values": values, "formulas": formulas}}
