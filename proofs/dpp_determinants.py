@@ -86,8 +86,8 @@ def determinant(matrix: Matrix) -> str:
 RANK_ONE: tuple[Step, ...] = (
     identity(
         "eliminating one item from L + xx' leaves the rest of L plus a multiple of ww'",
-        "d + y * z - (c + f * y) * (e + f * z) / (p + f ** 2)"
-        " == d - c * e / p + p / (p + f ** 2) * (y - f * c / p) * (z - f * e / p)",
+        "d + y * z - (c + f * y) * (e + f * z) / (p + f ** 2) == d - c * e / p + p / (p + f ** 2) * (y - f * c / p) "
+        "* (z - f * e / p)",
     ),
     identity(
         "its quadratic form is that of the first item plus that of w",
@@ -146,11 +146,17 @@ SPECTRAL: tuple[Step, ...] = (
     smt("one more eigenvector keeps a bound between two sums", ["A <= k * B", "u <= k * v"], "A + u <= k * (B + v)"),
 )
 
-ONE_ENTRY: tuple[Step, ...] = tuple(
-    identity(
+
+def _one_entry(number: int) -> Step:
+    matrix = symmetric(number)
+    last = number - 1
+    raised = [
+        [f"({cell} + t)" if i == j == last else cell for j, cell in enumerate(row)] for i, row in enumerate(matrix)
+    ]
+    return identity(
         f"det(L + t e e') = det(L) + t det(L without that item), {number} items",
-        f"{determinant([[f'({cell} + t)' if i == j == number - 1 else cell for j, cell in enumerate(row)] for i, row in enumerate(symmetric(number))])}"
-        f" == {determinant(symmetric(number))} + t * {minor(symmetric(number), range(number - 1))}",
+        f"{determinant(raised)} == {determinant(matrix)} + t * {minor(matrix, range(last))}",
     )
-    for number in (1, 2, 3)
-)
+
+
+ONE_ENTRY: tuple[Step, ...] = tuple(_one_entry(number) for number in (1, 2, 3))

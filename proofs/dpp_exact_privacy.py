@@ -74,11 +74,12 @@ def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the jitter "
-        "bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: the larger of the two "
-        "logarithms above, attained when a reader of everything joins an empty database. For s (s + B^2) >= 1, which is every "
-        "useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is 1.2528, where the paper's bound for "
-        "phase 1 alone is 11.74; the floating-point sampler is a claim of its own (DP-EXE).",
+        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the "
+        "jitter bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: "
+        "the larger of the two logarithms above, attained when a reader of everything joins an empty database. For s "
+        "(s + B^2) >= 1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is "
+        "1.2528, where the paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its "
+        "own (DP-EXE).",
         Evidence(
             "proof",
             "Upper bound for every number of items and subjects, and its attainment.",
@@ -98,10 +99,11 @@ def decide_phases_together(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "refuted",
-        "For every pair of neighbors the subset Y has exactly the epsilon of the coin flips alone: the largest ratio is (1 + a)/(1 + b), "
-        "at the full set and at all heads, the smallest 1/(1 + b), at the empty set and at all tails. SubsetConstruction adds "
-        "nothing as long as only Y is released. Adding a cost of its own would even be useless: given the coins, its law can be "
-        "possible on one dataset and impossible on a neighbor (DP-EVEC), so that sum is infinite.",
+        "For every pair of neighbors the subset Y has exactly the epsilon of the coin flips alone: the largest ratio "
+        "is (1 + a)/(1 + b), at the full set and at all heads, the smallest 1/(1 + b), at the empty set and at all "
+        "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
+        "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
+        "so that sum is infinite.",
         Evidence("proof", "The same largest and smallest ratio for coins and subsets.", proved(phases_proof())),
         repair="DP-EPS-REP",
     )
@@ -112,10 +114,10 @@ def decide_recommendations(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "Fresh draws from the same data are independent given the data, so their ratios multiply, and one pair of neighbors and "
-        "one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. Showing the same "
-        "subset again costs nothing. The epsilon of one recommendation, which the paper leaves open, is DP-EPS-REP; "
-        "with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
+        "Fresh draws from the same data are independent given the data, so their ratios multiply, and one pair of "
+        "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
+        "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
+        "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
         Evidence("proof", "T draws cost T eps*, and eps* is positive.", proved(recommendations_proof())),
     )
 
@@ -125,9 +127,10 @@ def decide_composition(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "Pure epsilon adds up without any loss. For an average guarantee the range of the loss counts, not its maximum: over all "
-        "subsets it spans at most r = log(1 + B^2/s), which gives r^2/8-zCDP per draw and T r^2/8 for T draws, hence "
-        "(rho + 2 sqrt(rho ln(1/delta)), delta)-differential privacy. The exact curve of T draws is that of T coins (DP-DELTA-REP).",
+        "Pure epsilon adds up without any loss. For an average guarantee the range of the loss counts, not its "
+        "maximum: over all subsets it spans at most r = log(1 + B^2/s), which gives r^2/8-zCDP per draw and T r^2/8 "
+        "for T draws, hence (rho + 2 sqrt(rho ln(1/delta)), delta)-differential privacy. The exact curve of T draws "
+        "is that of T coins (DP-DELTA-REP).",
         Evidence(
             "proof",
             "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
@@ -142,10 +145,10 @@ def decide_jitter(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "Both branches of eps* fall strictly as the jitter grows, so more jitter is more private at every level. An item nobody read is "
-        "chosen with probability s/(1 + s), independently of everything else, which grows with the jitter, and so does its share "
-        "relative to any more popular item that shares no readers with others. The price is steep: eps = 1 with 100 items needs s = 57, "
-        "so that an unread item is chosen with probability 0.98.",
+        "Both branches of eps* fall strictly as the jitter grows, so more jitter is more private at every level. An "
+        "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
+        "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
+        "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
         Evidence("proof", "Monotone in s, for every n and s.", proved(jitter_proof()), tables=(_jitter_table(),)),
     )
 
@@ -153,13 +156,14 @@ def decide_jitter(claim: Claim, context: Context) -> Verdict:
 def exact_epsilon_proof() -> dict[str, Any]:
     """Both bounds on P'(Y)/P(Y), for all n, and the dataset that attains them."""
     return proof(
-        "P(Y) = det(L_Y)/det(L + I) (DP-Z). Steps 1 to 3 prove det(A + xx') = det(A)(1 + x'A^-1 x) by eliminating one item at a "
-        "time; with A = L_Y and A = L + I, P'(Y)/P(Y) = (1 + a_Y)/(1 + b). The elimination that starts with the items of Y "
-        "shows a_Y as a part of the sum of squares over pivots that is a, so 0 <= a_Y <= a. In the eigenbasis of L, a is the sum of c_i/l_i "
-        "and b of c_i/(1 + l_i), with c_i >= 0 adding up to |x|^2 <= N; from the empty sum, the steps about one eigenvector "
-        "and about one more give s/(1+s) a <= b, a <= N/s and b <= N/(1+s). The two steps on ratios turn that into "
-        "the two branches. The last two: on the empty database, L = s I, a row with |x|^2 = N has a = N/s and b = N/(1+s), so that "
-        "the full set has the upper and the empty set the lower ratio; removing the subject exchanges the two.",
+        "P(Y) = det(L_Y)/det(L + I) (DP-Z). Steps 1 to 3 prove det(A + xx') = det(A)(1 + x'A^-1 x) by eliminating "
+        "one item at a time; with A = L_Y and A = L + I, P'(Y)/P(Y) = (1 + a_Y)/(1 + b). The elimination that starts "
+        "with the items of Y shows a_Y as a part of the sum of squares over pivots that is a, so 0 <= a_Y <= a. In "
+        "the eigenbasis of L, a is the sum of c_i/l_i and b of c_i/(1 + l_i), with c_i >= 0 adding up to |x|^2 <= N; "
+        "from the empty sum, the steps about one eigenvector and about one more give s/(1+s) a <= b, a <= N/s and b "
+        "<= N/(1+s). The two steps on ratios turn that into the two branches. The last two: on the empty database, L "
+        "= s I, a row with |x|^2 = N has a = N/s and b = N/(1+s), so that the full set has the upper and the empty "
+        "set the lower ratio; removing the subject exchanges the two.",
         *RANK_ONE,
         *MONOTONE,
         *SPECTRAL,
@@ -178,8 +182,8 @@ def exact_epsilon_proof() -> dict[str, Any]:
         smt(
             "which of the two branches is the larger",
             ["s > 0", "N > 0"],
-            "(s * (s + N) <= 1 and (1 + N / s) >= (1 + N / (1 + s)) ** 2)"
-            " or (s * (s + N) > 1 and (1 + N / s) < (1 + N / (1 + s)) ** 2)",
+            "(s * (s + N) <= 1 and (1 + N / s) >= (1 + N / (1 + s)) ** 2) or (s * (s + N) > 1 and (1 + N / s) < (1 + "
+            "N / (1 + s)) ** 2)",
             model={"s": "1", "N": "1"},
         ),
         identity(
@@ -193,11 +197,11 @@ def phases_proof() -> dict[str, Any]:
     """The largest and the smallest ratio of the coins are those of the subsets."""
     return proof(
         "Write m_i for the eigenvalues of L' = L + xx'. In descending order m_i >= l_i (Weyl), since xx' is positive "
-        "semidefinite. The coins show J with probability prod_J l_i / prod (1 + l_i), so the ratio at J is the product over J of "
-        "m_i/l_i, divided by that of (1 + m_i)/(1 + l_i) over all i. The latter is det(L' + I)/det(L + I) = 1 + b, and the former over "
-        "all i is det(L')/det(L) = 1 + a, by the first steps. Each factor is at least 1, so products over J lie between 1 and 1 + a: "
-        "extremes (1 + a)/(1 + b) at J = all and 1/(1 + b) at J = none. Subsets have the same extremes, since 0 = a_empty <= a_Y "
-        "<= a_[n].",
+        "semidefinite. The coins show J with probability prod_J l_i / prod (1 + l_i), so the ratio at J is the "
+        "product over J of m_i/l_i, divided by that of (1 + m_i)/(1 + l_i) over all i. The latter is det(L' + "
+        "I)/det(L + I) = 1 + b, and the former over all i is det(L')/det(L) = 1 + a, by the first steps. Each factor "
+        "is at least 1, so products over J lie between 1 and 1 + a: extremes (1 + a)/(1 + b) at J = all and 1/(1 + "
+        "b) at J = none. Subsets have the same extremes, since 0 = a_empty <= a_Y <= a_[n].",
         *RANK_ONE,
         *MONOTONE,
         smt(
@@ -215,9 +219,9 @@ def phases_proof() -> dict[str, Any]:
 def recommendations_proof() -> dict[str, Any]:
     """T draws cost T eps*, which grows with T."""
     return proof(
-        "Given the data, draws are independent: the probability of Y_1, ..., Y_T is a product, so its ratio is at most e^(T eps*) (one "
-        "more factor, from the empty product) and equal to it when every Y_t is the subset that attains eps* and the neighbors are "
-        "the pair that does. eps* is positive because its second branch is.",
+        "Given the data, draws are independent: the probability of Y_1, ..., Y_T is a product, so its ratio is at "
+        "most e^(T eps*) (one more factor, from the empty product) and equal to it when every Y_t is the subset that "
+        "attains eps* and the neighbors are the pair that does. eps* is positive because its second branch is.",
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
         smt(
@@ -232,14 +236,14 @@ def recommendations_proof() -> dict[str, Any]:
 def composition_proof() -> dict[str, Any]:
     """T eps* is exact; a loss within a range of width r is r^2/8-zCDP."""
     return proof(
-        "Pure epsilon: as in DP-FUT. For zCDP let Z = log P'(Y)/P(Y), Y drawn from P. It lies between -log(1 + b) and log(1 + a) - "
-        "log(1 + b), a range of width log(1 + a) <= r (first step). Let K(t) = log E[e^(tZ)]: K(0) = K(1) = 0, and K''(t) is "
-        "the variance of Z under the law tilted by e^(tZ), still within that range, so at most r^2/4 (the next two steps: "
-        "the average of (Z - u)(u + r - Z) >= 0 bounds the variance by (m - u)(u + r - m) for the mean m). Hence "
-        "F(t) = K(t) - r^2 t(t-1)/8 is concave (the two derivatives), with F(0) = F(1) = 0, and negative or 0 beyond 1 (the "
-        "chord from 0 to t passes above 1 otherwise). So the Renyi divergence K(t)/(t-1) of order t is at most t r^2/8: "
-        "r^2/8-zCDP. The same with P and P' exchanged, as the range has the same width. zCDP adds up over draws (Bun and "
-        "Steinke 2016).",
+        "Pure epsilon: as in DP-FUT. For zCDP let Z = log P'(Y)/P(Y), Y drawn from P. It lies between -log(1 + b) "
+        "and log(1 + a) - log(1 + b), a range of width log(1 + a) <= r (first step). Let K(t) = log E[e^(tZ)]: K(0) "
+        "= K(1) = 0, and K''(t) is the variance of Z under the law tilted by e^(tZ), still within that range, so at "
+        "most r^2/4 (the next two steps: the average of (Z - u)(u + r - Z) >= 0 bounds the variance by (m - u)(u + r "
+        "- m) for the mean m). Hence F(t) = K(t) - r^2 t(t-1)/8 is concave (the two derivatives), with F(0) = F(1) = "
+        "0, and negative or 0 beyond 1 (the chord from 0 to t passes above 1 otherwise). So the Renyi divergence "
+        "K(t)/(t-1) of order t is at most t r^2/8: r^2/8-zCDP. The same with P and P' exchanged, as the range has "
+        "the same width. zCDP adds up over draws (Bun and Steinke 2016).",
         smt(
             "the range of one draw",
             ["s > 0", "N >= 0", "0 <= a <= N / s"],
@@ -274,10 +278,11 @@ def composition_proof() -> dict[str, Any]:
 def jitter_proof() -> dict[str, Any]:
     """eps* falls and the chance of an unread item rises with the jitter."""
     return proof(
-        "Steps 1 and 2: both branches of e^eps* are strictly smaller for the jitter t than for s < t, so their maximum is. An item "
-        "nobody read has the row (0, ..., s, ..., 0) in L, so L is block diagonal, P is a product and the item is in Y with "
-        "probability s/(1+s) (steps 3 and 4). An item whose readers read nothing else, m of them, is in Y with probability (m + "
-        "s)/(1 + m + s); the ratio of the two is 1 - m/((1+s)(m+s)), which rises as the denominator does (steps 5 and 6).",
+        "Steps 1 and 2: both branches of e^eps* are strictly smaller for the jitter t than for s < t, so their "
+        "maximum is. An item nobody read has the row (0, ..., s, ..., 0) in L, so L is block diagonal, P is a "
+        "product and the item is in Y with probability s/(1+s) (steps 3 and 4). An item whose readers read nothing "
+        "else, m of them, is in Y with probability (m + s)/(1 + m + s); the ratio of the two is 1 - m/((1+s)(m+s)), "
+        "which rises as the denominator does (steps 5 and 6).",
         smt(
             "the branch of the empty set falls",
             ["0 < s < t", "N > 0"],

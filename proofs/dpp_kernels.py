@@ -28,8 +28,9 @@ def decide_normalization(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to all of them "
-        "one after the other gives the sum over all subsets. This is a known theorem, true for every square matrix L.",
+        "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
+        "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
+        "square matrix L.",
         Evidence("proof", "The induction step, and three items in symbols.", proved(normalization_proof())),
     )
 
@@ -39,8 +40,9 @@ def decide_marginal_kernel(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors are the "
-        "probabilities that given items are all chosen. Known (Macchi 1975); true for every positive semidefinite L.",
+        "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors "
+        "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
+        "semidefinite L.",
         Evidence(
             "proof", "Eigenvalues for every n; inclusion probabilities in symbols.", proved(marginal_kernel_proof())
         ),
@@ -52,10 +54,11 @@ def decide_kernels(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "refuted",
-        "The sigmoid tanh(a x.y + c) is no positive semidefinite kernel: on the two items 1 and 2, with a = 1 and c = 0, its matrix has a "
-        "negative determinant, so the process would give both items together a negative probability; c = 1 fails as "
-        "well. Dot products of count vectors and the RBF and polynomial functions are positive semidefinite (DP-PSD-REP). The word "
-        "'positive definite' of section 2.1 is too strong for all of them: equal items make L singular.",
+        "The sigmoid tanh(a x.y + c) is no positive semidefinite kernel: on the two items 1 and 2, with a = 1 and c "
+        "= 0, its matrix has a negative determinant, so the process would give both items together a negative "
+        "probability; c = 1 fails as well. Dot products of count vectors and the RBF and polynomial functions are "
+        "positive semidefinite (DP-PSD-REP). The word 'positive definite' of section 2.1 is too strong for all of "
+        "them: equal items make L singular.",
         Evidence("certificate", "tanh(1) tanh(4) < tanh(2)^2.", sigmoid_instance(0, 1, 2)),
         Evidence("certificate", "The same with c = 1: tanh(2) tanh(5) < tanh(3)^2.", sigmoid_instance(1, 1, 2)),
         repair="DP-PSD-REP",
@@ -67,9 +70,9 @@ def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
     return conclude(
         claim,
         "holds",
-        "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive semidefinite kernels "
-        "are positive semidefinite, which yields polynomials and, by the power series of exp, the RBF function. Adding s I raises every "
-        "eigenvalue by s.",
+        "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive "
+        "semidefinite kernels are positive semidefinite, which yields polynomials and, by the power series of exp, "
+        "the RBF function. Adding s I raises every eigenvalue by s.",
         Evidence(
             "proof",
             "Sums of squares, products of kernels, and the factors of the RBF function.",
@@ -89,10 +92,10 @@ def normalization_proof() -> dict[str, Any]:
         " * ".join([minor(matrix, items), *(names[i] for i in range(3) if i not in items)]) for items in subsets(3)
     ]
     return proof(
-        "One diagonal entry at a time: det(L + t e_i e_i') = det(L) + t det(L without item i), since a determinant is linear in "
-        "row i and the second part, expanded along that row, is the minor (steps 1 to 3; the same expansion for every n). Doing this "
-        "for i = 1, ..., n turns det(L + diag(t)) into the sum over Y of det(L_Y) times the product of t_i over the items outside Y (step 4, "
-        "all three items); t = (1, ..., 1) is the claim.",
+        "One diagonal entry at a time: det(L + t e_i e_i') = det(L) + t det(L without item i), since a determinant "
+        "is linear in row i and the second part, expanded along that row, is the minor (steps 1 to 3; the same "
+        "expansion for every n). Doing this for i = 1, ..., n turns det(L + diag(t)) into the sum over Y of det(L_Y) "
+        "times the product of t_i over the items outside Y (step 4, all three items); t = (1, ..., 1) is the claim.",
         *ONE_ENTRY,
         identity("three items with three different jitters", f"{determinant(shifted)} == {' + '.join(terms)}"),
     )
@@ -101,9 +104,10 @@ def normalization_proof() -> dict[str, Any]:
 def marginal_kernel_proof() -> dict[str, Any]:
     """Eigenvalues of K for every n, inclusion probabilities for two and three items."""
     return proof(
-        "If Lv = lv then (L + I)v = (1 + l)v, so (L + I)^-1 v = v/(1 + l) and Kv = v - v/(1 + l) (step 1). The subsets that contain "
-        "A have the determinants of DP-Z with t_i = 0 on A and 1 elsewhere, which add up to det(L + I - I_A); divided by det(L + I) that "
-        "is det(I - I_A (L + I)^-1) = det(K_A). The other steps check this with symbolic entries, K written by cofactors.",
+        "If Lv = lv then (L + I)v = (1 + l)v, so (L + I)^-1 v = v/(1 + l) and Kv = v - v/(1 + l) (step 1). The "
+        "subsets that contain A have the determinants of DP-Z with t_i = 0 on A and 1 elsewhere, which add up to "
+        "det(L + I - I_A); divided by det(L + I) that is det(I - I_A (L + I)^-1) = det(K_A). The other steps check "
+        "this with symbolic entries, K written by cofactors.",
         identity("eigenvalue of K", "1 - 1 / (1 + l) == l / (1 + l)"),
         *(_inclusion(items, number) for number, items in ((2, (0,)), (2, (0, 1)), (3, (0,)), (3, (0, 1)))),
     )
@@ -112,11 +116,12 @@ def marginal_kernel_proof() -> dict[str, Any]:
 def kernels_proof() -> dict[str, Any]:
     """Dot products, constants, products, RBF, jitter."""
     return proof(
-        "Dot products: z'X'Xz adds (x.z)^2 for each row x (step 1, from 0). A constant c >= 0 adds c (z_1 + ... + z_n)^2 (step 2). "
-        "Entrywise products (Schur 1911): a positive semidefinite matrix is a sum of matrices vv', and (uu')(vv'), multiplied entry by entry, is "
-        "ww' with w_i = u_i v_i, again a square (step 3); so all powers (x.y + c)^d are positive semidefinite. "
-        "exp(-g|x-y|^2) is exp(-g|x|^2) exp(-g|y|^2) exp(2g x.y) (step 4), and the last factor is a limit of sums of products with "
-        "coefficients (2g)^m/m! >= 0. Jitter: z'(L + s I)z = z'Lz + s|z|^2 (step 5).",
+        "Dot products: z'X'Xz adds (x.z)^2 for each row x (step 1, from 0). A constant c >= 0 adds c (z_1 + ... + "
+        "z_n)^2 (step 2). Entrywise products (Schur 1911): a positive semidefinite matrix is a sum of matrices vv', "
+        "and (uu')(vv'), multiplied entry by entry, is ww' with w_i = u_i v_i, again a square (step 3); so all "
+        "powers (x.y + c)^d are positive semidefinite. exp(-g|x-y|^2) is exp(-g|x|^2) exp(-g|y|^2) exp(2g x.y) (step "
+        "4), and the last factor is a limit of sums of products with coefficients (2g)^m/m! >= 0. Jitter: z'(L + s "
+        "I)z = z'Lz + s|z|^2 (step 5).",
         smt(
             "one more row adds a square",
             ["A >= 0"],

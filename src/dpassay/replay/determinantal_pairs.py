@@ -87,13 +87,13 @@ def _multisets(rows: list[Row], subjects: int) -> Any:
 def _law(dataset: tuple[Row, ...], items: int, jitter: fmpq, outputs: list[Row]) -> Law:
     """Probabilities of `outputs` under the kernel of these rows, in their order."""
     kernel = [
-        [sum((row[i] * row[j] for row in dataset), fmpq(0)) + (jitter if i == j else 0) for j in range(items)]
+        [sum((row[i] * row[j] for row in dataset), fmpq(0)) + (jitter if i == j else fmpq(0)) for j in range(items)]
         for i in range(items)
     ]
     weights = [_determinant([[kernel[i][j] for j in y] for i in y]) for y in outputs]
     total = sum(weights, fmpq(0))
     if len(outputs) == 2**items:
-        shifted = [[cell + (i == j) for j, cell in enumerate(row)] for i, row in enumerate(kernel)]
+        shifted = [[cell + fmpq(int(i == j)) for j, cell in enumerate(row)] for i, row in enumerate(kernel)]
         if total != _determinant(shifted):
             raise Rejected("the determinants do not add up to det(L + I)")
     return [weight / total for weight in weights]
