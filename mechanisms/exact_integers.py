@@ -35,14 +35,14 @@ class Automaton(NamedTuple):
             choose the sign, 4 done. A coin: 0 toss a fair coin, 2 count successes, 1 the last factor, 4 done.
         remainder: u, uniform in 0..t-1 until accepted.
         series: k, how far the alternating series of the running Bernoulli variable has come, from 1.
-        count: v, successes of chance 1/e so far.
+        successes: v, successes of chance 1/e so far.
         value: the result, once done.
     """
 
     phase: Int[Array, "..."]
     remainder: Int[Array, "..."]
     series: Int[Array, "..."]
-    count: Int[Array, "..."]
+    successes: Int[Array, "..."]
     value: Int[Array, "..."]
 
 
@@ -82,11 +82,11 @@ def advance(state: Automaton, below_scale: Any, below_series: Any, bit: Any, *, 
         bit: uniform in 0..1.
         scale: t.
     """
-    phase, remainder, series, count, value = state
+    phase, remainder, series, successes, value = state
     success, failure, longer = _bernoulli(
         jnp.where(phase == _COUNT, scale, remainder), series, below_scale, below_series
     )
-    magnitude = remainder + scale * count
+    magnitude = remainder + scale * successes
     signed = jnp.where(bit == 1, -magnitude, magnitude)
     refused = (bit == 1) & (magnitude == 0)  # else 0 would be twice as likely
     after = _by_phase(
@@ -102,7 +102,7 @@ def advance(state: Automaton, below_scale: Any, below_series: Any, bit: Any, *, 
         after,
         jnp.where(phase == _PROPOSE, below_scale, remainder),
         jnp.where(longer & ((phase == _ACCEPT) | (phase == _COUNT)), series + 1, 1),
-        jnp.where(phase == _PROPOSE, 0, jnp.where((phase == _COUNT) & success, count + 1, count)),
+        jnp.where(phase == _PROPOSE, 0, jnp.where((phase == _COUNT) & success, successes + 1, successes)),
         jnp.where((phase == _SIGN) & ~refused, signed, value),
     )
 
@@ -112,11 +112,11 @@ def advance_coin(
 ) -> Automaton:
     """One step of a logistic coin; e^-c is a product of e^-1, floor(c) times, and one last factor."""
     whole, last = divmod(numerator, scale)
-    phase, remainder, series, count, value = state
+    phase, remainder, series, successes, value = state
     success, failure, longer = _bernoulli(jnp.where(phase == _COUNT, scale, last), series, below_scale, below_series)
     heads = bit == 1
     running = (phase == _ACCEPT) | (phase == _COUNT)
-    counted = count + 1
+    counted = successes + 1
     after = _by_phase(
         phase,
         {
@@ -129,7 +129,7 @@ def advance_coin(
         after,
         remainder,
         jnp.where(longer & running, series + 1, 1),
-        jnp.where(phase == _PROPOSE, 0, jnp.where((phase == _COUNT) & success, counted, count)),
+        jnp.where(phase == _PROPOSE, 0, jnp.where((phase == _COUNT) & success, counted, successes)),
         jnp.where((phase == _PROPOSE) & heads, 1, jnp.where((phase == _ACCEPT) & success, 0, value)),
     )
 

@@ -169,8 +169,8 @@ class IntegerRandomizedResponse(AbstractRandomizedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.epsilon < _LEAST_EPSILON or self.num_ratings > 2**16:
-            raise InvalidInput("62 bits per entry need epsilon >= 2^-40 and num_ratings <= 65536; use other values")
+        if self.epsilon < _LEAST_EPSILON or self.num_ratings > 1000:
+            raise InvalidInput("62 bits per entry need epsilon >= 2^-40 and num_ratings <= 1000; use other values")
 
     @property
     def thresholds(self) -> tuple[int, int]:

@@ -21,6 +21,7 @@ _wallenius = "dpassay.proofs.wallenius_theory"
 _partition = "dpassay.proofs.partition_theory"
 _counter = "dpassay.proofs.accuracy_counterexamples"
 _privacy = "dpassay.auditors.privacy_claims"
+_representation = "dpassay.auditors.representation"
 _sybil = "dpassay.attacks.sybil_premise"
 _tables = "dpassay.experiments.ppns"
 
@@ -365,6 +366,17 @@ CLAIMS: tuple[Claim, ...] = (
         "work for numeric data.",
         formula="the Laplace mechanism with scale GS/eps on a numeric query is not eps-DP",
         decide=f"{_exponential}:decide_laplace",
+    ),
+    _claim(
+        id="PP-EXE",
+        place="secs. 2.2 and 5.2, as executed",
+        statement="The floating-point samplers of the neighbor selections keep the privacy that their repaired forms have in ideal "
+        "arithmetic.",
+        formula="Pr[executed N(D) = S] <= e^eps Pr[executed N(D') = S]",
+        predicate="Refuted by one output that the code can give on one of two neighboring datasets and never on the other, while its "
+        "ideal chance is positive on both; JAX's generator is treated as ideal randomness.",
+        about=("npns", "pncf", "ppns"),
+        decide=f"{_representation}:decide_ppns",
     ),
     _claim(
         id="PP-DATA",

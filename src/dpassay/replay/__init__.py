@@ -31,6 +31,7 @@ CHECKERS: Mapping[str, str] = {
     "floating": "dpassay.replay.floating",
     "formula": "dpassay.replay.instance",
     "determinantal": "dpassay.replay.determinantal_pairs",
+    "profile": "dpassay.replay.profile",
     "proof": "dpassay.replay.proof",
     "statistics": "dpassay.replay.statistics",
     "reproduction": "dpassay.replay.reproduction",
