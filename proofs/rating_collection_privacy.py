@@ -17,6 +17,8 @@ from dpassay.proofs.wallenius_theory import decided
 __all__ = [
     "CASES",
     "EPSILONS",
+    "NUM_ITEMS",
+    "SCALE",
     "case_instance",
     "case_proof",
     "case_supremum",
@@ -26,6 +28,7 @@ __all__ = [
     "decide_theorem2",
     "decide_tight",
     "product_proof",
+    "proved",
     "theorem1_proof",
     "theorem2_proof",
     "tight_instance",
@@ -88,8 +91,8 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "
         f"{2 * NUM_ITEMS:,} on ratings in [-1, 1] and a chance of {_keep(1 / NUM_ITEMS):.5f} to keep a rating.",
         evidence=(
-            _proof("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
-            _proof("n eps is attained.", tight),
+            proved("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
+            proved("n eps is attained.", tight),
         ),
     )
 
@@ -124,7 +127,7 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
         f"The exact supremum of the ratio is {supremum}, {printed}; it is reached at {where}.",
         extra,
         evidence=(
-            _proof(
+            proved(
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
                 (table,),
@@ -147,7 +150,7 @@ def decide_tight(claim: Claim, context: Context) -> Verdict:
         "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
         "number of items.",
         evidence=(
-            _proof("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
+            proved("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
             *(
                 Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
                 for count, each in ((count, tight_instance(count)) for count in (1, 3))
@@ -166,7 +169,7 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
         "one entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value "
         "instead of per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all "
         "entries differ.",
-        evidence=(_proof("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
+        evidence=(proved("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
     )
 
 
@@ -179,7 +182,7 @@ def decide_product(claim: Claim, context: Context) -> Verdict:
         "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
         "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
         "independence it fails, see RC-IND2 and RC-IND3.",
-        evidence=(_proof("Induction on the number of entries, for every event.", product_proof()),),
+        evidence=(proved("Induction on the number of entries, for every event.", product_proof()),),
     )
 
 
@@ -338,6 +341,16 @@ def tight_instance(num_changed: int) -> dict[str, Any]:
         "kind": "formula",
         "inputs": {"values": {"eps": 1, "d": 5}, "formulas": [formula(each) for each in formulas], "supports": "holds"},
     }
+
+
+def proved(
+    summary: str,
+    inputs: dict[str, Any],
+    tables: tuple[dict[str, Any], ...] = (),
+    plots: tuple[dict[str, Any], ...] = (),
+) -> Evidence:
+    """The record of a proof, from the inputs of its certificate."""
+    return Evidence("proof", summary, {"kind": "proof", "inputs": inputs}, tables, plots)
 
 
 def _product() -> tuple[Step, ...]:
@@ -533,7 +546,3 @@ def _budget_table() -> dict[str, Any]:
             for eps in budgets
         ],
     }
-
-
-def _proof(summary: str, inputs: dict[str, Any], tables: tuple[dict[str, Any], ...] = ()) -> Evidence:
-    return Evidence("proof", summary, {"kind": "proof", "inputs": inputs}, tables=tables)

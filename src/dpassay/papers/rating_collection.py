@@ -16,6 +16,7 @@ TITLE = "Two Differentially Private Rating Collection Mechanisms for Recommender
 _claim = partial(Claim, paper="rating-collection")
 _privacy = "dpassay.proofs.rating_collection_privacy"
 _definitions = "dpassay.proofs.rating_collection_definitions"
+_moments = "dpassay.proofs.rating_collection_moments"
 _accuracy = "dpassay.proofs.rating_collection_accuracy"
 _recovery = "dpassay.proofs.rating_collection_recovery"
 _representation = "dpassay.auditors.representation"
@@ -168,8 +169,9 @@ CLAIMS: tuple[Claim, ...] = (
         id="RC-SLACK-REP",
         place="Definition 2, improved",
         statement="Among all pairs (keep, create) that are eps-differentially private for one entry with Laplace noise of scale 2/eps, "
-        "the squared error of the unbiased reconstruction (release / keep, 0 where missing) is least at keep = r(r+1)/(r^2+r+1), create = "
-        "(r+1)/(r^2+r+1) or at keep = create = 1, and strictly below that of Definition 2.",
+        "the squared error of the unbiased reconstruction (release / keep, 0 where missing) is least at keep = "
+        "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) or at keep = create = 1, and strictly below that of Definition "
+        "2.",
         formula="error per cell = q (m2 + 2 s_L^2)/keep + (1-q) 2 s_L^2 create/keep^2 - q m2; q: share of rated cells, m2: mean square rating",
         assumptions=(POSITIVE, "0 <= q <= 1", "the missing entries of the true vector count as 0"),
         decide=f"{_definitions}:decide_best_pair",
@@ -208,7 +210,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula='E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 "= gamma/2", ...',
         predicate="An = means equality. Refuted by one printed equality that fails under the theorem's own assumptions.",
         assumptions=(POSITIVE, "s > 0"),
-        decide=f"{_accuracy}:decide_steps",
+        decide=f"{_moments}:decide_steps",
     ),
     _claim(
         id="RC-T3-S-REP",
@@ -216,7 +218,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Each expectation and each Markov step of the proof of Theorem 3 holds with <= in place of the five false equalities.",
         formula="E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 <= gamma/2, ...",
         assumptions=(POSITIVE, NORMALIZED, STARS),
-        decide=f"{_accuracy}:decide_steps_repaired",
+        decide=f"{_moments}:decide_steps_repaired",
     ),
     _claim(
         id="RC-RANGE",
@@ -225,7 +227,7 @@ CLAIMS: tuple[Claim, ...] = (
         "(low rank, and closeness to X where a rating is observed).",
         formula="E[(Theta-Z)^2] <= 1 + 8/eps^2 and E[(Theta-Z)^2] <= (d-1)^2 for every Theta",
         predicate="Judged on the assumptions printed in section 3, where Theta is any real matrix of low rank.",
-        decide=f"{_accuracy}:decide_range",
+        decide=f"{_moments}:decide_range",
     ),
     _claim(
         id="RC-RANGE-REP",
@@ -233,7 +235,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The moment bounds for created ratings hold when true ratings lie in the range of the observed ones.",
         formula="|Theta| <= 1 implies E[(Theta-Z)^2] <= 1 + 8/eps^2; 1 <= Theta <= d implies E[(Theta-Z)^2] <= (d-1)^2",
         assumptions=(POSITIVE, NORMALIZED, STARS),
-        decide=f"{_accuracy}:decide_range_repaired",
+        decide=f"{_moments}:decide_range_repaired",
     ),
     _claim(
         id="RC-EQ",
@@ -241,7 +243,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For randomized response, the mean squared error of a created rating is (d-1)^2.",
         formula="E[(Theta_ij - Z_ij)^2 | Omega_X, Omega_Z] = (d-1)^2 for all (i, j) in Omega_Z but not Omega_X",
         assumptions=(STARS,),
-        decide=f"{_accuracy}:decide_created_rating",
+        decide=f"{_moments}:decide_created_rating",
     ),
     _claim(
         id="RC-EQ-REP",
@@ -250,7 +252,7 @@ CLAIMS: tuple[Claim, ...] = (
         "true rating of 1 or d.",
         formula="E[(Theta_ij - Z_ij)^2 | Omega_X, Omega_Z] <= (d-1)(2d-1)/6 <= (d-1)^2",
         assumptions=(STARS,),
-        decide=f"{_accuracy}:decide_created_rating_repaired",
+        decide=f"{_moments}:decide_created_rating_repaired",
     ),
     _claim(
         id="RC-RRX",
@@ -258,7 +260,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For randomized response, the mean squared change of a rating that stays a rating is at most (d-1)^2 d/(e^eps+d).",
         formula="E[(X_ij - Z_ij)^2 | Omega_X, Omega_Z] <= (d-1)^2 d/(e^eps+d) for all (i, j) in Omega_X and Omega_Z",
         assumptions=("eps >= 0", STARS),
-        decide=f"{_accuracy}:decide_changed_rating",
+        decide=f"{_moments}:decide_changed_rating",
     ),
     _claim(
         id="RC-DEC",
