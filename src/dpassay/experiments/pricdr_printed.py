@@ -2,8 +2,8 @@
 
 With one held-out item per user, each metric is a sum over the item's rank k: HR@K counts k <= K, NDCG@K adds
 1/log2(k+1) and MRR@K adds 1/k. Averages over users and runs are such sums over the shares p_k of held-out items at rank
-k. So a row of six printed numbers must come, up to rounding, from one list p_1, ..., p_10 >= 0; by Farkas' lemma it does
-not exactly if six multipliers show it, which a certificate can carry.
+k. So a row of six printed numbers must come, up to rounding, from one list p_1, ..., p_10 >= 0. By Farkas' lemma a row
+that does not is exposed by six multipliers, which a certificate can carry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -218,7 +218,7 @@ def decide_table1(claim: Claim, context: Context) -> Verdict:
                 certificate,
                 tables=(
                     {
-                        "title": "By how much each of the six numbers must at least be wrong (rounding explains 0.00005)",
+                        "title": "How wrong each of the six numbers must at least be (rounding: 0.00005)",
                         "columns": ["method", *TASKS],
                         "rows": rows,
                     },
@@ -292,7 +292,7 @@ def decide_research_question(claim: Claim, context: Context) -> Verdict:
         "open",
         f"Not decided: the ten models were not trained here. {printed} What a decision needs: HeteroCDR and the "
         "models it is compared with, five paired seeds on the paper's splits, and a source of pure noise as control; "
-        "at the w of Algorithm 1 the sketch's noise exceeds every singular value of the source by far.",
+        "at eps = 1 Algorithm 1's w exceeds every singular value that the source can have.",
     )
 
 
