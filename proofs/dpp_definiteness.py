@@ -8,7 +8,7 @@ from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.dpp_determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL, conclude
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import proved
 from dpassay.proofs.notation import proof, smt
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "decide_uniform",
     "decide_zero_eigenvalue",
     "equal_items_proof",
+    "one_item_witness",
     "singular_proof",
     "unbounded_proof",
     "uniform_proof",
@@ -35,7 +36,7 @@ def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
         "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
         "(DP-T31-GEN).",
         Evidence("proof", "For every singular kernel, one more reader.", proved(singular_proof())),
-        Evidence("certificate", "One item: probability 0 without readers, 1/2 with one.", _one_item()),
+        Evidence("witness", "One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
     )
 
 
@@ -183,5 +184,24 @@ def uniform_proof() -> dict[str, Any]:
     )
 
 
-def _one_item() -> dict[str, Any]:
-    return instance({"L": 0, "after": 1}, "L / (1 + L) == 0", "after / (1 + after) == 1 / 2", supports="holds")
+def one_item_witness(jitter: str = "0") -> dict[str, Any]:
+    """One item and one reader of it, added to the empty database."""
+    parameters = {
+        "jitter": jitter,
+        "kernel": "dot",
+        "scale": "1",
+        "degree": 2,
+        "offset": "0",
+        "max_square_norm": None,
+    }
+    inputs = {
+        "mechanism": {"id": "dpp", "variant": "paper", "parameters": parameters},
+        "relation": "add_or_remove_one:user",
+        "epsilon": "inf",
+        "delta": "0",
+        "dataset1": [[1]],
+        "dataset2": [[None]],
+        "event": [[0]],
+        "supports": "holds",
+    }
+    return {"kind": "witness", "inputs": inputs}

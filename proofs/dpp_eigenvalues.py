@@ -10,7 +10,6 @@ from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.dpp_determinants import RANK_ONE, SPECTRAL, conclude
-from dpassay.proofs.dpp_exact_privacy import exact_epsilon
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, proof, smt
@@ -343,11 +342,13 @@ def operator_norm_instance(items: int) -> dict[str, Any]:
 
 
 def _slack_table() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
+
     rows = []
     for items in (2, 5, 10, 100, 1000):
         for jitter in (0.1, 1.0, 100.0):
             printed = items * math.log1p(math.sqrt(items) / jitter)
-            numbers = (printed, math.log1p(items / jitter), 2 * printed, exact_epsilon(jitter, items))
+            numbers = (printed, math.log1p(items / jitter), 2 * printed, exact_epsilon(items, jitter))
             rows.append([items, jitter, *(float(f"{number:.4g}") for number in numbers)])
     columns = ["items", "jitter s", "Delta_u", "exact change of the scores", "2 Delta_u", "exact epsilon"]
     return {"title": "How loose the bounds are, one subject, binary rows", "columns": columns, "rows": rows}

@@ -29,9 +29,7 @@ __all__ = [
     "decide_phases_together",
     "decide_recommendations",
     "enumeration",
-    "exact_epsilon",
     "exact_epsilon_proof",
-    "jitter_for",
     "jitter_proof",
     "phases_proof",
     "recommendations_proof",
@@ -40,27 +38,6 @@ __all__ = [
 ITEMS = (10, 100, 1000)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 SHOWN = 10  # items on a page, for the process of fixed size
-
-
-def exact_epsilon(jitter: float, largest: float) -> float:
-    """eps* in nats, of the whole sampler.
-
-    Args:
-        jitter: s > 0.
-        largest: N, the largest squared norm of a row; the number of items for binary rows.
-    """
-    empty = math.log1p(largest / (1 + jitter))
-    return max(math.log1p(largest / jitter) - empty, empty)
-
-
-def jitter_for(epsilon: float, largest: float) -> float:
-    """The smallest jitter s with exact_epsilon(s, largest) <= epsilon: the larger root of the two branches."""
-    ratio = math.exp(epsilon)
-    down = largest / (ratio - 1) - 1
-    # (s + N)(1 + s) = e^eps s (1 + s + N), the branch of the full set.
-    linear = 1 + largest
-    up = (-linear + math.sqrt(linear**2 + 4 * largest / (ratio - 1))) / 2
-    return max(down, up)
 
 
 def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
@@ -350,11 +327,13 @@ def _five_items() -> dict[str, Any]:
 
 
 def _epsilon_table() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
+
     rows = [
         [
             items,
             jitter,
-            round(exact_epsilon(jitter, items), 4),
+            round(exact_epsilon(items, jitter), 4),
             round(2 * items * math.log1p(math.sqrt(items) / jitter), 2),
         ]
         for items in (2, 3, 5, *ITEMS)
@@ -365,8 +344,14 @@ def _epsilon_table() -> dict[str, Any]:
 
 
 def _jitter_table() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import required_jitter  # JAX is slow to load
+
     rows = [
-        [budget, *(float(f"{jitter_for(budget, n):.4g}") for n in ITEMS), float(f"{SHOWN / math.expm1(budget):.4g}")]
+        [
+            budget,
+            *(float(f"{required_jitter(budget, n):.4g}") for n in ITEMS),
+            float(f"{SHOWN / math.expm1(budget):.4g}"),
+        ]
         for budget in BUDGETS
     ]
     columns = [
@@ -378,12 +363,14 @@ def _jitter_table() -> dict[str, Any]:
 
 
 def _composition_table() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
+
     rows, log_delta = [], math.log(1e6)
     for jitter in (100.0, 1_000.0, 10_000.0):
         for draws in (1, 10, 100, 1000):
             rho = draws * math.log1p(100 / jitter) ** 2 / 8
             average = rho + 2 * math.sqrt(rho * log_delta)
-            pure = draws * exact_epsilon(jitter, 100)
+            pure = draws * exact_epsilon(100, jitter)
             rows.append([jitter, draws, round(pure, 3), float(f"{rho:.4g}"), round(average, 3)])
     columns = ["jitter s", "recommendations T", "T eps*", "zCDP rho", "epsilon at delta = 1e-6 from zCDP"]
     return {"title": "T recommendations, 100 items, binary rows", "columns": columns, "rows": rows}
@@ -406,6 +393,8 @@ def _recommendation_tables(data: Ratings) -> tuple[dict[str, Any], ...]:
 
 def _recommendation_table(name: str, read: np.ndarray) -> dict[str, Any]:
     """Expected sizes and numbers of readers; `read` is binary, users by items."""
+    from dpassay.mechanisms.dpp import required_jitter  # JAX is slow to load
+
     items = read.shape[1]
     shown = min(SHOWN, items // 2)
     kernel = read.T @ read
@@ -415,7 +404,7 @@ def _recommendation_table(name: str, read: np.ndarray) -> dict[str, Any]:
     best = _fixed_size_inclusion(values, vectors, shown) @ readers
     rows: list[list[Any]] = []
     for budget in (None, *reversed(BUDGETS)):
-        jitter = 0.0 if budget is None else jitter_for(budget, items)
+        jitter = 0.0 if budget is None else required_jitter(budget, items)
         fixed = 0.0 if budget is None else shown / math.expm1(budget)
         inclusion = vectors**2 @ ((values + jitter) / (1 + values + jitter))
         noise = items * jitter / (values.sum() + items * jitter)

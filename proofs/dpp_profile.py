@@ -12,7 +12,6 @@ import numpy as np
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.dpp_determinants import MONOTONE, RANK_ONE, SPECTRAL, conclude, determinant, plus_identity, plus_row
-from dpassay.proofs.dpp_exact_privacy import exact_epsilon
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import identity, proof, smt
 
@@ -194,10 +193,12 @@ def _binary_instance() -> dict[str, Any]:
 
 
 def _recommendations_table() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
+
     rows = []
     for jitter in (100.0, 1_000.0, 10_000.0):
         for draws in (1, 10, 100, 1000):
-            low, high = 0.0, draws * exact_epsilon(jitter, 100)
+            low, high = 0.0, draws * exact_epsilon(100, jitter)
             for _ in range(40):
                 middle = (low + high) / 2
                 low, high = (
@@ -207,16 +208,18 @@ def _recommendations_table() -> dict[str, Any]:
             zcdp = rho + 2 * math.sqrt(rho * math.log(1e6))
             if recommendations_delta(0.0, jitter, 100, draws) <= 1e-6:
                 high = 0.0
-            numbers = (draws * exact_epsilon(jitter, 100), zcdp, high)
+            numbers = (draws * exact_epsilon(100, jitter), zcdp, high)
             rows.append([jitter, draws, *(float(f"{number:.4g}") for number in numbers)])
     columns = ["jitter s", "recommendations T", "T eps*, delta = 0", "from zCDP, delta = 1e-6", "T coins, delta = 1e-6"]
     return {"title": "Epsilon of T recommendations, B^2 = 100", "columns": columns, "rows": rows}
 
 
 def _curve() -> dict[str, Any]:
+    from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
+
     series = []
     for jitter in (1.0, 10.0, 100.0):
-        end = exact_epsilon(jitter, 100)
+        end = exact_epsilon(100, jitter)
         x = [round(end * step / 40, 4) for step in range(41)]
         series.append({"label": f"s = {jitter:g}", "x": x, "y": [round(coin_delta(at, jitter, 100), 6) for at in x]})
     return {"title": "delta(eps) of one draw, B^2 = 100", "x_label": "epsilon", "y_label": "delta", "series": series}

@@ -92,6 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="l_i = 0 implies that a neighbor has l'_i > 0, so |log l'_i - log l_i| and the loss are infinite",
         predicate="judged in the paper's special case: L = X'X of binary rows without jitter, all binary rows allowed",
         assumptions=("L = X'X; every binary row may occur",),
+        about=("dpp",),
         decide=f"{_definiteness}:decide_zero_eigenvalue",
     ),
     _claim(
