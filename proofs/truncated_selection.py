@@ -228,12 +228,12 @@ def decide_joint(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted",
         "With the minimum in w, Theorem 4 alone can fail. And each theorem can be true while they are not true "
-        "together: for similarities 0.9, 0.3, 0.1, 0, k = 2, rho = 0.55 each conclusion has probability above 0.45, "
+        "together: for similarities 0.9, 0.3, 0.1, 0, k = 2, rho = 1/2 each conclusion has probability above 1/2, "
         "both together below 0.36. The report proves them one by one, so a reader could only claim 1 - 2 rho. With w "
         "= the second term more is true: both together have probability at least 1 - rho (XM-JOINT-REP).",
         evidence=(
             Evidence("certificate", "Theorem 4 fails, so both together do.", missed),
-            Evidence("certificate", "Each has probability above 0.45, both below 0.36.", jointly),
+            Evidence("certificate", "Each has probability above 1/2, both below 0.36.", jointly),
         ),
         repair="XM-JOINT-REP",
     )
@@ -314,7 +314,7 @@ def not_jointly() -> dict[str, Any]:
         for pairs in (((0, 1), (0, 2), (1, 2)), ((0, 1), (0, 2), (0, 3)), ((0, 1), (0, 2)))
     )
     return instance(
-        {"s1": "9/10", "s2": "3/10", "s3": "1/10", "s4": 0, "eps": "1/10", "SS": 1, "rho": "11/20", "k": 2},
+        {"s1": "9/10", "s2": "3/10", "s3": "1/10", "s4": 0, "eps": "1/10", "SS": 1, "rho": "1/2", "k": 2},
         "s2 < 4 * k * SS / eps * ln(k * (4 - k) / rho)",
         "s1 > s2 + s2 and s3 > s2 - s2 and not s4 > s2 - s2",
         f"{lower} >= 1 - rho",
