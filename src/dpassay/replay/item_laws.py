@@ -95,8 +95,10 @@ def _replacement_weights(variant: str, parameters: Mapping[str, Any], dataset: D
     source = integer(parameters["source_item"], "source_item")
     first = integer(parameters["num_source_items"], "num_source_items", at_least=1)
     cap = integer(parameters["significance_cap"], "significance_cap", at_least=1)
-    if not source < first < len(dataset[0]):
-        raise Rejected("the source item must lie in the source domain, and the target domain have an item")
+    if source >= first:
+        raise Rejected(f"item {source} does not lie in the source domain, the first {first} items")
+    if first >= len(dataset[0]):
+        raise Undefined("no item is left for the target domain")
     columns = _columns(dataset, parameters["similarity"])
     squares: dict[int, fmpq] = {}
     quantified: set[int] = set()
@@ -127,7 +129,7 @@ def _neighbor_weights(variant: str, parameters: Mapping[str, Any], dataset: Data
     target = integer(parameters["target"], "target")
     k = integer(parameters["num_neighbors"], "num_neighbors", at_least=1)
     if target >= len(dataset[0]):
-        raise Rejected(f"target {target} is not an item of the dataset")
+        raise Undefined(f"target {target} is not an item of the dataset")
     scale = rational(parameters["epsilon"]) / (4 * k)
     if variant == "released":
         return _released_weights(target, scale, parameters, dataset)
