@@ -16,6 +16,7 @@ from dpassay.proofs.rating_collection_moments import (
     MARKOV,
     NOISE_AROUND_ZERO,
     NOISE_MOMENT,
+    SOME_CELLS,
     STARS,
     UNIFORM_SQUARE,
     laplace_steps_proof,
@@ -226,6 +227,7 @@ def sharper_proof() -> dict[str, Any]:
         identity("different cells", "(a + 0) ** 2 + (0 + b) ** 2 == a ** 2 + b ** 2"),
         *NOISE_MOMENT,
         *NOISE_AROUND_ZERO,
+        *SOME_CELLS,
         *UNIFORM_SQUARE,
         identity(
             "a released cell of randomized response",

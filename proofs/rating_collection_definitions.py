@@ -8,10 +8,10 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, SUM_KEEPS_RATIO
+from dpassay.proofs.lemmas import POST_PROCESSING
 from dpassay.proofs.notation import Step, derivative, formula, identity, possible, proof, smt
 from dpassay.proofs.rating_collection_accuracy import Shape
-from dpassay.proofs.rating_collection_privacy import EPSILONS, SCALE, proved, theorem1_proof, theorem2_proof
+from dpassay.proofs.rating_collection_privacy import DENSITIES, EPSILONS, proved, theorem1_proof, theorem2_proof
 from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
@@ -400,9 +400,7 @@ def other_pair_proof(supports: str = "refuted") -> dict[str, Any]:
         "Six comparisons make one entry eps-differentially private: numbers between two ratings, a rating and a "
         "missing entry, and back (f, g: noise densities, bounded as in RC-T1), and ? likewise. Four conditions "
         "imply them. Both pairs satisfy the conditions, and the first keeps more than r/(1+r).",
-        *LAPLACE_DENSITY,
-        *SCALE,
-        *SUM_KEEPS_RATIO,
+        *DENSITIES,
         *_sufficient(),
         smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
         smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),

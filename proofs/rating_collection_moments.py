@@ -18,6 +18,7 @@ __all__ = [
     "MARKOV",
     "NOISE_AROUND_ZERO",
     "NOISE_MOMENT",
+    "SOME_CELLS",
     "STARS",
     "UNIFORM_SQUARE",
     "changed_rating_proof",
@@ -70,6 +71,16 @@ UNIFORM_SQUARE: tuple[Step, ...] = (
         ["1 <= theta", "theta <= d"],
         "theta ** 2 - (d + 1) * theta + (d + 1) * (2 * d + 1) / 6 <= (d - 1) * (2 * d - 1) / 6",
         model={"theta": "1", "d": "1"},
+    ),
+)
+
+SOME_CELLS: tuple[Step, ...] = (
+    smt("kept cells", ["r >= 1", "cells >= 0", "noise >= 0"], "r / (1 + r) * (cells * noise) <= cells * noise"),
+    smt(
+        "created cells",
+        ["r >= 1", "0 <= observed", "observed <= cells", "bound >= 0"],
+        "(cells - observed) / (1 + r) * bound <= cells / (1 + r) * bound",
+        model={"r": "1", "observed": "0", "cells": "1", "bound": "0"},
     ),
 )
 
@@ -232,13 +243,7 @@ def laplace_steps_proof() -> dict[str, Any]:
             "total + value <= (j + 1) * bound",
             model={"total": "0", "j": "0", "bound": "0", "value": "0"},
         ),
-        smt("kept cells", ["r >= 1", "cells >= 0", "noise >= 0"], "r / (1 + r) * (cells * noise) <= cells * noise"),
-        smt(
-            "created cells",
-            ["r >= 1", "0 <= observed", "observed <= cells", "bound >= 0"],
-            "(cells - observed) / (1 + r) * bound <= cells / (1 + r) * bound",
-            model={"r": "1", "observed": "0", "cells": "1", "bound": "0"},
-        ),
+        *SOME_CELLS,
         *MARKOV,
         smt(
             "the threshold on rated cells is 4/eps sqrt(s/gamma)",

@@ -16,9 +16,9 @@ from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "CASES",
+    "DENSITIES",
     "EPSILONS",
     "NUM_ITEMS",
-    "SCALE",
     "case_instance",
     "case_proof",
     "case_supremum",
@@ -52,7 +52,9 @@ CASES = {
     "ix": ("e^(eps/2)", "S = ? and the number 0; approached by small intervals"),
 }
 
-SCALE: tuple[Step, ...] = (
+# s: the scale of the noise, s eps = 2; z: the reported number; a, b: ratings, or 0 for a missing entry.
+DENSITIES: tuple[Step, ...] = (
+    LAPLACE_DENSITY[0],
     smt(
         "two ratings lie at most eps noise scales apart",
         ["s > 0", "eps > 0", "s * eps == 2", "abs(a) <= 1", "abs(b) <= 1"],
@@ -66,6 +68,7 @@ SCALE: tuple[Step, ...] = (
         model={"s": "1", "eps": "2", "a": "1"},
     ),
     identity("e^eps is r^2", "exp(eps) == exp(eps / 2) ** 2"),
+    *SUM_KEEPS_RATIO,
 )
 
 # What the density ratio gives for chances, once summed over an event.
@@ -194,8 +197,7 @@ def theorem1_proof() -> dict[str, Any]:
         "r^2 = e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent "
         "entries is the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step "
         "mentions n.",
-        *LAPLACE_DENSITY,
-        *SCALE,
+        *DENSITIES,
         smt("two ratings, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r ** 2 * g"], "r * f <= r ** 2 * (r * g)"),
         smt(
             "two ratings, or two missing entries: the same weight of ?",
@@ -280,7 +282,7 @@ def case_proof(case: str) -> dict[str, Any]:
     pure = case in ("ii", "v", "viii")
     return proof(
         argument if pure else f"{FROM_DENSITIES} {argument}",
-        *(() if pure else (*LAPLACE_DENSITY, *SCALE, *SUM_KEEPS_RATIO)),
+        *(() if pure else DENSITIES),
         *steps,
     )
 

@@ -209,7 +209,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Each expectation and each Markov step of the proof of Theorem 3 holds as printed.",
         formula='E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 "= gamma/2", ...',
         predicate="An = means equality. Refuted by one printed equality that fails under the theorem's own assumptions.",
-        assumptions=(POSITIVE, "s > 0"),
+        assumptions=(POSITIVE, "s > 0", NORMALIZED, STARS),
         decide=f"{_moments}:decide_steps",
     ),
     _claim(
