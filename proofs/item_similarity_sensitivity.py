@@ -225,7 +225,7 @@ def decide_usable(claim: Claim, context: Context) -> Verdict:
             Evidence("certificate", f"{FAMILY_SIZE} users and one more: the loss exceeds 60.", loss),
             Evidence("proof", "For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", unbounded),
         ),
-        repair="XM-PNSA-REP",
+        repair="XM-T2-MAX-REP",
     )
 
 

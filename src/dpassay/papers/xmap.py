@@ -19,6 +19,7 @@ _representation = "dpassay.auditors.representation"
 _replacement = "dpassay.proofs.replacement_selection"
 _profile = "dpassay.proofs.profile_composition"
 _sensitivity = "dpassay.proofs.item_similarity_sensitivity"
+_smooth = "dpassay.proofs.smooth_sensitivity_selection"
 _floor = "dpassay.proofs.soft_floor_selection"
 _truncated = "dpassay.proofs.truncated_selection"
 _accuracy = "dpassay.proofs.truncated_selection_repair"
@@ -173,6 +174,16 @@ CLAIMS: tuple[Claim, ...] = (
         statement="SS(t_i, t_j) is a sensitivity that can stand in the weights of the exponential mechanism.",
         formula="weights exp(eps' s_j / (4k SS(t_i,t_j))) give Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S]",
         decide=f"{_sensitivity}:decide_usable",
+    ),
+    _claim(
+        id="XM-T2-MAX-REP",
+        place="Theorem 2, repaired",
+        statement="A pair's own sensitivity may stand in the weights if it is a smooth upper bound of the local one and not "
+        "below e^b - 1: with half the exponent the selection is (eps'/2)-differentially private.",
+        formula="|s_j| <= 1, |s_j(D) - s_j(D')| <= S_j(D), S_j(D) <= e^b S_j(D'), S_j >= e^b - 1: weights "
+        "exp(eps' s_j / (8k S_j)) give Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S]",
+        assumptions=("b > 0 is a constant; the candidate list does not depend on the data",),
+        decide=f"{_smooth}:decide_usable_repaired",
     ),
     _claim(
         id="XM-T3",
