@@ -404,7 +404,7 @@ def other_pair_proof(supports: str = "refuted") -> dict[str, Any]:
         *_sufficient(),
         smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
         smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
-        smt("the pair is another one", [*_pair("keep", "create"), "r > 1"], "keep * (1 + r) > r", {**_PAIR_TWO}),
+        smt("the pair is another one", _pair("keep", "create"), "keep * (1 + r) > r", model=_PAIR_MODEL),
         supports=supports,
     )
 
@@ -492,7 +492,6 @@ _CONDITIONS = (
     "and 1 - keep <= r ** 2 * (1 - create) and 1 - create <= r ** 2 * (1 - keep)"
 )
 _PAIR_MODEL = {"r": "1", "keep": "2/3", "create": "2/3"}
-_PAIR_TWO = {"r": "2", "keep": "6/7", "create": "3/7"}
 
 
 def _pair(keep: str, create: str) -> list[str]:
