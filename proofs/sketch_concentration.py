@@ -11,11 +11,14 @@ docs/theorems/sketch-distortion.md.
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.lemmas import UNION_BOUND
 from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
+from dpassay.replay.formula import enclose
+from dpassay.replay.numbers import precision
 
 __all__ = [
     "chernoff_instances",
@@ -62,6 +65,25 @@ EXPONENTIAL_TAIL: tuple[Step, ...] = (
 )
 
 
+# With r = m and s = sqrt(m): gamma = C sqrt(ln m / m), and ln m = 2 ln s <= 2 (s - 1).
+GAMMA_AT_MOST_ONE: tuple[Step, ...] = (
+    smt(
+        "for every C there is an m with gamma at most 1",
+        [
+            "C >= 0",
+            "s >= 5",
+            "s >= 2 * C ** 2",
+            "0 <= ln_m",
+            "ln_m <= 2 * (s - 1)",
+            "g >= 0",
+            "g ** 2 * s ** 2 == C ** 2 * ln_m",
+        ],
+        "g <= 1 and s ** 2 >= 25",
+        model={"C": "0", "s": "5", "ln_m": "1", "g": "0"},
+    ),
+)
+
+
 def decide_t54(claim: Claim, context: Context) -> Verdict:
     """CD-T54: one large singular value, for every constant C; and at the size of a task."""
     for_all, instance = no_exponent_proof(), task_instance()
@@ -75,12 +97,13 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
         "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If "
         "half of the users like the same items, the centred matrix has rank one and the squared norm of the sketch is "
         "one chi-square variable with r degrees of freedom, however many users there are: it fails with probability "
-        "at least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), and already at the "
-        f"size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = {values['eps']}) and C = "
-        f"{values['C']}. The proof multiplies the probabilities of events that share one random matrix (CD-INT) and "
-        "takes S inside an intersection it is not in. As printed, with <= in place of >=, the statement is true of "
-        "gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular values are lifted. Both "
-        "forms that are true, for the whole matrix and for all columns at once, are CD-T54-REP.",
+        "at least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, "
+        f"and already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = "
+        f"{values['eps']}) and C = {values['C']}. The proof multiplies the probabilities of events that share one "
+        "random matrix (CD-INT) and takes S inside an intersection it is not in. As printed, with <= in place of >=, "
+        "the statement is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular "
+        "values are lifted. Both forms that are true, for the whole matrix and for all columns at once, are "
+        "CD-T54-REP.",
         evidence=(
             Evidence("proof", "For every constant C some R, r and m fail.", {"kind": "proof", "inputs": for_all}),
             Evidence(
@@ -261,17 +284,16 @@ def concentration_proof() -> dict[str, Any]:
 
 
 def no_exponent_proof() -> dict[str, Any]:
-    """For every C there are R, r and m whose failure probability exceeds 2 r^(-2m)."""
+    """For every C there are R, r and m with gamma <= 1 whose failure probability exceeds 2 r^(-2m)."""
     return proof(
         "Half of the m users rate n items 1, the others 0: after centring every entry is +-1/2, a matrix of rank one "
         "with F = ||R||_F^2 = n m / 4. With n >= 4 w^2 this is at least w^2 m. The first singular value alone gives "
         "||R~||_F^2 >= (F + w^2) X / r with X ~ chi^2_r, so the upper event has probability at least Pr[X >= r (1+g) "
-        "(F + w^2 m) / (F + w^2)] >= Pr[X >= 2 r (1+g)] (step 1). For r = 2 that is e^(-2(1+g)) (step 2). The theorem "
-        "wants at most 2 r^(-2m) = e^(-(2m-1) ln 2). Now ln m <= m - 1 (steps 3, 4), so g = C sqrt(ln m / 2) <= C s "
-        "with s = sqrt(m), and from s = 2 (C + 2) on the exponent 2 (1 + g) is below (2m - 1) 69/100 < (2m - 1) ln 2 "
-        "(last step; the certificate beside decides ln 2 > 69/100). The same holds for every r >= 2: a chi^2_r "
-        "variable is a chi^2_2 variable plus one that is not negative, so its tail is at least e^(-r(1+g)), and r "
-        "(1+g) stays below 2 m ln r - ln 2 once m is large.",
+        "(F + w^2 m) / (F + w^2)] >= Pr[X >= 2 r (1+g)] (step 1). X is a chi^2_2 variable plus one that is not "
+        "negative, so this is at least e^(-r(1+g)) (step 2), and e^(-2r) for g <= 1. The theorem wants at most 2 "
+        "r^(-2m) = e^(-(2 m ln r - ln 2)). For 8 <= r <= m that is less (last step; the certificate beside decides ln "
+        "8 > 2 and ln 2 < 1). For every C there are such r and m with g = C sqrt(ln m / r) <= 1: r = m, s = sqrt(m) "
+        "and ln m = 2 ln s <= 2 (s - 1) (steps 3 to 5).",
         smt(
             "a large first singular value leaves at most a factor 2",
             ["a >= total_lift", "total_lift >= lift", "lift > 0", "factor * (a + lift) == a + total_lift"],
@@ -280,11 +302,12 @@ def no_exponent_proof() -> dict[str, Any]:
         ),
         *EXPONENTIAL_TAIL,
         *LOGARITHM,
+        *GAMMA_AT_MOST_ONE,
         smt(
             "the failure probability exceeds the promised one",
-            ["C >= 0", "s >= 2 * (C + 2)", "0 <= g <= C * s", "ln2 >= 69 / 100"],
-            "2 * (1 + g) < (2 * s ** 2 - 1) * ln2",
-            model={"C": "1", "s": "6", "g": "0", "ln2": "7/10"},
+            ["8 <= r", "r <= m", "0 <= g <= 1", "ln_r >= 2", "ln2 <= 1"],
+            "r * (1 + g) < 2 * m * ln_r - ln2",
+            model={"r": "8", "m": "8", "g": "0", "ln_r": "2", "ln2": "1"},
         ),
         supports="refuted",
     )
@@ -295,9 +318,9 @@ def task_instance() -> dict[str, Any]:
     w_squared = "(32 * r * ln(2 * m) * ln(4 * r * m) ** 2 / eps ** 2)"
     gamma = "C * sqrt(ln(m) / r)"
     return _instance(
-        {"m": 1574, "n": 9471, "r": 400, "eps": 64, "C": 10},
+        {"m": 1574, "n": 9471, "r": 400, "eps": 64, "C": 7},
         f"r * (1 + {gamma}) / 2 * (1 + 4 * {w_squared} / n) < 2 * m * ln(r) - ln(2)",
-        "ln(2) > 69 / 100",
+        f"{gamma} < 1 and ln(8) > 2 and ln(2) < 1",
     )
 
 
@@ -350,15 +373,7 @@ def sparse_tail_proof() -> dict[str, Any]:
             model={"N": "2", "logarithm": "0"},
         ),
         identity("the squared norm with one nonzero entry", "(Z * sqrt(n * r)) ** 2 * (1 / n) / r == Z ** 2"),
-        smt(
-            "for every C there is an m with gamma at most 1",
-            [
-                "C >= 0", "s >= 5", "s >= 2 * C ** 2", "0 <= ln_m", "ln_m <= 2 * (s - 1)", "g >= 0",
-                "g ** 2 * s ** 2 == C ** 2 * ln_m",
-            ],
-            "g <= 1 and s ** 2 >= 5",
-            model={"C": "0", "s": "5", "ln_m": "1", "g": "0"},
-        ),
+        *GAMMA_AT_MOST_ONE,
         supports="refuted",
     )  # fmt: skip
 
@@ -416,16 +431,16 @@ def _failure_table() -> dict[str, Any]:
 
 def _slack_table(settings: tuple[tuple[int, str], ...]) -> dict[str, Any]:
     """The exact two-sided tail of one chi-square variable and the bound, for the reader."""
-    from fractions import Fraction
-
-    from dpassay.replay.formula import enclose
-
+    tail, bound = (
+        formula("1 - chi2_cdf(r * (1 + g), r) + chi2_cdf(r * (1 - g), r)"),
+        formula("2 * exp(-(r * g ** 2 / 8))"),
+    )
     rows = []
-    for r, g in settings:
-        values = {"r": Fraction(r), "g": Fraction(g)}
-        tail = enclose(formula("1 - chi2_cdf(r * (1 + g), r) + chi2_cdf(r * (1 - g), r)"), values)
-        bound = enclose(formula("2 * exp(-(r * g ** 2 / 8))"), values)
-        rows.append([r, float(Fraction(g)), f"{float(tail.mid()):.3g}", f"{float(bound.mid()):.3g}"])
+    with precision():
+        for r, g in settings:
+            values = {"r": Fraction(r), "g": Fraction(g)}
+            exact, claimed = (float(enclose(side, values).mid()) for side in (tail, bound))
+            rows.append([r, float(Fraction(g)), f"{exact:.3g}", f"{claimed:.3g}"])
     return {
         "title": "Two-sided tail of one chi-square variable and its bound",
         "columns": ["r", "g", "exact tail", "bound"],

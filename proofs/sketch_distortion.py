@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.flattening import TASKS
 from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
 
 __all__ = [
@@ -92,14 +93,17 @@ def decide_p53_repaired(claim: Claim, context: Context) -> Verdict:
         "holds",
         "An exact formula for every R, r and w, with R after centring. The first term is the bias that w adds, the "
         "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
-        "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. If n < m only n singular values are "
-        "lifted, and both w^2 I in S and w^4 m lose the part outside the row space.",
+        "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since "
+        "Algorithm 1's w^2 grows with r: the standard deviation of an estimated squared distance between two users, "
+        "(D + 2 w^2) sqrt(2/r), rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary "
+        "ratings can have (second table). If n < m only n singular values are lifted, and both w^2 I in S and w^4 m "
+        "lose the part outside the row space.",
         evidence=(
             Evidence(
                 "proof",
                 "Gaussian moments, one pair of entries, the mean of r rows, and bias.",
                 {"kind": "proof", "inputs": inputs},
-                tables=(_error_table(),),
+                tables=(_error_table(), _distance_table()),
             ),
         ),
     )
@@ -159,7 +163,8 @@ def second_moment_proof() -> dict[str, Any]:
         "S^2) / r (step 9 adds one entry of the diagonal to (tr S)^2). The error against R'R = S - w^2 I is the "
         "deviation d from the mean plus a constant; the mixed term has mean 0 (step 10), and the constants' squares "
         "add up to m w^4 (step 11). The squared spectral norm of a symmetric matrix is the largest squared "
-        "eigenvalue, at most their sum (step 12).",
+        "eigenvalue, at most their sum (step 12). Distances of users: for a fixed u, u'y is Gaussian with variance "
+        "u'Su, so by the same steps u'R~'R~u has variance 2 (u'Su)^2 / r.",
         *GAUSSIAN_MOMENTS,
         identity(
             "the square of a product of two entries",
@@ -311,5 +316,19 @@ def _error_table() -> dict[str, Any]:
     return {
         "title": "Mean squared Frobenius error at R = 0, r = 400, delta = 1/m",
         "columns": ["task", "eps", "w", "printed w^2 m", "printed 16 r^2 ... m", "exact"],
+        "rows": rows,
+    }
+
+
+def _distance_table() -> dict[str, Any]:
+    """The standard deviation (D + 2 w^2) sqrt(2/r) of a squared distance D of two users, at D = 0."""
+    rows = []
+    for task, users, items in TASKS:
+        for epsilon in (1, 64):
+            noise = [2 * paper_w(epsilon, rank, users) ** 2 * math.sqrt(2 / rank) for rank in (100, 400, 800)]
+            rows.append([task, items, epsilon, *(f"{value:.3g}" for value in noise)])
+    return {
+        "title": "Standard deviation of the squared distance of two equal users (D = 0), with Algorithm 1's w",
+        "columns": ["task", "largest D (n)", "eps", "r = 100", "r = 400", "r = 800"],
         "rows": rows,
     }

@@ -10,7 +10,7 @@ from dpassay.claims import Context
 from dpassay.experiments import pricdr_printed as printed
 from dpassay.proofs.notation import objections
 from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
+from dpassay.registry import select
 from dpassay.replay import Rejected, check
 from dpassay.verification import judge
 
@@ -29,7 +29,7 @@ METHODS = tuple(printed.TABLE[printed.TASKS[0]])
     ],
 )
 def test_verdicts(claim_id, outcome):
-    judged = judge(find_claim(claim_id), Context(synthetic()))
+    judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
     if outcome == "open":
         assert "not trained" in judged.verdict.explanation
@@ -83,7 +83,7 @@ def test_increments_by_hand():
 
 
 def test_a_changed_digit_invalidates_the_certificate():
-    certificate = judge(find_claim("CD-ALL"), Context(synthetic())).certificates[0]
+    certificate = judge(select(None, ["CD-ALL"])[0], Context(synthetic())).certificates[0]
     (own,) = [name for name in certificate.inputs["values"] if name.startswith("PriCDR_J")]
     with pytest.raises(Rejected, match="false"):
         check("formula", {**certificate.inputs, "values": {**certificate.inputs["values"], own: "0.5953"}})
@@ -105,5 +105,5 @@ def test_equal_numbers_do_not_outperform(monkeypatch):
     task = printed.TASKS[0]
     row = printed.TABLE[task]["PriCDR-SYM"]
     monkeypatch.setattr(printed, "TABLE", {**printed.TABLE, task: {**printed.TABLE[task], "PriCDR-J": row}})
-    claim = find_claim("CD-JS-SYM")
+    (claim,) = select(None, ["CD-JS-SYM"])
     assert printed.decide_symmetric(claim, Context(synthetic())).outcome == "open"

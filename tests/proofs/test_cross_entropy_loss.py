@@ -6,12 +6,12 @@ from dpassay.claims import Context
 from dpassay.proofs import cross_entropy_loss
 from dpassay.proofs.notation import formula, objections, proof
 from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
+from dpassay.registry import select
 from dpassay.verification import judge
 
 
 def test_verdict_is_certified():
-    judged = judge(find_claim("CD-BCE"), Context(synthetic()))
+    judged = judge(select(None, ["CD-BCE"])[0], Context(synthetic()))
     assert judged.verdict.outcome == "refuted"
     assert [certificate.outcome for certificate in judged.certificates] == ["refuted"]
 

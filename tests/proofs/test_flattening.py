@@ -10,13 +10,13 @@ from dpassay.claims import Context
 from dpassay.proofs import flattening
 from dpassay.proofs.notation import formula, objections, proof
 from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
+from dpassay.registry import select
 from dpassay.verification import judge
 
 
 @pytest.mark.parametrize(("claim_id", "outcome"), [("CD-L55", "holds"), ("CD-CPLX", "holds")])
 def test_verdicts_are_certified(claim_id, outcome):
-    judged = judge(find_claim(claim_id), Context(synthetic()))
+    judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
     assert {certificate.outcome for certificate in judged.certificates} == {outcome}
 

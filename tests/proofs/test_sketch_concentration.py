@@ -10,7 +10,7 @@ from dpassay.claims import Context
 from dpassay.proofs import sketch_concentration as concentration
 from dpassay.proofs.notation import formula, objections, proof
 from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
+from dpassay.registry import select
 from dpassay.replay import Rejected, check
 from dpassay.verification import judge
 
@@ -28,7 +28,7 @@ ALPHA = 1e-6
     ],
 )
 def test_verdicts_are_certified(claim_id, outcome):
-    judged = judge(find_claim(claim_id), Context(synthetic()))
+    judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
     assert outcome in {certificate.outcome for certificate in judged.certificates}
 
@@ -146,7 +146,12 @@ MUTATIONS = [
     (
         concentration.no_exponent_proof,
         "the failure probability exceeds the promised one",
-        {"dropped": "s >= 2 * (C + 2)"},
+        {"dropped": "r <= m"},
+    ),
+    (
+        concentration.no_exponent_proof,
+        "the failure probability exceeds the promised one",
+        {"dropped": "0 <= g <= 1"},
     ),
     (concentration.sparse_tail_proof, "for every C there is an m with gamma at most 1", {"dropped": "s >= 2 * C ** 2"}),
     (concentration.sparse_tail_proof, "(N-1) ln(N/(N-1)) <= 1", {"conclusion": "(N - 1) * logarithm <= 9 / 10"}),

@@ -9,7 +9,7 @@ from dpassay.claims import Context
 from dpassay.proofs import sketch_distortion as distortion
 from dpassay.proofs.notation import formula, objections, proof
 from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
+from dpassay.registry import select
 from dpassay.replay import Rejected, check
 from dpassay.verification import judge
 
@@ -21,7 +21,7 @@ Z_LIMIT = 5.0  # two-sided alpha below 1e-6
     [("CD-P53", "refuted"), ("CD-P53-REP", "holds"), ("CD-ER", "refuted"), ("CD-KEEP", "refuted")],
 )
 def test_verdicts_are_certified(claim_id, outcome):
-    judged = judge(find_claim(claim_id), Context(synthetic()))
+    judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
     assert all(certificate.outcome == outcome for certificate in judged.certificates)
 
