@@ -28,8 +28,10 @@ def test_by_hand() -> None:
     """Two items, s = 1/2, nobody else: the empty set has probability 4/9, 4/21 after a reader of both joined."""
     result = check("determinantal", INPUTS)
     assert Fraction(result["largest"]) == Fraction(4, 9) / Fraction(4, 21)
-    assert result["attained"]["row"] == [1, 1] and result["attained"]["common_rows"] == []
-    assert result["datasets"] == 10 and result["pairs"] == 30
+    assert result["attained"]["row"] == [1, 1]
+    assert result["attained"]["common_rows"] == []
+    assert result["datasets"] == 10
+    assert result["pairs"] == 30
     assert result["supports"] == "holds"
 
 
