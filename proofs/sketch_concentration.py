@@ -95,7 +95,7 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted",
         "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If "
-        "half of the users like the same items, the centred matrix has rank one and the squared norm of the sketch is "
+        "half of the users like the same items, the centered matrix has rank one and the squared norm of the sketch is "
         "one chi-square variable with r degrees of freedom, however many users there are: it fails with probability "
         "at least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, "
         f"and already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = "
@@ -134,7 +134,7 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
         "at once (that is, all users' norms) the union bound costs a factor m, not a power. With r = 400 and m = "
         f"16,367 users every norm is within {math.sqrt(math.log(40 * 16367) / 50):.0%} of its mean with probability "
         "0.95. Note what is preserved: the norm of R1, which is mostly w^2 m at the paper's w, and if all users have "
-        "the same ratings, centring leaves R = 0. The exponent cannot grow with m: a rank-one R attains the tail of "
+        "the same ratings, centering leaves R = 0. The exponent cannot grow with m: a rank-one R attains the tail of "
         "one chi-square variable.",
         evidence=(
             Evidence(
@@ -201,7 +201,7 @@ def decide_intersection(claim: Claim, context: Context) -> Verdict:
         "refuted",
         "Both halves fail with two users. The sum of two norms can be too large because one of them is: the event "
         "lies in the union of the columns' events, not in their intersection. And the columns of the sketch share the "
-        "random matrix: for users with opposite centred ratings their norms are nearly one number, so that the "
+        "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
         "probability of the sum being too large is near that of one column, not near its square. The independent rows "
         "that the proof mentions do not help, since each column's norm adds up all rows.",
         evidence=(Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", instance),),
@@ -218,7 +218,7 @@ def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
     return Verdict(
         claim.id,
         "refuted",
-        "The lower tail fails like the upper one. Two users with opposite centred ratings, r = 4, gamma = 1/2 (that "
+        "The lower tail fails like the upper one. Two users with opposite centered ratings, r = 4, gamma = 1/2 (that "
         f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
         "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
         "(CD-T54-REP).",
@@ -286,7 +286,7 @@ def concentration_proof() -> dict[str, Any]:
 def no_exponent_proof() -> dict[str, Any]:
     """For every C there are R, r and m with gamma <= 1 whose failure probability exceeds 2 r^(-2m)."""
     return proof(
-        "Half of the m users rate n items 1, the others 0: after centring every entry is +-1/2, a matrix of rank one "
+        "Half of the m users rate n items 1, the others 0: after centering every entry is +-1/2, a matrix of rank one "
         "with F = ||R||_F^2 = n m / 4. With n >= 4 w^2 this is at least w^2 m. The first singular value alone gives "
         "||R~||_F^2 >= (F + w^2) X / r with X ~ chi^2_r, so the upper event has probability at least Pr[X >= r (1+g) "
         "(F + w^2 m) / (F + w^2)] >= Pr[X >= 2 r (1+g)] (step 1). X is a chi^2_2 variable plus one that is not "

@@ -60,7 +60,7 @@ def decide_p53(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted",
         "The mean squared error is at least w^4 (1 + 2/r) in the spectral norm and at least w^4 m (1 + 2/r) in the "
-        "Frobenius norm, for every rating matrix. The printed bound w^2 m is smaller as soon as w^2 (1 + 2/r) > m "
+        "Frobenius norm, for every R with n >= m. The printed bound w^2 m is smaller as soon as w^2 (1 + 2/r) > m "
         "(Frobenius: > 1), as at Douban Movie to Book for each of the paper's privacy parameters eps; the second "
         "printed bound fails there too up to eps = 8. The proof has three gaps: it bounds the norm of the expected "
         "error, not the expected norm (the fluctuation is the larger part); it takes w^2 m for the squared norm of "
@@ -68,7 +68,7 @@ def decide_p53(claim: Claim, context: Context) -> Verdict:
         evidence=(
             Evidence(
                 "proof",
-                "The lower bound for every R, and when the two constants agree.",
+                "The lower bound for every R with n >= m, and when the two constants agree.",
                 {"kind": "proof", "inputs": bound},
             ),
             Evidence(
@@ -91,7 +91,7 @@ def decide_p53_repaired(claim: Claim, context: Context) -> Verdict:
     return Verdict(
         claim.id,
         "holds",
-        "An exact formula for every R, r and w, with R after centring. The first term is the bias that w adds, the "
+        "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the "
         "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
         "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since "
         "Algorithm 1's w^2 grows with r: the standard deviation of an estimated squared distance between two users, "
@@ -196,13 +196,13 @@ def second_moment_proof() -> dict[str, Any]:
 def lower_bound_proof() -> dict[str, Any]:
     """For every R the mean squared error is at least w^4 (1 + 2/r), above w^2 m once w^2 (1 + 2/r) > m."""
     return proof(
-        "Take one diagonal entry of R~'R~ - R'R: with s = S_11 >= w^2 it is (s/r) sum_k z_k^2 - (s - w^2). A matrix's "
-        "spectral norm is at least each of its entries, so its mean square is at least E of the square of this entry; "
-        "the squared Frobenius norm is at least the sum over the m diagonal entries. By steps 1 to 4 z^2 has mean 1 "
-        "and variance 3 - 1, so the entry has mean w^2 and variance 2 s^2 / r (steps 5, 6): mean square w^4 + 2 s^2 / "
-        "r >= w^4 (1 + 2/r) (step 7). Steps 8 and 9: that exceeds w^2 m when w^2 (1 + 2/r) > m, and summed over m "
-        "users when w > 1. With R = 0 and m = 1 nothing is lost, and the error is exactly w^4 (1 + 2/r). Step 10: the "
-        "two printed forms of w^2 m agree only for r = 2.",
+        "Let n >= m, so that all m directions are lifted. Take one diagonal entry of R~'R~ - R'R: with s = S_11 >= "
+        "w^2 it is (s/r) sum_k z_k^2 - (s - w^2). A matrix's spectral norm is at least each of its entries, so its "
+        "mean square is at least E of the square of this entry; the squared Frobenius norm is at least the sum over "
+        "the m diagonal entries. By steps 1 to 4 z^2 has mean 1 and variance 3 - 1, so the entry has mean w^2 and "
+        "variance 2 s^2 / r (steps 5, 6): mean square w^4 + 2 s^2 / r >= w^4 (1 + 2/r) (step 7). Steps 8 and 9: that "
+        "exceeds w^2 m when w^2 (1 + 2/r) > m, and summed over m users when w > 1. With R = 0 and m = 1 nothing is "
+        "lost, and the error is exactly w^4 (1 + 2/r). Step 10: the two printed forms of w^2 m agree only for r = 2.",
         *GAUSSIAN_MOMENTS,
         identity("the variance of z^2", "3 - 1 ** 2 == 2"),
         *ONE_MORE_ROW,

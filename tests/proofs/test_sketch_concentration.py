@@ -68,8 +68,8 @@ def test_rank_one_matrices_attain_the_tail_whatever_the_number_of_users():
     for num_users in (4, 40):
         ratings = np.zeros((50, num_users))
         ratings[:, : num_users // 2] = 1
-        centred = ratings - ratings.mean(axis=1, keepdims=True)
-        values = np.linalg.svd(centred, compute_uv=False)[:num_users]
+        centered = ratings - ratings.mean(axis=1, keepdims=True)
+        values = np.linalg.svd(centered, compute_uv=False)[:num_users]
         assert (values[1:] < 1e-12).all()
         weights = values**2 + w**2
         norm = (rng.chisquare(rows, (num_samples, num_users)) * weights).sum(1) / rows

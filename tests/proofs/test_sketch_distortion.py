@@ -27,27 +27,27 @@ def test_verdicts_are_certified(claim_id, outcome):
 
 
 def lifted(ratings, w):
-    """Algorithm 1, lines 3 to 6, with at least as many items as users; returns the centred matrix and R1."""
-    centred = ratings - ratings.mean(axis=1, keepdims=True)
-    left, values, right = np.linalg.svd(centred, full_matrices=False)
-    return centred, left * np.sqrt(values**2 + w**2) @ right
+    """Algorithm 1, lines 3 to 6, with at least as many items as users; returns the centered matrix and R1."""
+    centered = ratings - ratings.mean(axis=1, keepdims=True)
+    left, values, right = np.linalg.svd(centered, full_matrices=False)
+    return centered, left * np.sqrt(values**2 + w**2) @ right
 
 
-def squared_errors(centred, lifted_matrix, rows, num_samples, rng):
+def squared_errors(centered, lifted_matrix, rows, num_samples, rng):
     """||R~'R~ - R'R|| squared, Frobenius and spectral, of independent sketches."""
     sketch = rng.standard_normal((num_samples, rows, len(lifted_matrix))) @ lifted_matrix / math.sqrt(rows)
-    error = np.swapaxes(sketch, 1, 2) @ sketch - centred.T @ centred
+    error = np.swapaxes(sketch, 1, 2) @ sketch - centered.T @ centered
     return (error**2).sum((1, 2)), np.linalg.norm(error, 2, axis=(1, 2)) ** 2
 
 
 @pytest.mark.parametrize(("w", "rows"), [(2.0, 1), (2.0, 3), (5.0, 8)])
 def test_exact_formula_on_simulated_sketches(w, rows):
     rng = np.random.default_rng(11)
-    centred, lifted_matrix = lifted(rng.integers(0, 2, (7, 4)).astype(float), w)
-    num_users = centred.shape[1]
-    scale = centred.T @ centred + w**2 * np.eye(num_users)
+    centered, lifted_matrix = lifted(rng.integers(0, 2, (7, 4)).astype(float), w)
+    num_users = centered.shape[1]
+    scale = centered.T @ centered + w**2 * np.eye(num_users)
     exact = w**4 * num_users + (np.trace(scale) ** 2 + np.trace(scale @ scale)) / rows
-    frobenius, spectral = squared_errors(centred, lifted_matrix, rows, 100_000, rng)
+    frobenius, spectral = squared_errors(centered, lifted_matrix, rows, 100_000, rng)
     error = frobenius.std() / math.sqrt(len(frobenius))
     assert abs(frobenius.mean() - exact) < Z_LIMIT * error
     # The test can tell the formula from its nearest mistakes.

@@ -1,7 +1,7 @@
 """Claims of Chen et al., "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation".
 
 Notation: R is n items x m users, as Algorithm 1 multiplies it (the paper writes n_1; elsewhere its R is users x items);
-r rows of the sketch (the paper's n'_1); R = U Sigma V' after centring, R1 = U sqrt(Sigma^2 + w^2 I) V' the lifted
+r rows of the sketch (the paper's n'_1); R = U Sigma V' after centering, R1 = U sqrt(Sigma^2 + w^2 I) V' the lifted
 matrix, M the r x n random matrix, R~ = M R1 / sqrt(r) what is published; S = R1' R1, a prime on a matrix transposes it
 and D' is the neighbor of D. Two rating matrices are neighbors when one rating differs by at most 1.
 """
