@@ -88,7 +88,8 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         "X.",
         "The paper never says that true ratings lie in [-1, 1]; without it (6) is false (RC-RANGE).",
         f"It is loose: at eps = 1, gamma = {GAMMA} the bound on the noise is {middle:.1f} times the root mean square "
-        f"of the noise it bounds ({Shape.of(context.data).label}), a sum of independent terms, one per cell.",
+        f"of the noise it bounds ({Shape.of(context.data).label}). Only means enter, so the noise of different cells "
+        "need not be independent here.",
         evidence=(
             proved("Splitting rho.", decomposition_proof()),
             proved("Moments, sums and Markov steps.", laplace_steps_proof(), tables, plots),

@@ -65,9 +65,10 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get "
-        "the same output. The event 'the two outputs differ' has probability 0 for (0, 0) and 1 - (2 e^eps + d - "
-        "1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the release shows which ratings "
-        "are equal. One entry alone is eps-differentially private; Theorem 2 holds with a fresh draw per entry.",
+        "the same output. (0 stands for missing.) The event 'the two outputs differ' has probability 0 for (0, 0) "
+        "and 1 - (2 e^eps + d - 1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the "
+        "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
+        "a fresh draw per entry.",
         evidence=(
             proved(
                 "For every eps and d: probability 0 against a positive one.",
@@ -173,10 +174,10 @@ def decide_forced(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        "Definition 2 leaves slack: its loss on the event ? is only eps/2. The pair keep = r(r+1)/(r^2+r+1), create = "
-        "(r+1)/(r^2+r+1) is eps-differentially private for one entry with the same Laplace noise, keeps strictly more "
-        "ratings, and uses the whole budget on both sides. Reporting a noisy number always (keep = create = 1) is "
-        "eps-differentially private too.",
+        "Not forced, since Definition 2 leaves slack: its loss on the event ? is only eps/2. The pair keep = "
+        "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
+        "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
+        "number always (keep = create = 1) is eps-differentially private too.",
         evidence=(proved("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
         repair="RC-SLACK-REP",
     )
@@ -219,7 +220,9 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
         "cell: half the error of Definition 2 as eps tends to 0. Definition 2 is worse than always reporting a "
         "number for eps below about 0.96 (where r is the golden ratio, for sparse data).",
         "By the paper's own measure, the mean of rho^2 over p, all pairs with keep = r create tie, so that measure "
-        f"does not single out Definition 2 either. The table is for {shape.label}.",
+        f"does not single out Definition 2 either. The table is for {shape.label}. The scale 2/eps is the least that "
+        "two ratings allow and is kept fixed; larger scales, which might help very sparse data at large eps, were "
+        "not examined.",
         evidence=(
             proved(
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",

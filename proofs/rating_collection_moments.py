@@ -134,10 +134,11 @@ def decide_range(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        "Section 3 bounds Theta only where a rating is observed. A created rating has noise around 0, so its mean "
-        "squared error is Theta^2 + 8/eps^2, which exceeds the bound when |Theta| > 1. The theorem falls with it: "
-        "one user, one item, no observed rating and Theta = 100 break (6) and (7) with probability above 0.37 and "
-        "0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, d], everything holds.",
+        "Something more is needed, a range: section 3 bounds Theta only where a rating is observed. A created "
+        "rating has noise around 0, so its mean squared error is Theta^2 + 8/eps^2, which exceeds the bound when "
+        "|Theta| > 1. The theorem falls with it: one user, one item, no observed rating and Theta = 100 break (6) "
+        "and (7) with probability above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, "
+        "d], everything holds.",
         evidence=(
             proved("The moment bounds fail for every larger Theta.", range_violation_proof()),
             *(

@@ -88,8 +88,8 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "Densities on numbers, together with the chance of 'missing', change by at most e^eps per entry, and those "
         "of independent entries multiply. The printed proof treats one entry in nine cases and never takes the step "
         "to n entries (see RC-NFOLD); it also needs fresh noise per entry, which Definition 2 does not write (see "
-        "RC-IND2). The bound cannot be lowered: the loss n eps is attained. (Events that contain ? lose at most "
-        "eps/2 per entry.)",
+        "RC-IND2). The bound cannot be lowered: the loss n eps is attained. (For one entry, events that contain ? "
+        "lose at most eps/2.)",
         f"What it means: MovieLens 100K has {NUM_ITEMS:,} items, so eps = 1 per entry is {NUM_ITEMS:,} for a user's "
         f"whole vector, a likelihood ratio of up to 10^{NUM_ITEMS / math.log(10):.0f}, which excludes nothing: the "
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "

@@ -79,13 +79,13 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "vacuous",
-        "The matrix with a single 1 at a missing entry has rank 1 and projection 0, so the left inequality of (2) "
-        "fails for every alpha < 1; at an observed entry the right one fails too unless p >= 1/(1+alpha). So (2) "
-        "holds only when no entry of Z is missing, and then for alpha = 0; completion is not needed there. The "
-        "chance that the mechanisms release a rating for every entry is nil (table). The isometry property of [9] "
-        "is about random measurements that mix all entries, not about seeing some of them. Work on completion "
-        "assumes instead that the singular vectors of Theta are spread out (incoherence), or that no entry "
-        "dominates, and that entries are drawn at random; see RC-RIP-REP.",
+        "No projection that misses an entry satisfies (2): the matrix with a single 1 there has rank 1 and "
+        "projection 0, so the left inequality of (2) fails for every alpha < 1; at an observed entry the right one "
+        "fails too unless p >= 1/(1+alpha). So (2) holds only when no entry of Z is missing, and then for alpha = "
+        "0; completion is not needed there. The chance that the mechanisms release a rating for every entry is nil "
+        "(table). The isometry property of [9] is about random measurements that mix all entries, not about seeing "
+        "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
+        "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
         evidence=(
             proved(
                 "Rank-1 matrices that violate either side.",
@@ -154,9 +154,9 @@ def decide_error_bound_repaired(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "holds",
-        "With every entry released, Theta and its estimate are both within rho of Z. With one missing, let Theta be "
-        "1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero matrix is feasible and has the "
-        "least nuclear norm, so the estimate is 0 and its error 1.",
+        "With every entry released, Theta and its estimate are both within rho of Z, so within 2 rho of each other. "
+        "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
+        "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
         evidence=(
             proved("Both halves.", error_bound_proof()),
             proved("The triangle inequality for matrices.", decomposition_proof()),
