@@ -27,10 +27,17 @@ from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.wallenius import uniform
 from dpassay.numerics import float64
 
-__all__ = ["sample_by_rejection", "sample_by_thinning", "sample_fixed_size", "sample_process"]
+__all__ = [
+    "REJECTION_SHARE",
+    "rejects",
+    "sample_by_elimination",
+    "sample_by_rejection",
+    "sample_fixed_size",
+    "sample_process",
+]
 
-MEMORY = 2**27
-"""Bytes that the working arrays of one chunk of samples may take."""
+MEMORY = 2**22
+"""Bytes that the working arrays of one chunk of samples should take: they then stay in a processor's cache."""
 
 REJECTION_SHARE = 1 / 8
 """Rejection is used while the expected size of Y is at most this share of the items."""
@@ -39,9 +46,13 @@ REJECTION_SHARE = 1 / 8
 @float64
 def sample_process(key: Any, spectrum: Spectrum, num_samples: int) -> Bool[Array, "samples items"]:
     """Samples of the determinantal point process with this spectrum, as masks; by the cheaper algorithm."""
+    return (sample_by_rejection if rejects(spectrum) else sample_by_elimination)(key, spectrum, num_samples)
+
+
+def rejects(spectrum: Spectrum) -> bool:
+    """Whether `sample_process` uses rejection: the expected size of Y is at most `REJECTION_SHARE` of the items."""
     values = np.asarray(spectrum.values)
-    few = (values / (1 + values)).sum() <= REJECTION_SHARE * len(values)
-    return (sample_by_rejection if few else sample_by_thinning)(key, spectrum, num_samples)
+    return bool((values / (1 + values)).sum() <= REJECTION_SHARE * len(values))
 
 
 @float64
@@ -54,7 +65,7 @@ def sample_by_rejection(key: Any, spectrum: Spectrum, num_samples: int) -> Bool[
     # A size beyond this has probability below e^-60 (Bernstein); the chunks only need it as an estimate of memory.
     likely = min(len(values), math.ceil(chances.sum() + math.sqrt(120 * (chances * (1 - chances)).sum()) + 20))
     found = []
-    for key_chunk, size in _chunks(key, num_samples, 8 * (likely**2 + 2 * len(vectors))):
+    for key_chunk, size in _chunks(key, num_samples, 8 * likely**2):
         key_flips, key_items = jax.random.split(key_chunk)
         columns, counts = _flipped(key_flips, values, size)
         width = _rounded(int(counts.max()), len(values))
@@ -68,7 +79,7 @@ def sample_fixed_size(key: Any, spectrum: Spectrum, size: int, num_samples: int)
     values, vectors, sums = _possible(spectrum)
     table = _elementary_table(values, size)
     found = []
-    for key_chunk, number in _chunks(key, num_samples, 8 * (size**2 + 2 * len(vectors))):
+    for key_chunk, number in _chunks(key, num_samples, 8 * size**2):
         key_vectors, key_items = jax.random.split(key_chunk)
         columns = _selected(key_vectors, table, number)
         found.append(_by_rejection(key_items, vectors, sums, columns, jnp.full(number, size)))
@@ -76,13 +87,13 @@ def sample_fixed_size(key: Any, spectrum: Spectrum, size: int, num_samples: int)
 
 
 @float64
-def sample_by_thinning(key: Any, spectrum: Spectrum, num_samples: int) -> Bool[Array, "samples items"]:
+def sample_by_elimination(key: Any, spectrum: Spectrum, num_samples: int) -> Bool[Array, "samples items"]:
     """Samples by deciding the items one after another."""
     values, vectors = spectrum
     num = len(values)
     marginal = (vectors * (values / (1 + values))) @ vectors.T
-    chunks = _chunks(key, num_samples, 8 * 2 * num**2)
-    return jnp.concatenate([_by_thinning(key_chunk, marginal, size) for key_chunk, size in chunks])[:num_samples]
+    chunks = _chunks(key, num_samples, 4 * num**2)
+    return jnp.concatenate([_by_elimination(key_chunk, marginal, size) for key_chunk, size in chunks])[:num_samples]
 
 
 def _possible(spectrum: Spectrum) -> tuple[Array, Array, Array]:
@@ -94,11 +105,12 @@ def _possible(spectrum: Spectrum) -> tuple[Array, Array, Array]:
 
 def _chunks(key: Any, num_samples: int, bytes_per_sample: int) -> list[tuple[Any, int]]:
     """A key and a size for every chunk of samples; all chunks have one size, so that there is one compilation."""
-    size = max(1, min(_MOST, MEMORY // bytes_per_sample, 1 << (num_samples - 1).bit_length()))
+    fitting = 1 << max(_LEAST, MEMORY // bytes_per_sample).bit_length() - 1
+    size = min(_MOST, fitting, 1 << (num_samples - 1).bit_length())
     return [(jax.random.fold_in(key, chunk), size) for chunk in range(-(-num_samples // size))]
 
 
-_MOST = 4096
+_LEAST, _MOST = 8, 4096
 
 
 def _rounded(width: int, most: int) -> int:
@@ -198,7 +210,7 @@ def _by_rejection(
 
 
 @partial(jax.jit, static_argnums=2)
-def _by_thinning(key: Any, marginal: Float[Array, "n n"], num_samples: int) -> Bool[Array, "samples n"]:
+def _by_elimination(key: Any, marginal: Float[Array, "n n"], num_samples: int) -> Bool[Array, "samples n"]:
     """Left-looking elimination by blocks of columns: K = U D U', of which only the current block is ever formed."""
     num = len(marginal)
     points = uniform(key, (num_samples, num))
