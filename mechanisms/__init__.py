@@ -14,6 +14,7 @@ from dpassay.errors import InvalidInput
 from dpassay.mechanisms.dpp import DeterminantalPointProcess
 from dpassay.mechanisms.dpp_eigen import EigenvalueSampling
 from dpassay.mechanisms.dpp_subset_jittered import JitteredSubsets
+from dpassay.mechanisms.jlt import AdditiveSketch, GaussianSketch, ReleasedGaussianSketch
 from dpassay.mechanisms.kdpp import FixedSizeProcess
 from dpassay.mechanisms.knn import NearestNeighbors
 from dpassay.mechanisms.modified_laplace import DiscreteModifiedLaplace, ModifiedLaplace
@@ -21,21 +22,28 @@ from dpassay.mechanisms.npns import FloorNormSelection, NaiveSelection
 from dpassay.mechanisms.nuclear_norm_completion import NuclearNormCompletion
 from dpassay.mechanisms.pncf import PrivateNeighborFiltering
 from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ItemNeighborSelection, ReleasedItemSelection
+from dpassay.mechanisms.pnsa_pncf import ConstantSensitivityFiltering, ItemFiltering
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection, PartitionedSelection
 from dpassay.mechanisms.prs import CatalogueReplacementSelection, ReleasedReplacementSelection, ReplacementSelection
 from dpassay.mechanisms.randomized_response import IntegerRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.sjlt import ColumnSketch, ReleasedSparseSketch, SparseAwareSketch
 from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf, manly_mean
 
 __all__ = [
     "MECHANISMS",
+    "AdditiveSketch",
     "CatalogueReplacementSelection",
+    "ColumnSketch",
+    "ConstantSensitivityFiltering",
     "ConstantSensitivitySelection",
     "DeterminantalPointProcess",
     "DiscreteModifiedLaplace",
     "EigenvalueSampling",
     "FixedSizeProcess",
     "FloorNormSelection",
+    "GaussianSketch",
     "IntegerRandomizedResponse",
+    "ItemFiltering",
     "ItemNeighborSelection",
     "JitteredSubsets",
     "ModifiedLaplace",
@@ -46,9 +54,12 @@ __all__ = [
     "PartitionedSelection",
     "PrivateNeighborFiltering",
     "RandomizedResponse",
+    "ReleasedGaussianSketch",
     "ReleasedItemSelection",
     "ReleasedReplacementSelection",
+    "ReleasedSparseSketch",
     "ReplacementSelection",
+    "SparseAwareSketch",
     "WalleniusSampling",
     "describe",
     "exact_mean",
@@ -62,6 +73,7 @@ MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
     "dpp": {"paper": DeterminantalPointProcess},
     "dpp_eigen": {"paper": EigenvalueSampling},
     "dpp_subset_jittered": {"paper": JitteredSubsets},
+    "jlt": {"paper": GaussianSketch, "released": ReleasedGaussianSketch, "repaired": AdditiveSketch},
     "kdpp": {"paper": FixedSizeProcess},
     "knn": {"paper": NearestNeighbors},
     "modified_laplace": {"paper": ModifiedLaplace, "repaired": DiscreteModifiedLaplace},
@@ -74,12 +86,14 @@ MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
         "released": ReleasedItemSelection,
         "repaired": ConstantSensitivitySelection,
     },
+    "pnsa_pncf": {"paper": ItemFiltering, "repaired": ConstantSensitivityFiltering},
     "prs": {
         "paper": ReplacementSelection,
         "released": ReleasedReplacementSelection,
         "repaired": CatalogueReplacementSelection,
     },
     "randomized_response": {"paper": RandomizedResponse, "repaired": IntegerRandomizedResponse},
+    "sjlt": {"paper": SparseAwareSketch, "released": ReleasedSparseSketch, "repaired": ColumnSketch},
     "wallenius": {"paper": WalleniusSampling},
 }
 """id -> variant -> class."""

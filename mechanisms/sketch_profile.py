@@ -7,11 +7,12 @@ With M revealed the published matrix is a Gaussian shifted by ||M e_i|| ||v|| / 
     delta(epsilon) = E[ delta_GM(epsilon, ||M e_i|| / w) ],
     delta_GM(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu),
 
-with ||M e_i||^2 ~ chi^2_r for a Gaussian M; the privacy loss is then A/p - B/(p+1) with A, B ~ Gamma(r/2, 1) independent
-and p (p+1) = w^2, which makes delta a finite sum of positive terms for even r. The number is attained in the limit of a row of large norm, so it cannot be
-lowered without a bound on the rows. Where ratings are 0 or 1 and an item has at most c other raters, the norm is at
-most sqrt(c), and the supremum over all such matrices is exact too. docs/theorems/gaussian-sketch.md has the proofs;
-Algorithm 1 of Chen et al. (2022) with a Gaussian M has the same law when there are at least as many items as users.
+with ||M e_i||^2 ~ chi^2_r for a Gaussian M; the privacy loss is then A/p - B/(p+1) with A, B ~ Gamma(r/2, 1)
+independent and p (p+1) = w^2, which makes delta a finite sum of positive terms for even r. The number is attained in
+the limit of a row of large norm, so it cannot be lowered without a bound on the rows. Where ratings are 0 or 1 and an
+item has at most c other raters, the norm is at most sqrt(c), and the supremum over all such matrices is exact too.
+docs/theorems/gaussian-sketch.md has the proofs; Algorithm 1 of Chen et al. (2022) with a Gaussian M has the same law
+when there are at least as many items as users.
 
 All of it is float64 on the host, in log space: relative error of a delta below 1e-10, however small the delta.
 """

@@ -46,6 +46,12 @@ CASES: list[dict[str, Any]] = [
     {"id": "ppns", "sensitivity": 0.02, "rule": "original", "num_neighbors": 3, "probability": 0.4},
     {"id": "ppns", "variant": "repaired", "norm_floor": 6.0},
     {"id": "wallenius", "num_draws": 3},
+    {"id": "pnsa", "epsilon": 9.0, "target": 2},
+    {"id": "pnsa", "variant": "released", "epsilon": 9.0, "significance_cap": 3},
+    {"id": "pnsa", "variant": "repaired", "threshold": 0.5, "epsilon": 4.0, "target": 5},
+    {"id": "prs", "epsilon": 9.0, "num_source_items": 2, "source_item": 1},
+    {"id": "prs", "variant": "released", "epsilon": 9.0, "list_size": 3, "significance_cap": 2},
+    {"id": "prs", "variant": "repaired", "epsilon": 9.0, "similarity": "cosine"},
 ]
 LAWS_ONLY: list[dict[str, Any]] = [
     {"id": "knn", "similarity": "pearson", "num_neighbors": 3, "ties": "last"},
@@ -54,9 +60,11 @@ LAWS_ONLY: list[dict[str, Any]] = [
     {"id": "ppns", "rule": "formula", "num_neighbors": 3, "sensitivity": "local_dot", "no_overlap": "exclude"},
 ]
 ELSEWHERE: set[tuple[str, str]] = {
+    *((id, variant) for id in ("jlt", "sjlt") for variant in ("paper", "released", "repaired")),  # test_sketches.py
     *((id, "paper") for id in ("dpp", "dpp_eigen", "dpp_subset_jittered", "kdpp")),  # test_determinantal.py: masks
     *(("modified_laplace", variant) for variant in ("paper", "repaired")),  # test_modified_laplace.py: [-1, 1]
     *(("randomized_response", variant) for variant in ("paper", "repaired")),  # test_randomized_response.py: 0..d
+    *(("pnsa_pncf", variant) for variant in ("paper", "repaired")),  # test_pnsa_pncf.py: a prediction, continuous
     ("nuclear_norm_completion", "paper"),  # test_nuclear_norm_completion.py: an estimator, deterministic
 }
 """(id, variant) of the mechanisms on other datasets than ratings, whose own tests try the same."""
@@ -188,7 +196,7 @@ class TestTransformations:
         outputs, logs = own_law(built)
         best = outputs[logs.argmax()]
         assert float(built.log_prob(best[::-1], dataset)) == pytest.approx(logs.max(), abs=1e-13)
-        for wrong in (-1, 99, best[1], getattr(built, "target", 99)):
+        for wrong in (-1, 99, *best[1:2], getattr(built, "target", 99)):
             assert float(built.log_prob(np.array([wrong, *best[1:]]), dataset)) == -math.inf
 
 
@@ -274,6 +282,19 @@ BAD_PARAMETERS = [
     ("ppns", {"last": "first"}, "uniform"),
     ("ppns", {"variant": "repaired", "epsilon": -1}, "> 0"),
     ("wallenius", {"num_draws": 0}, ">= 1"),
+    ("prs", {"epsilon": 0}, "> 0"),
+    ("prs", {"source_item": 1}, "items 0 to 0"),
+    ("prs", {"norms": "both"}, "co_raters"),
+    ("prs", {"sensitivity": 0.0}, "> 0"),
+    ("prs", {"variant": "released", "list_size": 0}, ">= 1"),
+    ("prs", {"variant": "repaired", "similarity": "pearson"}, "adjusted_cosine"),
+    ("pnsa", {"rho": 1.0}, "between 0 and 1"),
+    ("pnsa", {"similarity": "normalized"}, "adjusted_cosine"),
+    ("pnsa", {"variant": "released", "significance_cap": 0}, ">= 1"),
+    ("pnsa", {"variant": "repaired", "width": 0}, "> 0"),
+    ("pnsa", {"variant": "repaired", "threshold": -1}, "> 0"),
+    ("pnsa_pncf", {"user": -1}, ">= 0"),
+    ("pnsa_pncf", {"norms": "none"}, "co_raters"),
 ]
 
 
@@ -295,6 +316,12 @@ BAD_CALLS = [
     ({"id": "wallenius", "num_draws": 9}, WEIGHTS, "at most 5"),
     ({"id": "wallenius"}, -WEIGHTS, ">= 0"),
     ({"id": "wallenius"}, RATINGS, "list"),
+    ({"id": "prs", "num_source_items": 6}, RATINGS, "target domain"),
+    ({"id": "prs"}, RATINGS[0], "matrix"),
+    ({"id": "prs"}, [[5, _], [_, 1]], "no replacement"),
+    ({"id": "pnsa", "target": 6}, RATINGS, "items 0 to 5"),
+    ({"id": "pnsa", "num_neighbors": 6}, RATINGS, "at most 5"),
+    ({"id": "pnsa_pncf", "user": 7}, RATINGS, "rows 0 to 6"),
 ]
 
 
