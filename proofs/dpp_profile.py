@@ -71,8 +71,8 @@ def decide_profile(claim: Claim, context: Context) -> Verdict:
         "with odds s without the subject and odds s + B^2 with it. The proof replaces the law of a_Y by the one on "
         "{0, a} with the same average, which raises every delta(eps), and then optimizes over two numbers. Real rows "
         "attain it, with one item. Hence T recommendations are exactly as private as T coins, which gives their "
-        "whole curve. For binary rows it is an upper bound with n for B^2, attained at delta = 0, and within odds s "
-        "+ n - 2 + 1/n of the truth for n >= 3.",
+        "whole curve. For binary rows it is an upper bound with n for B^2, attained at delta = 0, and for n >= 3 "
+        "they come as near as they like to the coin with odds s + n - 2 + 1/n in place of s + n.",
         Evidence(
             "proof",
             "Upper bound for every n and eps >= 0, in both directions; attained.",

@@ -91,9 +91,9 @@ def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
         "With k items shown, one subject changes the probability of Y by at most 1 + a_Y, and a_Y is at most "
         "|x_Y|^2/s: the jitter scales with the k items shown, not with all n. The bound is approached when many "
         "subjects read only the other items, so that the items of the new reader are hardly ever shown. It is never "
-        "reached, since Y itself has a positive probability. The full curve for real rows is delta(eps) = (sqrt(1 + "
-        "B^2/s) - e^(eps/2))^2 s/B^2, that of a general exponential mechanism whose loss has the range log(1 + "
-        "B^2/s).",
+        "reached, since Y itself has a positive probability. For delta > 0 the curve lies below delta(eps) = (sqrt(1 "
+        "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
+        "attains it for real rows and n = k + 1.",
         Evidence("proof", "Upper bound, approached but not attained, for every n and k.", proved(fixed_size_proof())),
         Evidence("certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()),
     )
@@ -172,8 +172,9 @@ def fixed_size_proof() -> dict[str, Any]:
         "light item i in a set for a heavy one that is not in it: the weight grows by H/s, and at most k sets are "
         "mapped to the same one, so Pr[i in Y] <= ks/H. Thus m <= kN/H or m <= k^2/H, called e/H in the last steps "
         "but two: for every r < 1 + A some H gives a ratio above r. The last two steps are the curve: by convexity "
-        "delta(eps) <= max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained by the same diagonal kernels with p "
-        "= Pr[1 in Y]; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to (R-q)^2/A is a square.",
+        "delta(eps) <= max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained for n = k + 1 by one light item, "
+        "whose share can be any p up to k/n; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to "
+        "(R-q)^2/A is a square.",
         *RANK_ONE,
         *SPECTRAL,
         smt(
