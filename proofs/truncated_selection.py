@@ -82,14 +82,13 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
     return Verdict(
         claim.id,
         "refuted",
-        "The proof needs w at least the second term of the minimum. Where the minimum is sim_k, w says nothing about "
-        "the weights, which may be nearly equal: an item is then chosen with probability about k/N, however far above "
-        "sim_k + w it lies. Similarities 0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1: w is 0.3, the item of "
-        "0.9 exceeds 0.6, and is chosen with probability below 0.67, not at least 0.9. At rho = 1/2, five items are "
-        "needed (0.403) and eight give 0.252. Three items are the fewest: for k = 1 nothing exceeds sim_k + w. This "
-        "is the normal case, not a corner: at the released defaults (k = 10, eps' = 0.6, rho = 0.1) with 100 "
-        "candidates the second term exceeds 1 unless SS < 1/600. With w = the second term the theorem is true "
-        "(XM-T4-REP).",
+        "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be "
+        "nearly equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For "
+        "similarities 0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1 the item of 0.9 exceeds sim_k + w = 0.6, "
+        "yet is chosen with probability below 0.67, not at least 0.9; three items are the fewest, and at rho = 1/2 "
+        "five fail (0.403) and eight give 0.252. This is the normal case: at the released defaults (k = 10, eps' = "
+        "0.6, rho = 0.1) with 100 candidates the second term exceeds 1 unless SS < 1/600. With w = the second term "
+        "the theorem is true (XM-T4-REP).",
         evidence=(
             Evidence("certificate", "Three items, rho = 1/10.", small),
             Evidence("certificate", "Five items, rho = 1/2.", five),
