@@ -52,6 +52,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise Rejected(f"form is {form!r}: use one of {', '.join(_FORMS)}")
     own, decide = _FORMS[form]
     fields(inputs, f"a {form}", (*_COMMON, *own))
+    fields(inputs["mechanism"], "the mechanism", ("id", "variant", "parameters"))
     with precision():
         datasets = (read_dataset(inputs["dataset1"]), read_dataset(inputs["dataset2"]))
         cells = _changed(*datasets, inputs["relation"])
