@@ -216,8 +216,8 @@ def _magnitudes(scores: Float[Array, " targets"]) -> Float[Array, " targets"]:
 @partial(jax.jit, static_argnums=0)
 def _draw(mechanism: AbstractReplacementSelection, key: Any, matrix: Array) -> tuple[Int[Array, " 1"], Array]:
     logs = mechanism._log_weights(matrix)
-    place = jnp.argmax(logs + gumbel(key, logs.shape))
-    return mechanism.num_source_items + place[None], jnp.any(logs > -jnp.inf)
+    _, place = jax.lax.top_k(logs + gumbel(key, logs.shape), 1)
+    return mechanism.num_source_items + place, jnp.any(logs > -jnp.inf)
 
 
 @partial(jax.jit, static_argnums=0)
