@@ -71,10 +71,10 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         "open",
         "At least this much is lost: on an otherwise empty database a reader of p items replaces a reader of the "
         "other n - p, and the p items are shown. At most log(1 + n/s) is (DP-REPLACE-REP). That no other database "
-        "loses more is enumerated for 2, 3 and 4 items and few subjects in exact rationals, but not proved: with "
-        "many subjects the rows act through their projections, which are no longer binary, and the bound that works "
-        "for real rows is then too large. Tried: bounding (1 + b)/(1 + a_Y) by the items outside Y, which is false "
-        "when many subjects tie items together.",
+        "loses more is enumerated for 2, 3 and 4 items and few subjects in exact rationals, but not proved. Tried: "
+        "the inequality s a_Y(x) + (1+s)(b(z) - a_Y(z))/(1 + a_Y(z)) <= n for binary rows would give the maximum "
+        "over real p in [0, n], a little more than the stated one; random search found no exception, but it is false "
+        "for kernels of real rows, so a proof must use that all subjects' rows are binary.",
         Evidence("proof", "The lower bound for every n, p and s.", proved(binary_replacement_proof())),
         *(
             Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
