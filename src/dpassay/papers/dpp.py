@@ -326,8 +326,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="Algorithm 1, as executed",
         statement="In floating-point arithmetic the sampler keeps the epsilon of exact arithmetic.",
         formula="Pr[Y | D] <= e^eps* Pr[Y | D'] for the executed sampler",
-        predicate="fixed by the auditor of representations",
-        about=("dpp", "kdpp"),
+        predicate="refuted by a jitter s > 0 and neighboring datasets with an output that the executed sampler gives on one of them only",
         decide="dpassay.auditors.representation:decide_dpp",
     ),
 )
