@@ -16,7 +16,7 @@ and Desolneux 2018; Poulson 2019). In blocks of items, almost all of the n^3 / 3
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,11 +36,15 @@ __all__ = [
     "sample_process",
 ]
 
-MEMORY = 2**22
-"""Bytes that the working arrays of one chunk of samples should take: they then stay in a processor's cache."""
+CACHE = 2**21
+"""Bytes that the working arrays of samples processed together should take, so that they stay in a core's cache."""
 
 REJECTION_SHARE = 1 / 8
 """Rejection is used while the expected size of Y is at most this share of the items."""
+
+
+_QUEUE = 16
+"""Samples per lane of the rejection sampler."""
 
 
 @float64
@@ -62,14 +66,13 @@ def sample_by_rejection(key: Any, spectrum: Spectrum, num_samples: int) -> Bool[
     if len(values) == 0:
         return jnp.zeros((num_samples, len(spectrum.values)), bool)
     chances = np.asarray(values) / (1 + np.asarray(values))
-    # A size beyond this has probability below e^-60 (Bernstein); the chunks only need it as an estimate of memory.
-    likely = min(len(values), math.ceil(chances.sum() + math.sqrt(120 * (chances * (1 - chances)).sum()) + 20))
+    lanes = _lanes(math.ceil(chances.sum() + 3 * math.sqrt((chances * (1 - chances)).sum())), num_samples)
     found = []
-    for key_chunk, size in _chunks(key, num_samples, 8 * likely**2):
+    for key_chunk, size in _chunks(key, num_samples, _QUEUE * lanes):
         key_flips, key_items = jax.random.split(key_chunk)
         columns, counts = _flipped(key_flips, values, size)
         width = _rounded(int(counts.max()), len(values))
-        found.append(_by_rejection(key_items, vectors, sums, columns[:, :width], counts))
+        found.append(_by_rejection(key_items, vectors, sums, columns[:, :width], counts, min(lanes, size)))
     return jnp.concatenate(found)[:num_samples]
 
 
@@ -78,11 +81,13 @@ def sample_fixed_size(key: Any, spectrum: Spectrum, size: int, num_samples: int)
     """Samples of the process conditioned on `size` items, which must not exceed the rank."""
     values, vectors, sums = _possible(spectrum)
     table = _elementary_table(values, size)
+    lanes = _lanes(size, num_samples)
     found = []
-    for key_chunk, number in _chunks(key, num_samples, 8 * size**2):
+    for key_chunk, number in _chunks(key, num_samples, _QUEUE * lanes):
         key_vectors, key_items = jax.random.split(key_chunk)
         columns = _selected(key_vectors, table, number)
-        found.append(_by_rejection(key_items, vectors, sums, columns, jnp.full(number, size)))
+        counts = jnp.full(number, size)
+        found.append(_by_rejection(key_items, vectors, sums, columns, counts, min(lanes, number)))
     return jnp.concatenate(found)[:num_samples]
 
 
@@ -92,7 +97,7 @@ def sample_by_elimination(key: Any, spectrum: Spectrum, num_samples: int) -> Boo
     values, vectors = spectrum
     num = len(values)
     marginal = (vectors * (values / (1 + values))) @ vectors.T
-    chunks = _chunks(key, num_samples, 4 * num**2)
+    chunks = _chunks(key, num_samples, _power(min(max(CACHE // (2 * num**2), 8), 1024)))
     return jnp.concatenate([_by_elimination(key_chunk, marginal, size) for key_chunk, size in chunks])[:num_samples]
 
 
@@ -103,14 +108,20 @@ def _possible(spectrum: Spectrum) -> tuple[Array, Array, Array]:
     return values, vectors, jnp.cumsum(vectors.T**2, axis=1)
 
 
-def _chunks(key: Any, num_samples: int, bytes_per_sample: int) -> list[tuple[Any, int]]:
-    """A key and a size for every chunk of samples; all chunks have one size, so that there is one compilation."""
-    fitting = 1 << max(_LEAST, MEMORY // bytes_per_sample).bit_length() - 1
-    size = min(_MOST, fitting, 1 << (num_samples - 1).bit_length())
+def _chunks(key: Any, num_samples: int, most: int) -> list[tuple[Any, int]]:
+    """A key and a size, a power of two, for every chunk of samples; of one size, so that there is one compilation."""
+    size = min(most, 1 << (num_samples - 1).bit_length())
     return [(jax.random.fold_in(key, chunk), size) for chunk in range(-(-num_samples // size))]
 
 
-_LEAST, _MOST = 8, 4096
+def _lanes(width: int, num_samples: int) -> int:
+    """How many samples the rejection sampler works at side by side: their bases fill the cache, within limits."""
+    return _power(min(max(CACHE // (8 * width**2), 16), 256, num_samples))
+
+
+def _power(number: int) -> int:
+    """The largest power of two that is at most the number."""
+    return 1 << number.bit_length() - 1
 
 
 def _rounded(width: int, most: int) -> int:
@@ -152,26 +163,31 @@ def _selected(key: Any, table: Float[Array, "rows columns"], num_samples: int) -
     return columns.T
 
 
-@jax.jit
+@partial(jax.jit, static_argnums=5)
 def _by_rejection(
     key: Any,
     vectors: Float[Array, "items rank"],
     sums: Float[Array, "rank items"],
     columns: Int[Array, "samples width"],
     counts: Int[Array, " samples"],
+    lanes: int,
 ) -> Bool[Array, "samples items"]:
-    """Phase 2: the first `counts` of the columns are the selected vectors of each sample."""
-    number, width = columns.shape
-    inside = jnp.arange(width) < counts[:, None]
-    flat = sums.ravel()
-    num = vectors.shape[0]
-    levels = num.bit_length()
+    """Phase 2: the first `counts` of the columns are the selected vectors of each sample.
 
-    def propose(key: Any) -> tuple[Array, Array]:
-        points = uniform(key, (2, number))
-        scaled = points[0] * counts
-        vector = jnp.minimum(scaled.astype(int), jnp.maximum(counts - 1, 0))
-        start = jnp.take_along_axis(columns, vector[:, None], axis=1)[:, 0] * num
+    Every lane makes one proposal per round and works off its own queue of samples, so that a lane whose sample is done
+    goes on with the next and does not wait for the slowest. The queues are fixed beforehand: how long a sample takes
+    decides nothing about which samples there are.
+    """
+    (number, width), num = columns.shape, len(vectors)
+    queue = number // lanes
+    first, slots = jnp.arange(lanes) * queue, jnp.arange(width)
+    flat = sums.ravel()
+
+    def propose(key: Any, chosen: Array, count: Array) -> tuple[Array, Array]:
+        points = uniform(key, (2, lanes))
+        scaled = points[0] * count
+        vector = jnp.minimum(scaled.astype(int), jnp.maximum(count - 1, 0))
+        start = jnp.take_along_axis(chosen, vector[:, None], axis=1)[:, 0] * num
         target = (scaled - vector) * flat[start + num - 1]
 
         def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -180,33 +196,62 @@ def _by_rejection(
             above = flat[start + middle] > target
             return jnp.where(above, low, middle + 1), jnp.where(above, middle, high)
 
-        item, _ = jax.lax.fori_loop(0, levels, halve, (jnp.zeros(number, int), jnp.full(number, num - 1)), unroll=True)
-        return item, points[1]
+        bracket = (jnp.zeros(lanes, int), jnp.full(lanes, num - 1))
+        return jax.lax.fori_loop(0, num.bit_length(), halve, bracket)[0], points[1]
 
-    def more(state: tuple[Array, Array, Array, Array]) -> Array:
-        return jnp.any(state[1] < counts)
+    def more(state: _Progress) -> Array:
+        return jnp.any(state.place < queue)
 
-    def step(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        round_number, drawn, basis, chosen = state
-        item, point = propose(jax.random.fold_in(key, round_number))
-        row = jnp.where(inside, vectors[item[:, None], columns], 0.0)
-        parts = jnp.einsum("sbw,sw->sb", basis, row)
+    def step(state: _Progress) -> _Progress:
+        sample = first + jnp.minimum(state.place, queue - 1)
+        chosen, count = columns[sample], counts[sample]
+        item, point = propose(jax.random.fold_in(key, state.round), chosen, count)
+        row = jnp.where(slots < count[:, None], vectors[item[:, None], chosen], 0.0)
+        parts = jnp.einsum("lbw,lw->lb", state.basis, row)
+        parts = jnp.where(slots < state.drawn[:, None], parts, 0.0)  # beyond stand vectors of an earlier sample
         square = jnp.sum(row**2, axis=1)
         left = square - jnp.sum(parts**2, axis=1)
-        accept = (point * square < left) & (drawn < counts)
-        residual = (row - jnp.einsum("sbw,sb->sw", basis, parts)) / jnp.sqrt(jnp.where(accept, left, 1.0))[:, None]
-        place = jnp.where(accept, drawn, width)
-        basis = basis.at[jnp.arange(number), place].set(residual, mode="drop")
-        chosen = chosen.at[jnp.arange(number), jnp.where(accept, item, num)].set(True, mode="drop")
-        return round_number + 1, drawn + accept, basis, chosen
+        accept = (point * square < left) & (state.drawn < count) & (state.place < queue)
+        residual = row - jnp.einsum("lbw,lb->lw", state.basis, parts)
+        residual /= jnp.sqrt(jnp.where(accept, left, 1.0))[:, None]
+        slot = jnp.where(accept, state.drawn, width)
+        drawn = state.drawn + accept
+        done = drawn >= count
+        return _Progress(
+            state.round + 1,
+            state.place + done,
+            jnp.where(done, 0, drawn),
+            state.basis.at[jnp.arange(lanes), slot].set(residual, mode="drop"),
+            state.items.at[sample, slot].set(item, mode="drop"),
+        )
 
-    start = (
+    start = _Progress(
         jnp.asarray(0),
-        jnp.zeros(number, counts.dtype),
-        jnp.zeros((number, width, width)),
-        jnp.zeros((number, num), bool),
+        jnp.zeros(lanes, int),
+        jnp.zeros(lanes, counts.dtype),
+        jnp.zeros((lanes, width, width)),
+        jnp.full((number, width), num),
     )
-    return jax.lax.while_loop(more, step, start)[3]
+    items = jax.lax.while_loop(more, step, start).items
+    return jnp.zeros((number, num), bool).at[jnp.arange(number)[:, None], items].set(True, mode="drop")
+
+
+class _Progress(NamedTuple):
+    """Where the lanes of the rejection sampler are.
+
+    Attributes:
+        round: number of proposals made by each lane.
+        place: place in its queue of the sample that each lane works at.
+        drawn: how many items of that sample are drawn.
+        basis: orthonormal basis of the rows drawn, one vector per slot.
+        items: the items drawn of every sample; the number of items where none is.
+    """
+
+    round: Int[Array, ""]
+    place: Int[Array, " lanes"]
+    drawn: Int[Array, " lanes"]
+    basis: Float[Array, "lanes width width"]
+    items: Int[Array, "samples width"]
 
 
 @partial(jax.jit, static_argnums=2)
@@ -214,7 +259,7 @@ def _by_elimination(key: Any, marginal: Float[Array, "n n"], num_samples: int) -
     """Left-looking elimination by blocks of columns: K = U D U', of which only the current block is ever formed."""
     num = len(marginal)
     points = uniform(key, (num_samples, num))
-    width = 64 if num > 256 else 10
+    width = max(10, -(-num // 16))
     factors: list[tuple[int, Array, Array]] = []
     decided = []
     for first in range(0, num, width):

@@ -26,6 +26,7 @@ from dpassay.mechanisms.determinantal_batches import (
     sample_by_elimination,
     sample_by_rejection,
     sample_fixed_size,
+    sample_process,
 )
 from dpassay.mechanisms.dpp import exact_epsilon, replacement_epsilon, required_jitter
 from dpassay.mechanisms.kernels import indefinite_direction, kernel_matrix
@@ -179,14 +180,13 @@ class TestBatches:
             assert rejects(spectrum) == (rank == 4)
             marginal = (vectors * (values / (1 + values))) @ vectors.T
             pairs = marginal[:-1, :-1].diagonal() * marginal[1:, 1:].diagonal() - marginal.diagonal(1) ** 2
-            for algorithm in (sample_by_rejection, sample_by_elimination):
-                samples = np.asarray(algorithm(jax.random.key(1), spectrum, number))
-                for frequencies, chances in (
-                    (samples.mean(axis=0), marginal.diagonal()),
-                    ((samples[:, 1:] & samples[:, :-1]).mean(axis=0), pairs),
-                ):
-                    deviation = np.abs(frequencies - chances) / np.sqrt(chances * (1 - chances) / number)
-                    assert deviation.max() < 6.5  # 264 numbers at 8e-11 each
+            samples = np.asarray(sample_process(jax.random.key(1), spectrum, number))
+            for frequencies, chances in (
+                (samples.mean(axis=0), marginal.diagonal()),
+                ((samples[:, 1:] & samples[:, :-1]).mean(axis=0), pairs),
+            ):
+                deviation = np.abs(frequencies - chances) / np.sqrt(chances * (1 - chances) / number)
+                assert deviation.max() < 6.5  # 132 numbers at 8e-11 each
 
     def test_the_empty_process(self) -> None:
         spectrum = spectrum_of(np.zeros((3, 3)))
