@@ -29,6 +29,7 @@ OUTCOMES = {
     "PP-EXE": "refuted",
     "DP-EXE": "refuted",
     "RC-EXE": "refuted",
+    "CD-EXE": "refuted",
     "RC-EXE-REP": "holds",
 }
 EXACT = {("modified_laplace", "repaired"), ("randomized_response", "repaired"), ("nuclear_norm_completion", "paper")}
@@ -123,6 +124,20 @@ def test_what_one_rating_gives_the_other_never_does() -> None:
     assert len(near) > 1000
     np.testing.assert_array_equal(near * 2.0**53, np.round(near * 2.0**53))
     assert (small * 2.0**53 != np.round(small * 2.0**53)).mean() > 0.5
+
+
+def test_the_sketch_s_factors_are_those_of_the_code() -> None:
+    """Every released number is a product with its own dataset's factor; one in twelve is none with the other's."""
+    (certificate,) = executed_differences("jlt", "paper")
+    inputs = certificate["inputs"]
+    built = mechanism("jlt", num_rows=1, epsilon=float(Fraction(inputs["mechanism"]["parameters"]["epsilon"])))
+    own, other = (Fraction(factor) for factor in inputs["factors"])
+    for dataset, factor, foreign in ((inputs["dataset1"], own, other), (inputs["dataset2"], other, own)):
+        draw = jax.jit(jax.vmap(built.sample, (0, None)))
+        drawn = np.asarray(draw(jax.random.split(jax.random.key(9), 300), np.array(dataset, float)))[:, 0, 0]
+        released = [Fraction(float(number)) for number in drawn]
+        assert all(reaches("product", factor, number, "float64") for number in released)
+        assert 0.02 < np.mean([not reaches("product", foreign, number, "float64") for number in released]) < 0.2
 
 
 def test_the_large_epsilon_response_is_never_changed() -> None:

@@ -23,6 +23,8 @@ SUBJECTS = [
     ("dpp", "paper"),
     ("modified_laplace", "paper"),
     ("randomized_response", "paper"),
+    ("jlt", "paper"),
+    ("sjlt", "repaired"),
 ]
 
 
@@ -147,7 +149,7 @@ def test_what_is_reachable_is_not_called_unreachable(accepted: dict[tuple[str, s
         ({"format": "float16"}, "format"),
         ({"dataset2": [[0]]}, "equal"),
         ({"dataset1": [[0, 1]], "dataset2": [[1, 1]]}, "one entry"),
-        ({"form": "product"}, "nothing is known"),
+        ({"form": "product"}, "factors"),
         ({"form": "guess"}, "use one of"),
     ):
         with pytest.raises(Rejected, match=says):
@@ -186,3 +188,19 @@ def test_what_is_within_reach_is_not_called_out_of_reach(accepted: dict[tuple[st
     ):
         with pytest.raises(Rejected, match=says):
             check("floating", {**response, **change})
+    sketch = accepted["jlt", "paper"]
+    for change, says in (
+        ({"factors": [sketch["factors"][0]] * 2}, "not the entry of the lifted matrix"),
+        ({"factors": sketch["factors"][:1]}, "one factor per dataset"),
+        ({"output": sketch["factors"][0]}, "does not give the output"),
+        ({"dataset2": [[1, None]]}, "replace_one"),
+    ):
+        with pytest.raises(Rejected, match=says):
+            check("floating", {**sketch, **change})
+    column = accepted["sjlt", "repaired"]
+    with pytest.raises(Rejected, match="reaches the output too"):
+        check("floating", {**column, "output": "3", "noise": "3"})
+    wider = copy.deepcopy(column["mechanism"])
+    wider["parameters"]["num_rows"] = 2
+    with pytest.raises(Rejected, match="nothing is known"):
+        check("floating", {**column, "mechanism": wider})

@@ -7,11 +7,15 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "supports": the outcome that the difference, when certain, supports
 
 Forms. The randomness itself is taken as ideal: every value that the code's random words can take has a chance.
-    "addition", "product": the released float is fl(v + n) or fl(v n), n a random float and v what the dataset says (the
-        rating, 0 for a missing one; the singular value sqrt(s^2 + w^2) of a 1 x 1 matrix, w = `noise_scale`). Further
-        fields "format" ("float64" or "float32"), "noise", "output". Shown: `noise` and `output` are floats and
-        fl(v1 op noise) = output, while no float n whatever gives fl(v2 op n) = output. Rounding is monotone in n, so
-        the two floats around the real solution decide that.
+    "addition": the released float is fl(v + n), n a random float and v what a dataset of one entry says: the rating, 0
+        for a missing one (modified Laplace), or that with either sign (the column sketch with one row). Further fields
+        "format" ("float64" or "float32"), "noise", "output". Shown: fl(v1 + noise) = output for floats, while no float
+        n whatever gives fl(v2 + n) = output. Rounding is monotone in n, so the two floats around the real solution
+        decide that.
+    "product": the released float is fl(v n), v the entry of the lifted matrix for one item and two users with the
+        ratings a and b: sqrt(c^2 + w^2/2) in size, c = (a - b)/2, w as Algorithm 1 computes it (the Gaussian sketch
+        with one row). Further fields as before, and "factors", v1 and v2 as the code computed them on the machine that
+        wrote the file. Shown: each is within 16 x 2^-53 of its real number, and the same as above.
     "gumbel": one candidate is drawn as the largest of log-weight - ln(-ln u), the u independent odd multiples of
         2^-(bits + 1) in (0, 1). Further fields "output", "bits" and "slack", which covers the rounding of the
         logarithms. A candidate whose log-weight is below another's by more than the whole range of the noise is never
@@ -33,7 +37,7 @@ from flint import arb, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_dataset, read_event, rows_text
 from dpassay.replay.laws_of import law_module
-from dpassay.replay.numbers import bounds, fields, fraction, integer, precision, rational, root, show
+from dpassay.replay.numbers import bounds, fields, fraction, integer, precision, rational, show
 from dpassay.replay.witness import neighboring_cells
 
 __all__ = ["FORMATS", "compute", "nearest", "neighbors_of", "reaches"]
@@ -43,6 +47,7 @@ FORMATS: Mapping[str, tuple[int, int, int]] = {"float64": (53, -1074, 1024), "fl
 
 _COMMON = ("form", "mechanism", "relation", "dataset1", "dataset2", "supports")
 _LEAST_SLACK = fmpq(1, 10**9)
+_ULPS = 16  # rounding of a decomposition of a 1 x 2 matrix, in units of 2^-53
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,41 +135,64 @@ def _arithmetic(inputs: Mapping[str, Any], dataset1: Dataset, dataset2: Dataset)
     if name not in FORMATS:
         raise Rejected(f"format is {name!r}: use one of {', '.join(FORMATS)}")
     noise, output = (fraction(rational(inputs[field])) for field in ("noise", "output"))
-    values = [_quantity(inputs["mechanism"], form, dataset) for dataset in (dataset1, dataset2)]
-    for what, number in (("noise", noise), ("output", output), ("value 1", values[0]), ("value 2", values[1])):
+    own = {"format": name, "noise": str(noise), "output": str(output)}
+    if form == "addition":
+        values1, values2 = (_summands(inputs["mechanism"], dataset) for dataset in (dataset1, dataset2))
+    else:
+        if name != "float64" or len(inputs["factors"]) != 2:
+            raise Rejected("the sketch is computed in float64, with one factor per dataset")
+        values1, values2 = (
+            [_factor(inputs["mechanism"], dataset, fraction(rational(stated)))]
+            for dataset, stated in zip((dataset1, dataset2), inputs["factors"], strict=True)
+        )
+    for what, number in (("noise", noise), ("output", output), *(("value", each) for each in (*values1, *values2))):
         if nearest(number, name) != number:
             raise Rejected(f"the {what} {number} is not a {name}")
-    if nearest(_combined(form, values[0], noise), name) != output:
-        raise Rejected(f"the noise does not give the output: fl({values[0]} and {noise}) is not {output}")
-    found = reaches(form, values[1], output, name)
-    if found:
-        raise Rejected(f"the other dataset reaches the output too, with the noise {found[0]}")
-    around = neighbors_of(output - values[1] if form == "addition" else output / values[1], name)
+    giving = [value for value in values1 if nearest(_combined(form, value, noise), name) == output]
+    if not giving:
+        raise Rejected(f"the noise does not give the output: fl of {values1[0]} and {noise} is not {output}")
+    for value in values2:
+        found = reaches(form, value, output, name)
+        if found:
+            raise Rejected(f"the other dataset reaches the output too, with the noise {found[0]}")
     sign = "+" if form == "addition" else "*"
+    other = " or ".join(repr(float(value)) for value in values2)
     return {
-        "format": name,
-        "values": [str(value) for value in values],
-        "noise": str(noise),
-        "output": str(output),
-        "tried": {str(n): str(nearest(_combined(form, values[1], n), name)) for n in around},
-        "summary": f"the {name} {float(output)!r} is fl({values[0]} {sign} {float(noise)!r}), and no float n gives "
-        f"fl({values[1]} {sign} n) equal to it: possible on one side only, no finite epsilon holds",
+        **own,
+        "values": [[str(value) for value in values] for values in (giving, values2)],
+        "summary": f"the {name} {float(output)!r} is fl({float(giving[0])!r} {sign} {float(noise)!r}), and no float n "
+        f"gives fl(v {sign} n) equal to it with v = {other}: possible on one side only, no finite epsilon holds",
     }
 
 
-def _quantity(mechanism: Mapping[str, Any], form: str, dataset: Dataset) -> Fraction:
-    """What the noise is combined with in the code; datasets of one entry."""
+def _summands(mechanism: Mapping[str, Any], dataset: Dataset) -> list[Fraction]:
+    """What the noise may be added to in the code; datasets of one entry."""
     if (len(dataset), len(dataset[0])) != (1, 1):
-        raise Rejected("a reachable float is shown on datasets of one entry")
-    entry = fmpq(0) if dataset[0][0] is None else dataset[0][0]
-    if mechanism["id"] == "modified_laplace" and mechanism["variant"] == "paper" and form == "addition":
-        return fraction(entry)
-    if mechanism["id"] in ("jlt", "sjlt") and form == "product":
-        value = root(entry**2 + rational(mechanism["parameters"]["noise_scale"]) ** 2)
-        if isinstance(value, fmpq):
-            return fraction(value)
-        raise Rejected("the singular value is irrational: choose entries and noise_scale with a rational one")
-    raise Rejected(f"nothing is known here about {form} in {mechanism['id']} ({mechanism['variant']})")
+        raise Rejected("a sum is shown on datasets of one entry")
+    entry = Fraction(0) if dataset[0][0] is None else fraction(dataset[0][0])
+    kind, parameters = (mechanism["id"], mechanism["variant"]), mechanism["parameters"]
+    if kind == ("modified_laplace", "paper"):
+        return [entry]
+    if kind == ("sjlt", "repaired") and (parameters["num_rows"], parameters["num_nonzeros"]) == (1, 1):
+        clipped = min(max(entry, Fraction(0)), fraction(rational(parameters["max_change"])))
+        return sorted({clipped, -clipped})
+    raise Rejected(f"nothing is known here about sums in {kind[0]} ({kind[1]}) with these parameters")
+
+
+def _factor(mechanism: Mapping[str, Any], dataset: Dataset, stated: Fraction) -> Fraction:
+    """What the noise is multiplied with in the code, when it is close to the real number."""
+    parameters = mechanism["parameters"]
+    if (mechanism["id"], mechanism["variant"]) != ("jlt", "paper") or parameters["num_rows"] != 1:
+        raise Rejected("nothing is known here about products but in jlt (paper) with one row")
+    if (len(dataset), len(dataset[0])) != (1, 2):
+        raise Rejected("a product is shown on datasets of one item and two users")
+    first, second = (fmpq(0) if entry is None else entry for entry in dataset[0])
+    epsilon, delta = (rational(parameters[name]) for name in ("epsilon", "delta"))
+    noise = (32 * arb(2 / delta).log()).sqrt() * arb(4 / delta).log() / arb(epsilon)
+    real = (arb((first - second) / 2) ** 2 + noise**2 / 2).sqrt()
+    if not abs(arb(fmpq(stated.numerator, stated.denominator)) / real - 1) < fmpq(_ULPS, 2**53):
+        raise Rejected(f"the factor {float(stated)!r} is not the entry of the lifted matrix, {real.str(20)}")
+    return stated
 
 
 def _gumbel(inputs: Mapping[str, Any], dataset1: Dataset, dataset2: Dataset) -> dict[str, Any]:
@@ -256,7 +284,7 @@ def _laws(
 
 _FORMS: Mapping[str, tuple[tuple[str, ...], Any]] = {
     "addition": (("format", "noise", "output"), _arithmetic),
-    "product": (("format", "noise", "output"), _arithmetic),
+    "product": (("format", "noise", "output", "factors"), _arithmetic),
     "gumbel": (("output", "bits", "slack"), _gumbel),
     "coin": (("output", "bits"), _coin),
     "threshold": (("threshold", "bits"), _threshold),
