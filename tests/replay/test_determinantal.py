@@ -1,5 +1,6 @@
 """The trusted laws of determinantal processes: hand computations, and agreement with the mechanisms in JAX."""
 
+import json
 import math
 from typing import Any
 
@@ -10,8 +11,9 @@ from flint import arb, fmpq
 
 import dpassay as dp
 from dpassay.mechanisms import describe
+from dpassay.mechanisms.dpp import exact_epsilon
 from dpassay.numerics import float64
-from dpassay.replay import Rejected
+from dpassay.replay import Rejected, check
 from dpassay.replay.determinantal import kernel_matrix, law, read_output
 from dpassay.replay.laws import Undefined
 from dpassay.replay.laws_of import law_module
@@ -144,3 +146,33 @@ def test_outputs_are_read_strictly() -> None:
             read_output(wrong, described, dataset)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="2 items"):
         read_output([0], fixed, dataset)
+
+
+@pytest.mark.parametrize(
+    ("id", "parameters"), [("dpp", {"max_square_norm": 3.0}), ("kdpp", {"size": 1}), ("dpp_eigen", {})]
+)
+def test_the_loss_of_a_pair_is_replayed_and_no_more_than_that(id: str, parameters: dict[str, Any]) -> None:
+    """Masks of the mechanism, as an audit finds them, are the sets of the trusted law."""
+    mechanism = dp.mechanism(id, **parameters)
+    found = dp.exact(mechanism, [[1, 1, 1], [1, 0, np.nan]], [[np.nan] * 3, [1, 0, np.nan]])
+    assert found.certificate is not None
+    inputs = json.loads(json.dumps(found.certificate["inputs"]))
+    result = check("witness", inputs)
+    assert float(result["epsilon_lower"]) == pytest.approx(found.epsilon, abs=1e-9)
+    with pytest.raises(Rejected, match="no violation"):
+        check("witness", {**inputs, "epsilon": str(round(found.epsilon + 1e-6, 9))})
+    changed = {**inputs["mechanism"], "parameters": {**inputs["mechanism"]["parameters"], "jitter": "11/10"}}
+    try:
+        assert check("witness", {**inputs, "mechanism": changed, "epsilon": "0"}) != result
+    except Rejected:
+        pytest.fail("a slightly larger jitter must still show a loss above 0")
+
+
+def test_the_exact_loss_of_the_process_is_attained() -> None:
+    """All ones added to nobody: log(1 + n/(1+s)) at the empty set, log(1 + n/(s (1+s+n))) at all items."""
+    described, nobody = stated(dp.mechanism("dpp", jitter=0.25)), exactly(np.full((1, 3), np.nan))
+    with_user, without = law(described, exactly(np.ones((1, 3)))), law(described, nobody)
+    assert without[()] / with_user[()] == 1 + fmpq(3) / fmpq(5, 4)
+    assert with_user[(0, 1, 2)] / without[(0, 1, 2)] == 1 + fmpq(3) / (fmpq(1, 4) * fmpq(17, 4))
+    gains = {chosen: abs(math.log(float(arb(with_user[chosen] / without[chosen])))) for chosen in without}
+    assert max(gains.values()) == pytest.approx(exact_epsilon(3, 0.25), abs=1e-12)
