@@ -7,7 +7,8 @@ the eigenvalues that holds for all datasets at once; with it, and bounded rows, 
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.dpp_determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL, conclude
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.dpp_determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL
 from dpassay.proofs.instances import proved
 from dpassay.proofs.notation import proof, smt
 
@@ -27,7 +28,7 @@ __all__ = [
 
 def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
     """DP-INF: a neighbor of any singular dataset makes a coin and a set possible."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Without jitter every dataset with a zero eigenvalue has a neighbor with one more reader of a single item "
@@ -35,14 +36,16 @@ def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
         "impossible is possible. The smallest case is one item and an empty database. It needs that the eigenvalue "
         "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
         "(DP-T31-GEN).",
-        Evidence("proof", "For every singular kernel, one more reader.", proved(singular_proof())),
-        Evidence("witness", "One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
+        evidence=(
+            Evidence("proof", "For every singular kernel, one more reader.", proved(singular_proof())),
+            Evidence("witness", "One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
+        ),
     )
 
 
 def decide_theorem(claim: Claim, context: Context) -> Verdict:
     """DP-T31: the same step, for X'X + S."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i "
@@ -51,28 +54,30 @@ def decide_theorem(claim: Claim, context: Context) -> Verdict:
         "missing. Kernels that are singular on all datasets, two items with equal embeddings for instance, can be "
         "private (DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common "
         "lower bound.",
-        Evidence("proof", "For every n, every singular L = X'X + S.", proved(singular_proof())),
+        evidence=(Evidence("proof", "For every n, every singular L = X'X + S.", proved(singular_proof())),),
         repair="DP-T31-REP",
     )
 
 
 def decide_theorem_every_kernel(claim: Claim, context: Context) -> Verdict:
     """DP-T31-GEN: two items with equal embeddings."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "Two items with the same embedding have L = c (1 1; 1 1), where c is a jitter s plus the number of subjects: "
         "always singular, the two items never appear together, and yet one subject more or less changes no "
         "probability by more than a factor 1 + 1/s. An eigenvalue that is 0 on every dataset tells nothing. The "
         "theorem needs a neighbor that makes it positive (DP-T31).",
-        Evidence("proof", "All ratios of the singular process lie within 1 + 1/s.", proved(equal_items_proof())),
+        evidence=(
+            Evidence("proof", "All ratios of the singular process lie within 1 + 1/s.", proved(equal_items_proof())),
+        ),
         repair="DP-T31-REP",
     )
 
 
 def decide_uniform(claim: Claim, context: Context) -> Verdict:
     """DP-PD-UNIF: one item, rows in (0, 1]."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "Take one item, rows in (0, 1], at least one subject: L = sum of x^2 is strictly positive definite on every "
@@ -80,20 +85,22 @@ def decide_uniform(claim: Claim, context: Context) -> Verdict:
         "changes the probability of the item by more than any factor. Each eigenvalue must stay above one s > 0 on "
         "all datasets (DP-T31-REP). (Binary rows are an exception: adding rows only raises eigenvalues, and there "
         "are finitely many invertible binary n x n matrices to start from.)",
-        Evidence("proof", "For every r >= 1 a pair of neighbors whose ratio exceeds r.", proved(unbounded_proof())),
+        evidence=(
+            Evidence("proof", "For every r >= 1 a pair of neighbors whose ratio exceeds r.", proved(unbounded_proof())),
+        ),
         repair="DP-T31-REP",
     )
 
 
 def decide_theorem_repaired(claim: Claim, context: Context) -> Verdict:
     """DP-T31-REP: a uniform lower bound suffices."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "With all eigenvalues at least s on every dataset and |x|^2 at most B^2, one subject changes no probability "
         "by more than a factor 1 + B^2/s. For L = X'X + s I the exact value, a little smaller, is DP-EPS-REP; the "
         "kernel need not have this form here, as long as a subject adds xx' to it.",
-        Evidence("proof", "For every n.", proved(uniform_proof())),
+        evidence=(Evidence("proof", "For every n.", proved(uniform_proof())),),
     )
 
 

@@ -13,17 +13,14 @@ an induction: the elimination of one item.
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
-from dpassay.claims import Claim, Evidence, Verdict
-from dpassay.proofs.notation import Step, identity, objections, smt
+from dpassay.proofs.notation import Step, identity, smt
 
 __all__ = [
     "MONOTONE",
     "ONE_ENTRY",
     "RANK_ONE",
     "SPECTRAL",
-    "conclude",
     "determinant",
     "minor",
     "plus_identity",
@@ -33,14 +30,6 @@ __all__ = [
 ]
 
 Matrix = Sequence[Sequence[str]]
-
-
-def conclude(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:
-    """The verdict, or `open` with what the trusted checker objects to in the certificates of the evidence."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate is not None))
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(claim.id, outcome, explanation, evidence=evidence, repair=repair)
 
 
 def subsets(num_items: int) -> list[tuple[int, ...]]:

@@ -7,7 +7,8 @@ The first two are theorems 2.1 and 2.2 of Kulesza and Taskar, "Determinantal poi
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.dpp_determinants import ONE_ENTRY, conclude, determinant, minor, plus_identity, subsets, symmetric
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.dpp_determinants import ONE_ENTRY, determinant, minor, plus_identity, subsets, symmetric
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import identity, proof, smt
 
@@ -25,33 +26,35 @@ __all__ = [
 
 def decide_normalization(claim: Claim, context: Context) -> Verdict:
     """DP-Z: expand det(L + I) along its diagonal."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
         "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
         "square matrix L.",
-        Evidence("proof", "The induction step, and three items in symbols.", proved(normalization_proof())),
+        evidence=(Evidence("proof", "The induction step, and three items in symbols.", proved(normalization_proof())),),
     )
 
 
 def decide_marginal_kernel(claim: Claim, context: Context) -> Verdict:
     """DP-K: K = I - (L + I)^-1."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors "
         "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
         "semidefinite L.",
-        Evidence(
-            "proof", "Eigenvalues for every n; inclusion probabilities in symbols.", proved(marginal_kernel_proof())
+        evidence=(
+            Evidence(
+                "proof", "Eigenvalues for every n; inclusion probabilities in symbols.", proved(marginal_kernel_proof())
+            ),
         ),
     )
 
 
 def decide_kernels(claim: Claim, context: Context) -> Verdict:
     """DP-PSD: two items on which the sigmoid function is indefinite."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "The sigmoid tanh(a x.y + c) is no positive semidefinite kernel: on the two items 1 and 2, with a = 1 and c "
@@ -59,24 +62,28 @@ def decide_kernels(claim: Claim, context: Context) -> Verdict:
         "probability; c = 1 fails as well. Dot products of count vectors and the RBF and polynomial functions are "
         "positive semidefinite (DP-PSD-REP). The word 'positive definite' of section 2.1 is too strong for all of "
         "them: equal items make L singular.",
-        Evidence("certificate", "tanh(1) tanh(4) < tanh(2)^2.", sigmoid_instance(0, 1, 2)),
-        Evidence("certificate", "The same with c = 1: tanh(2) tanh(5) < tanh(3)^2.", sigmoid_instance(1, 1, 2)),
+        evidence=(
+            Evidence("certificate", "tanh(1) tanh(4) < tanh(2)^2.", sigmoid_instance(0, 1, 2)),
+            Evidence("certificate", "The same with c = 1: tanh(2) tanh(5) < tanh(3)^2.", sigmoid_instance(1, 1, 2)),
+        ),
         repair="DP-PSD-REP",
     )
 
 
 def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
     """DP-PSD-REP: sums, products and limits of positive semidefinite kernels."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive "
         "semidefinite kernels are positive semidefinite, which yields polynomials and, by the power series of exp, "
         "the RBF function. Adding s I raises every eigenvalue by s.",
-        Evidence(
-            "proof",
-            "Sums of squares, products of kernels, and the factors of the RBF function.",
-            proved(kernels_proof()),
+        evidence=(
+            Evidence(
+                "proof",
+                "Sums of squares, products of kernels, and the factors of the RBF function.",
+                proved(kernels_proof()),
+            ),
         ),
     )
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.dpp_determinants import MONOTONE, RANK_ONE, SPECTRAL, conclude, determinant, plus_identity, plus_row
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.dpp_determinants import MONOTONE, RANK_ONE, SPECTRAL, determinant, plus_identity, plus_row
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import identity, proof, smt
 
@@ -45,7 +46,7 @@ def recommendations_delta(epsilon: float, jitter: float, largest: float, draws: 
 
 def decide_binomial_conjecture(claim: Claim, context: Context) -> Verdict:
     """DP-DELTA: three items, two of which are tied to the third by many subjects."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "With three items, 1000 readers of items 1 and 3 and 1000 of items 2 and 3, a reader of items 1 and 2 joins. "
@@ -53,10 +54,12 @@ def decide_binomial_conjecture(claim: Claim, context: Context) -> Verdict:
         "4/3: more than one reader of one item can do, and all in one coin. For s = 20 its delta at e^eps = 221/210 "
         "is 0.00042, that of the conjectured pairs at most 0.00023. The number of heads is a weaker test than one "
         "coin with a larger bias. The right bound, one coin with odds s + n, is DP-DELTA-REP.",
-        Evidence(
-            "certificate",
-            "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.",
-            conjecture_instance(),
+        evidence=(
+            Evidence(
+                "certificate",
+                "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.",
+                conjecture_instance(),
+            ),
         ),
         repair="DP-DELTA-REP",
     )
@@ -64,7 +67,7 @@ def decide_binomial_conjecture(claim: Claim, context: Context) -> Verdict:
 
 def decide_profile(claim: Claim, context: Context) -> Verdict:
     """DP-DELTA-REP: two-point laws are the worst for a convex function."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Whatever the database, the released subset tells no more about a subject than one coin that shows heads "
@@ -73,15 +76,17 @@ def decide_profile(claim: Claim, context: Context) -> Verdict:
         "attain it, with one item. Hence T recommendations are exactly as private as T coins, which gives their "
         "whole curve. For binary rows it is an upper bound with n for B^2, attained at delta = 0, and for n >= 3 "
         "they come as near as they like to the coin with odds s + n - 2 + 1/n in place of s + n.",
-        Evidence(
-            "proof",
-            "Upper bound for every n and eps >= 0, in both directions; attained.",
-            proved(profile_proof()),
-            tables=(_recommendations_table(),),
-            plots=(_curve(),),
-        ),
-        Evidence(
-            "certificate", "Three binary items come within 0.1% of the coin with odds s + 4/3.", _binary_instance()
+        evidence=(
+            Evidence(
+                "proof",
+                "Upper bound for every n and eps >= 0, in both directions; attained.",
+                proved(profile_proof()),
+                tables=(_recommendations_table(),),
+                plots=(_curve(),),
+            ),
+            Evidence(
+                "certificate", "Three binary items come within 0.1% of the coin with odds s + 4/3.", _binary_instance()
+            ),
         ),
     )
 

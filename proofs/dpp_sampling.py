@@ -8,7 +8,7 @@ and its bound looks at the first draw alone; a bound that needs no eigengap exis
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.dpp_determinants import conclude
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, proof, smt
@@ -29,20 +29,20 @@ __all__ = [
 
 def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:
     """DP-EVEC: one more reader turns the eigenvectors."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Two items and one reader of the first: L is diagonal, so phase 1 returns V = {e_1} with positive "
         "probability. One more reader, of both items, leaves no eigenvector on an axis, whatever the jitter: V = "
         "{e_1} becomes impossible. No epsilon allows that. So the analysis of phase 1 covers the coins only, and "
         "Algorithm 1 is private only because V stays inside and Y alone is released (DP-EPS-REP).",
-        Evidence("proof", "For every jitter s > 0.", proved(eigenvectors_proof())),
+        evidence=(Evidence("proof", "For every jitter s > 0.", proved(eigenvectors_proof())),),
     )
 
 
 def decide_subset_bound(claim: Claim, context: Context) -> Verdict:
     """DP-SUB: equal weights at the start, other laws."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "The bound follows the weights of the first draw only. On four items two planes, spanned by (1,1,0,0), "
@@ -51,8 +51,12 @@ def decide_subset_bound(claim: Claim, context: Context) -> Verdict:
         "s = 0 and below 0.37 for s = 1/100. With the loop as printed, which runs until V' is empty, it is worse: on "
         "the first plane {1, 2} is then impossible, so no jitter d helps. Stopping after k draws there is a bound "
         "without any eigengap (DP-SUB-REP).",
-        Evidence(
-            "certificate", "Both probabilities, in exact rationals, stopping after two draws.", subset_bound_instance()
+        evidence=(
+            Evidence(
+                "certificate",
+                "Both probabilities, in exact rationals, stopping after two draws.",
+                subset_bound_instance(),
+            ),
         ),
         repair="DP-SUB-REP",
     )
@@ -60,21 +64,21 @@ def decide_subset_bound(claim: Claim, context: Context) -> Verdict:
 
 def decide_instances(claim: Claim, context: Context) -> Verdict:
     """DP-SUB2: n copies of the change have n^2, or n(n-2), in the second term."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "The n components of the printed change move by (n-1) A - n C in sum, with A = log(1 + s/((n-1)d)) and C = "
         "log(1 + s/(1 + nd)); n times that ends in -n^2 C, not -n C. In absolute values one change is (n-1)(A - C) + "
         "C, and n of them end in -n(n-2) C, which is -n C for n = 3 only; for n = 2 the printed number is smaller "
         "than two such changes, so it is no bound on them.",
-        Evidence("proof", "The three expressions differ.", proved(instances_proof())),
+        evidence=(Evidence("proof", "The three expressions differ.", proved(instances_proof())),),
         repair="DP-SUB-REP",
     )
 
 
 def decide_subset_bound_repaired(claim: Claim, context: Context) -> Verdict:
     """DP-SUB-REP: weights between d and 1 + d, totals between k - t and k plus jitter."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Every weight lies between d and 1 + d, and after t draws the weights of the items that remain add up to a "
@@ -82,20 +86,20 @@ def decide_subset_bound_repaired(claim: Claim, context: Context) -> Verdict:
         "(1 + 1/d) k/(k-t) between any two selections of k eigenvectors, and k draws by the product. Davis and "
         "Kahan, and the gaps between eigenvalues, are not needed. The law is no longer determinantal (DP-JIT), and "
         "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
-        Evidence("proof", "For every n, k and d.", proved(repaired_bound_proof())),
+        evidence=(Evidence("proof", "For every n, k and d.", proved(repaired_bound_proof())),),
     )
 
 
 def decide_jittered_law(claim: Claim, context: Context) -> Verdict:
     """DP-JIT: one eigenvector, two and three items."""
-    return conclude(
+    return decided(
         claim,
         "refuted",
         "Let V be spanned by e_1. With jitter the first draw can be item 2, which V' does not contain, so V' stays "
         "as it is and the loop goes on: of two items both are returned with probability d/(1 + 2d), though |V| = 1. "
         "With three items, items 2 and 3 appear together more often than independent items would, which is "
         "impossible for a determinantal process with a symmetric kernel, where items repel each other.",
-        Evidence("proof", "For every d > 0.", proved(jittered_law_proof())),
+        evidence=(Evidence("proof", "For every d > 0.", proved(jittered_law_proof())),),
     )
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp_determinants import (
     RANK_ONE,
     SPECTRAL,
-    conclude,
     minor,
     plus_identity,
     plus_row,
@@ -39,14 +39,14 @@ __all__ = [
 
 def decide_replacement(claim: Claim, context: Context) -> Verdict:
     """DP-REPLACE-REP: a removal and an addition, and two orthogonal rows."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Replacing a subject is removing one and adding another, so epsilon is at most the sum of the two branches "
         "of eps*, which is log(1 + B^2/s). Two rows on different items attain it on an otherwise empty database: the "
         "new subject has only item 1, the old one only item 2, and the set {1} is shown. It is less than 2 eps*, the "
         "cost of two neighbors in a row.",
-        Evidence("proof", "Upper bound for every n; attained for n >= 2.", proved(replacement_proof())),
+        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", proved(replacement_proof())),),
     )
 
 
@@ -66,7 +66,7 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         )
         for items, subjects, jitter in cases
     ]
-    return conclude(
+    return decided(
         claim,
         "open",
         "At least this much is lost: on an otherwise empty database a reader of p items replaces a reader of the "
@@ -75,17 +75,19 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         "the inequality s a_Y(x) + (1+s)(b(z) - a_Y(z))/(1 + a_Y(z)) <= n for binary rows would give the maximum "
         "over real p in [0, n], a little more than the stated one; random search found no exception, but it is false "
         "for kernels of real rows, so a proof must use that all subjects' rows are binary.",
-        Evidence("proof", "The lower bound for every n, p and s.", proved(binary_replacement_proof())),
-        *(
-            Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
-            for each in enumerations
+        evidence=(
+            Evidence("proof", "The lower bound for every n, p and s.", proved(binary_replacement_proof())),
+            *(
+                Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
+                for each in enumerations
+            ),
         ),
     )
 
 
 def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
     """DP-KDPP-REP: bounds, and databases on which the other items become certain."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "With k items shown, one subject changes the probability of Y by at most 1 + a_Y, and a_Y is at most "
@@ -94,14 +96,20 @@ def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
         "reached, since Y itself has a positive probability. For delta > 0 the curve lies below delta(eps) = (sqrt(1 "
         "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
         "attains it for real rows and n = k + 1.",
-        Evidence("proof", "Upper bound, approached but not attained, for every n and k.", proved(fixed_size_proof())),
-        Evidence("certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()),
+        evidence=(
+            Evidence(
+                "proof", "Upper bound, approached but not attained, for every n and k.", proved(fixed_size_proof())
+            ),
+            Evidence(
+                "certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()
+            ),
+        ),
     )
 
 
 def decide_fixed_size_few_items(claim: Claim, context: Context) -> Verdict:
     """DP-KDPP-SMALL: a star of items tied together by many subjects."""
-    return conclude(
+    return decided(
         claim,
         "holds",
         "Any two sets shown overlap when n < 2k, but that does not limit the loss to the n - k items in which they "
@@ -109,11 +117,13 @@ def decide_fixed_size_few_items(claim: Claim, context: Context) -> Verdict:
         "them nearly sure to be shown and leave one direction, of squared length (g-1)^2/g for a reader of all "
         "leaves, on which the jitter alone decides. So even for n = k + 1 the epsilon is almost that of k: between "
         "log(1 + (k - 2 + 1/k)/s) and log(1 + k/s). Where it lies in between is open.",
-        Evidence("proof", "Both bounds for every k < n < 2k.", proved(few_items_proof())),
-        Evidence(
-            "certificate",
-            "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.",
-            few_items_instance(),
+        evidence=(
+            Evidence("proof", "Both bounds for every k < n < 2k.", proved(few_items_proof())),
+            Evidence(
+                "certificate",
+                "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.",
+                few_items_instance(),
+            ),
         ),
     )
 

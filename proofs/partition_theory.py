@@ -12,9 +12,9 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.exact_selection import inclusion_probabilities, rational_power
 from dpassay.proofs.notation import formula, identity, possible, smt
-from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "accuracy",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.rating_collection_moments import (
     MARKOV,
@@ -23,7 +24,6 @@ from dpassay.proofs.rating_collection_moments import (
     response_steps_proof,
 )
 from dpassay.proofs.rating_collection_privacy import EPSILONS, proved
-from dpassay.proofs.wallenius_theory import decided
 from dpassay.ratings import Ratings
 
 __all__ = [

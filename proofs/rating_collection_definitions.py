@@ -8,11 +8,11 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.lemmas import POST_PROCESSING
 from dpassay.proofs.notation import Step, derivative, formula, identity, possible, proof, smt
 from dpassay.proofs.rating_collection_accuracy import Shape
 from dpassay.proofs.rating_collection_privacy import DENSITIES, EPSILONS, proved, theorem1_proof, theorem2_proof
-from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "best_pair_proof",

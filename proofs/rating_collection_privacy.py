@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
-from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "CASES",

@@ -8,10 +8,10 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection_accuracy import GAMMA, Shape, decomposition_proof, excess
 from dpassay.proofs.rating_collection_privacy import EPSILONS, NUM_ITEMS, proved
-from dpassay.proofs.wallenius_theory import decided
 
 __all__ = [
     "all_methods_proof",

@@ -18,9 +18,10 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.exact_selection import inclusion_probabilities
-from dpassay.proofs.notation import Step, formula, identity, objections, possible, smt
+from dpassay.proofs.notation import Step, formula, identity, possible, smt
 
 __all__ = [
     "best_case_certificates",
@@ -31,7 +32,6 @@ __all__ = [
     "decide_manly",
     "decide_pmf",
     "decide_theorem1_mu",
-    "decided",
     "expectation_proof",
     "expected_heavy_draws",
     "lemma1_misprint_proof",
@@ -740,14 +740,6 @@ def manly_mean(weights: Sequence[float], num_draws: int) -> tuple[float, ...]:
         else:
             high = middle
     return tuple(-math.expm1(w * math.log(high)) for w in weights)
-
-
-def decided(claim: Claim, outcome: Outcome, *sentences: str, evidence: Sequence[Evidence], repair: str = "") -> Verdict:
-    """The verdict if the trusted checker accepts every certificate of the evidence, else `open` with its objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate))
-    if failed:
-        return Verdict(claim.id, "open", f"Not established: {failed}.")
-    return Verdict(claim.id, outcome, " ".join(s for s in sentences if s), evidence=tuple(evidence), repair=repair)
 
 
 def _selection(weights: Sequence[Fraction], num_neighbors: int, condition: Any) -> dict[str, Any]:
