@@ -8,10 +8,11 @@ al. (2006); the score of the repair is the floor-norm cosine of `similarity_sens
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.instances import instance, set_probability
 from dpassay.proofs.lemmas import (
     DRAW_KEEPS_RATIO,
     EXPONENTS_ADD,
@@ -21,7 +22,7 @@ from dpassay.proofs.lemmas import (
     PRODUCT_KEEPS_RATIO,
     SUM_KEEPS_RATIO,
 )
-from dpassay.proofs.notation import formula, identity, objections, proof, smt
+from dpassay.proofs.notation import identity, objections, proof, smt
 from dpassay.proofs.similarity_sensitivity import floor_cosine_proof
 
 __all__ = [
@@ -221,8 +222,11 @@ def all_scores_instance(num_candidates: int, num_neighbors: int, budget: str, lo
         _top_set(num_candidates, num_neighbors, f"exp({t})"),
         _top_set(num_candidates, num_neighbors, f"exp(-{t})"),
     )
-    return _certificate(
-        {"budget": budget, "loss": loss}, f"{high} > exp(loss) * ({low})", f"{high} <= exp(budget) * ({low})"
+    return instance(
+        {"budget": budget, "loss": loss},
+        f"{high} > exp(loss) * ({low})",
+        f"{high} <= exp(budget) * ({low})",
+        supports="holds",
     )
 
 
@@ -239,10 +243,11 @@ def one_score_instance(num_neighbors: int, budget: str, loss: str) -> dict[str, 
     def without(heavy: str) -> str:
         return " * ".join(f"({number} / ({number} + {heavy}))" for number in range(num_neighbors, 0, -1))
 
-    return _certificate(
+    return instance(
         {"budget": budget, "loss": loss},
         f"{without(weight)} > exp(loss) * ({without(heavier)})",
         f"{without(weight)} <= exp(budget / 2) * ({without(heavier)})",
+        supports="holds",
     )
 
 
@@ -264,9 +269,9 @@ def floor_cosine_instance(changed: str) -> dict[str, Any]:
     weights, other_weights = ([f"exp(eps * ({q}) / (2 * k * {bound}))" for q in side] for side in (scores, others))
     formulas = [f"abs({q} - ({other})) <= {bound}" for q, other in zip(scores, others, strict=True)]
     for subset in combinations(range(3), 2):
-        one, other = _set_probability(weights, subset), _set_probability(other_weights, subset)
+        one, other = set_probability(weights, subset), set_probability(other_weights, subset)
         formulas += [f"{one} <= exp(eps) * ({other})", f"{other} <= exp(eps) * ({one})"]
-    return _certificate({**values, "R": 5, "c": 10, "eps": 1, "k": 2}, *formulas)
+    return instance({**values, "R": 5, "c": 10, "eps": 1, "k": 2}, *formulas, supports="holds")
 
 
 def _bounded_exponent() -> Any:
@@ -285,28 +290,8 @@ def _floor_cosine(first: Sequence[str], second: Sequence[str]) -> str:
     return f"({dot}) / ({norms[0]} * {norms[1]})"
 
 
-def _set_probability(weights: Sequence[str], subset: Sequence[int]) -> str:
-    """Text of the probability to draw exactly this set: the sum over its orders."""
-    orders = []
-    for order in permutations(subset):
-        remaining = list(range(len(weights)))
-        factors = []
-        for chosen in order:
-            factors.append(f"{weights[chosen]} / ({' + '.join(weights[other] for other in remaining)})")
-            remaining.remove(chosen)
-        orders.append(" * ".join(f"({factor})" for factor in factors))
-    return " + ".join(orders)
-
-
 def _top_set(num_candidates: int, num_neighbors: int, weight: str) -> str:
     """Text of the probability that the k candidates of this weight are drawn, the others weighing 1."""
     rest = num_candidates - num_neighbors
     draws = [f"({weight} / ({left} * {weight} + {rest}))" for left in range(num_neighbors, 0, -1)]
     return " * ".join([str(math.factorial(num_neighbors)), *draws])
-
-
-def _certificate(values: dict[str, Any], *formulas: str) -> dict[str, Any]:
-    return {
-        "kind": "formula",
-        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": "holds"},
-    }

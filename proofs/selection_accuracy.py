@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
-from dpassay.proofs.notation import formula, identity, objections, proof, smt
+from dpassay.proofs.notation import identity, objections, proof, smt
 from dpassay.replay import Rejected, check
 
 __all__ = [
@@ -205,12 +206,13 @@ def truncated_lambda(similarities: Sequence[str], *, epsilon: str, rho: str, pro
     values = {**dict(zip(names, similarities, strict=True)), "eps": epsilon, "RS": 1, "rho": rho, "k": 2}
     level = f"4 * k * RS / eps * ln(k * ({len(names)} - k) / rho)"
     chance = _first_of_two([f"exp(eps * {name} / (4 * k * RS))" for name in names])
-    return _certificate(
+    return instance(
         values,
         f"{level} > s2",
         "s1 > s2 + s2",
         f"{chance} < {probability_below}",
         f"{probability_below} < 1 - rho",
+        supports="refuted",
     )
 
 
@@ -219,7 +221,7 @@ def each_pair_own_sensitivity() -> dict[str, Any]:
 
     Even with the larger RS in lambda, s_2 lies below s_1 - L.
     """
-    return _certificate(
+    return instance(
         {"s1": 1, "s2": "1/10", "RS1": 1, "RS2": "1/100", "eps": 40, "rho": "1/10", "k": 1, "n": 2},
         "s2 < s1 - 4 * k * max(RS1, RS2) / eps * ln(k * (n - k) / rho)",
         "exp(eps * s2 / (4 * k * RS2)) / (exp(eps * s1 / (4 * k * RS1)) + exp(eps * s2 / (4 * k * RS2))) > rho",
@@ -231,7 +233,7 @@ def each_pair_own_sensitivity() -> dict[str, Any]:
 def smaller_lambda() -> dict[str, Any]:
     """One neighbor of two: with ln((n-1)(1-rho)/rho) less 1/100 for ln((n-1)/rho) the first statement fails."""
     level = "4 * k * RS / eps * (ln(k * (n - k) * (1 - rho) / rho) - 1 / 100)"
-    return _certificate(
+    return instance(
         {"s1": 1, "s2": "1/2", "RS": 1, "eps": "588/25", "rho": "1/20", "k": 1, "n": 2},
         f"s2 < s1 - {level}",
         "exp(eps * s2 / (4 * k * RS)) / (exp(eps * s1 / (4 * k * RS)) + exp(eps * s2 / (4 * k * RS))) > rho",
@@ -242,7 +244,7 @@ def smaller_lambda() -> dict[str, Any]:
 def unachievable(sensitivity: str) -> dict[str, Any]:
     """k = 50, n = 942, eps = 1, rho = 1: the second term of the minimum is at least 1, for RS = 1 and `sensitivity`."""
     level = "4 * k * {} / eps * ln(k * (n - k))"
-    return _certificate(
+    return instance(
         {"k": 50, "n": 942, "eps": 1, "RS": 1, "RS_least": sensitivity},
         f"{level.format('RS')} >= 2141",
         f"{level.format('RS_least')} >= 1",
@@ -269,10 +271,3 @@ def _first_of_two(weights: Sequence[str]) -> str:
     total = " + ".join(weights)
     second = [f"{other} / ({total}) * ({weights[0]} / ({total} - {other}))" for other in weights[1:]]
     return " + ".join([f"{weights[0]} / ({total})", *second])
-
-
-def _certificate(values: dict[str, Any], *formulas: str, supports: str = "refuted") -> dict[str, Any]:
-    return {
-        "kind": "formula",
-        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
-    }
