@@ -8,7 +8,8 @@ p > 0.
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.notation import derivative, objections, possible, proof, smt
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.notation import derivative, possible, proof, smt
 
 __all__ = ["cross_entropy_proof", "decide_cross_entropy"]
 
@@ -16,11 +17,8 @@ __all__ = ["cross_entropy_proof", "decide_cross_entropy"]
 def decide_cross_entropy(claim: Claim, context: Context) -> Verdict:
     """CD-BCE: the sign by its slope; domain and cosine by two vectors each."""
     inputs = cross_entropy_proof()
-    failed = objections({"kind": "proof", "inputs": inputs})
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "(6) lacks the minus sign of the cross-entropy: for a positive rating it falls without bound as the "
         "prediction goes to 0, so minimizing it trains the opposite of the ratings. Without lengths normalized to 1 "

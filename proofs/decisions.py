@@ -8,9 +8,17 @@ from dpassay.proofs.notation import objections
 __all__ = ["decided"]
 
 
-def decided(claim: Claim, outcome: Outcome, *sentences: str, evidence: Sequence[Evidence], repair: str = "") -> Verdict:
+def decided(
+    claim: Claim,
+    outcome: Outcome,
+    *sentences: str,
+    evidence: Sequence[Evidence],
+    assumptions: Sequence[str] = (),
+    repair: str = "",
+) -> Verdict:
     """The verdict if the trusted checker accepts every certificate of the evidence, else `open` with its objections."""
     failed = objections(*(record.certificate for record in evidence if record.certificate))
     if failed:
         return Verdict(claim.id, "open", f"Not established: {failed}.")
-    return Verdict(claim.id, outcome, " ".join(s for s in sentences if s), evidence=tuple(evidence), repair=repair)
+    explanation = " ".join(sentence for sentence in sentences if sentence)
+    return Verdict(claim.id, outcome, explanation, tuple(evidence), assumptions=tuple(assumptions), repair=repair)

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, set_probability
 from dpassay.proofs.lemmas import (
     DRAW_KEEPS_RATIO,
@@ -22,7 +23,7 @@ from dpassay.proofs.lemmas import (
     PRODUCT_KEEPS_RATIO,
     SUM_KEEPS_RATIO,
 )
-from dpassay.proofs.notation import identity, objections, proof, smt
+from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.similarity_sensitivity import floor_cosine_proof
 
 __all__ = [
@@ -44,11 +45,8 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
     every, one = all_scores_proof(), one_score_proof()
     instances = (all_scores_instance(100, 2, "1/2", "49/100"), one_score_instance(2, "1/2", "99/400"))
     proofs = tuple({"kind": "proof", "inputs": inputs} for inputs in (every, one))
-    failed = objections(*proofs, *instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "One draw changes by a factor of at most e^(2t) when every log-weight moves by at most t = eps/(4k), so k "
         "draws by e^(eps/2), and every set of neighbors, summed over the orders in which it can be drawn, by the "
@@ -74,11 +72,8 @@ def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
         for inputs in (floor_cosine_proof(), noisy_similarities_proof(), all_scores_proof(), one_score_proof())
     )
     instances = tuple(floor_cosine_instance(changed) for changed in ("target", "candidate"))
-    failed = objections(*proofs, *instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "One rating moves a floor-norm cosine by at most GS = min(1, R^2/c^2). A candidate's rating moves one of the "
         "n similarities, the target's own can move all n, so Laplace noise of scale n GS/eps makes the noisy list "
@@ -107,11 +102,8 @@ def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_laplace(claim: Claim, context: Context) -> Verdict:
     """PP-SAR: the Laplace mechanism is differentially private for any numeric query of bounded sensitivity."""
     certificate = {"kind": "proof", "inputs": laplace_proof()}
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "Laplace noise of scale GS/eps on a numeric query, a predicted rating for instance, is eps-differentially "
         "private: the sentence is false as stated. As we read Sarathy and Muralidhar, whom it cites, their point is "

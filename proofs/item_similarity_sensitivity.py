@@ -10,8 +10,9 @@ and the two terms of SS are the two parts of the right-hand side, each taken alo
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import CenteredRatings, instance, proved
-from dpassay.proofs.notation import Step, identity, objections, possible, proof, smt
+from dpassay.proofs.notation import Step, identity, possible, proof, smt
 
 __all__ = [
     "AGREE_AND_OPPOSE",
@@ -52,11 +53,8 @@ FAMILY_SIZE = 1000
 def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
     """XM-T2: fails for centered ratings, in both readings of the norms; what absolute values mend and do not."""
     two, three, branches = sensitivity_fails(AGREE_AND_OPPOSE), sensitivity_fails(ONE_OPPOSED), proved(branches_proof())
-    failed = objections(two, three, branches)
-    if failed:
-        return Verdict(claim.id, "open", f"Not certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "Ratings are taken less the user's mean, so products and the dot product can be negative: with centered "
         "ratings (1, 1) and (2, -2) the similarity is -0.6, and 1 without the second user, a change of 1.6, while SS "
@@ -76,11 +74,8 @@ def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
 def decide_sensitivity_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-REP: the sum of the absolute terms, for any number of users and either reading of the norms."""
     certificate = proved(bound_proof())
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "The change of the similarity is the difference of two terms, so at most the sum of their absolute values, "
         "and at most the larger one when r_xi r_xj and the dot product have the same sign. The maximum must run over "
@@ -98,11 +93,8 @@ def decide_one_item(claim: Claim, context: Context) -> Verdict:
     same = f"{data.square(1, beside=2)} == {data.square(1, (1,), beside=2)}"
     dots = f"{data.dot(1, 2)} == {data.dot(1, 2, (1,))}"
     certificate = data.certificate((1, 2), moved, same, dots, supports="refuted")
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The vector of an item holds all its ratings, so a user who rated only t_i lengthens it and lowers the "
         "similarity: here it is 1/sqrt(5) with that user and 1 without. The released code, too, takes norms over all "
@@ -140,11 +132,8 @@ def decide_rising_branch(claim: Claim, context: Context) -> Verdict:
 def decide_norms(claim: Claim, context: Context) -> Verdict:
     """XM-T2-NORM: leaving out a user shortens both vectors."""
     certificate = proved(norms_proof())
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "A squared norm is a sum of squares, and the user who leaves takes some away, in either reading of the norms. "
         "This needs that the other users' centered ratings stay as they are, which is so because each is centered by "
@@ -157,11 +146,8 @@ def decide_norms(claim: Claim, context: Context) -> Verdict:
 def decide_inference(claim: Claim, context: Context) -> Verdict:
     """XM-T2-NN: the conclusion is true, but not because of the premise."""
     readings, lengths = inference_fails()
-    failed = objections(readings, lengths)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The inequality is true (XM-T2-NORM), because norms are sums of squares, but it does not follow from the "
         "sentence before it. With norms over all raters that sentence is false and the inequality true; and it speaks "
@@ -177,11 +163,8 @@ def decide_inference(claim: Claim, context: Context) -> Verdict:
 def decide_denominators(claim: Claim, context: Context) -> Verdict:
     """XM-T2-DEN: zero denominators, and the denominator that is printed twice."""
     zero, printed = undefined(), _printed_denominator()
-    failed = objections(zero, printed)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "If x is the only co-rater, or the others rate the items at exactly their mean, a norm without x is 0 and SS "
         "divides by zero; the similarity s' is undefined as well. Both happen in small corners of any rating matrix. "
@@ -199,11 +182,8 @@ def decide_denominators(claim: Claim, context: Context) -> Verdict:
 def decide_usable(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX: neighboring datasets have different SS, and the loss grows without bound along a family."""
     loss, unbounded = own_sensitivity_loss(FAMILY_SIZE, "60"), proved(own_sensitivity_proof())
-    failed = objections(loss, unbounded)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "SS is the largest change from the dataset at hand, a local sensitivity, and neighboring datasets have "
         "different ones, so the exponents change even where the similarities do not. Take m users who rate t_i, t_j "
@@ -440,11 +420,8 @@ def _norms() -> tuple[Step, ...]:
 def _branch(claim: Claim, certificate: dict[str, Any], explanation: str) -> Verdict:
     """A branch refuted by an instance; that it holds under a condition on signs is shown too."""
     branches = proved(branches_proof())
-    failed = objections(certificate, branches)
-    if failed:
-        return Verdict(claim.id, "open", f"Not certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         explanation,
         evidence=(

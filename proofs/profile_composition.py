@@ -10,9 +10,10 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, objections, proof, smt
+from dpassay.proofs.notation import derivative, identity, proof, smt
 from dpassay.proofs.replacement_selection import replacement_ratio
 
 __all__ = [
@@ -30,11 +31,8 @@ DELTA = 1e-6
 def decide_profile(claim: Claim, context: Context) -> Verdict:
     """XM-T1-COMP: two items already cost nearly twice eps."""
     two = profile_loss(2, "1", "1996/1000", supports="refuted")
-    failed = objections(two)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "Theorem 1 is about one replaced item; an AlterEgo holds one replacement per item of the profile, all "
         "computed from the same users' ratings. Two items with a thousand candidates each lose more than 1.996 at eps "
@@ -50,11 +48,8 @@ def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T1-COMP-REP: the two budgets, tightness of the first, and what the second saves."""
     pure, concentrated = proved(pure_composition_proof()), proved(concentrated_proof())
     tight, saving = profile_loss(50, "1", "499/10", supports="holds"), profile_budget(50, "1", "1/1000000", "249/10")
-    failed = objections(pure, concentrated, tight, saving)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "Probabilities of independent replacements multiply, so exponents add up to L eps, and nearly all of it can "
         "be lost: fifty items at eps = 1 lose more than 49.9. If a failure probability delta is allowed, the bounded "

@@ -9,9 +9,10 @@ defined. The mechanism and the repair's proof are those of McSherry and Talwar (
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, identity, proof, smt
 
 __all__ = [
     "FEW_CORATERS",
@@ -41,11 +42,8 @@ FEW_CORATERS = CenteredRatings(((3, 3, 2, *[3] * 17), (5, 1)))
 def decide_factors(claim: Claim, context: Context) -> Verdict:
     """XM-T1-S: both factors, with the induction over the candidates made explicit, and their product."""
     certificate, loss = proved(factors_proof()), replacement_loss(1000, "1", "998/1000")
-    failed = objections(certificate, loss)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "Each weight moves by a factor of at most e^(eps/2); the sum over the candidates keeps that bound, one "
         "candidate after the other, so the number of candidates does not matter. The step needs what the text does "
@@ -62,11 +60,8 @@ def decide_factors(claim: Claim, context: Context) -> Verdict:
 def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
     """XM-GS-DEF: with D and t_j fixed the bound on Q is false, and so is eps-DP itself."""
     fails, full = local_sensitivity_fails(), full_range(supports="refuted")
-    failed = objections(fails, full)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
         "while Q sums over all candidates t_k. Three users suffice: whoever leaves, X-SIM(t_i, t_j) moves by at most "
@@ -92,11 +87,8 @@ def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
 def decide_candidate_set(claim: Claim, context: Context) -> Verdict:
     """XM-T1-I: the set of items with a quantified X-SIM loses a candidate with its last co-rater."""
     certificate = candidate_vanishes()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "I(t_i) is computed from the ratings. Here one user alone rated both t_i and t_k; without that user no path "
         "leads to t_k, its X-SIM is not quantified, and it cannot be drawn, while on D it is drawn with probability "
@@ -112,11 +104,8 @@ def decide_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T1-REP: the range of X-SIM, the two factors, tightness, and what the guarantee costs."""
     certificate = proved(public_catalogue_proof())
     loss, full = replacement_loss(1000, "1", "998/1000"), full_range(supports="holds")
-    failed = objections(certificate, loss, full)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "X-SIM lies in [-1, 1] whenever it is defined, and is set to 0 otherwise, so GS = 2 bounds every change by "
         "one user or by any number of them: the guarantee comes from the range alone. It cannot be had much cheaper, "

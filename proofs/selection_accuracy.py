@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import identity, objections, proof, smt
@@ -37,11 +38,8 @@ def decide_lambda(claim: Claim, context: Context) -> Verdict:
         rho="1/10",
         probability_below="13/50",
     )
-    failed = objections(small, large)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "When the minimum picks sim_k, the value of lambda says nothing about the weights, and the second statement "
         "fails: of similarities 0.9, 0.3, 0.1, with k = 2, eps = 0.1, RS = 1, rho = 0.1, lambda is 0.3 and 0.9 "
@@ -68,11 +66,8 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-LAM-REP: both statements with lambda = L, for all n, k and lists; they need one RS for everyone."""
     inputs = accuracy_proof()
     own, smaller = each_pair_own_sensitivity(), smaller_lambda()
-    failed = objections({"kind": "proof", "inputs": inputs}, own, smaller)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "Each draw goes wrong with probability at most rho/k, for every n, k and list of similarities of either "
         "sign, so all k draws go right with probability at least 1 - rho. The same proof covers soft truncation "

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import formula, identity, objections, proof, smt
 
@@ -137,11 +138,8 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
 def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-RS-REP: proof for any number of items, with the pair that attains the bound."""
     inputs = floor_cosine_proof()
-    failed = objections({"kind": "proof", "inputs": inputs})
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "For every number of items, whether the rating is the target's or the candidate's. No smaller constant "
         "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "

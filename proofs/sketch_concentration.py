@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.lemmas import UNION_BOUND
 from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
 from dpassay.replay.formula import enclose
@@ -123,11 +124,8 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
     inputs = concentration_proof()
     settings = ((10, "1/2"), (400, "1/10")) if context.quick else ((10, "1/2"), (10, "1"), (100, "1/4"), (400, "1/10"))
     instances = chernoff_instances(settings)
-    failed = objections({"kind": "proof", "inputs": inputs}, instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "For every matrix, every w and every number of users. The weighted sum of chi-squares that the Frobenius norm "
         "is has no heavier tails than a single one, so the bound of one vector covers the matrix. For all m columns "
@@ -193,11 +191,8 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
 def decide_intersection(claim: Claim, context: Context) -> Verdict:
     """CD-INT: two users, both halves of the step."""
     instance = intersection_instance()
-    failed = objections(instance)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "Both halves fail with two users. The sum of two norms can be too large because one of them is: the event "
         "lies in the union of the columns' events, not in their intersection. And the columns of the sketch share the "
@@ -212,11 +207,8 @@ def decide_intersection(claim: Claim, context: Context) -> Verdict:
 def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
     """CD-LOW: the exact chi-square lower tail of a nearly rank-one matrix."""
     instance = lower_tail_instance()
-    failed = objections(instance)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The lower tail fails like the upper one. Two users with opposite centered ratings, r = 4, gamma = 1/2 (that "
         f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "

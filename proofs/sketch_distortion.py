@@ -10,8 +10,9 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.flattening import TASKS
-from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
 
 __all__ = [
     "GAUSSIAN_MOMENTS",
@@ -53,11 +54,8 @@ def paper_w(epsilon: float, rows: int, users: int) -> float:
 def decide_p53(claim: Claim, context: Context) -> Verdict:
     """CD-P53: a lower bound on the true mean that exceeds the printed bound, for every R."""
     bound, instance = lower_bound_proof(), task_instance()
-    failed = objections({"kind": "proof", "inputs": bound}, instance)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The mean squared error is at least w^4 (1 + 2/r) in the spectral norm and at least w^4 m (1 + 2/r) in the "
         "Frobenius norm, for every R with n >= m. The printed bound w^2 m is smaller as soon as w^2 (1 + 2/r) > m "
@@ -85,11 +83,8 @@ def decide_p53(claim: Claim, context: Context) -> Verdict:
 def decide_p53_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-P53-REP: Wishart second moments from the moments of one Gaussian number."""
     inputs = second_moment_proof()
-    failed = objections({"kind": "proof", "inputs": inputs})
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the "
         "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
@@ -112,11 +107,8 @@ def decide_p53_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_expectation(claim: Claim, context: Context) -> Verdict:
     """CD-ER: the factor and the moment that C.1 prints, and what is true."""
     inputs = expectation_proof()
-    failed = objections({"kind": "proof", "inputs": inputs})
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "With the factor 1/r that C.1 prints the mean is R1'R1 / r, too small by a factor r. With Algorithm 1's "
         "1/sqrt(r) it is R1'R1, as the rest of the proof needs. The moment that is quoted, E[M_ij M_jk] = delta_jk, "
@@ -130,11 +122,8 @@ def decide_expectation(claim: Claim, context: Context) -> Verdict:
 def decide_singular_vectors(claim: Claim, context: Context) -> Verdict:
     """CD-KEEP: the off-diagonal entry of R~'R~ in the basis of R's singular vectors."""
     inputs = singular_vector_proof()
-    failed = objections({"kind": "proof", "inputs": inputs})
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "Line 6 of Algorithm 1 keeps the singular vectors, but what it publishes is the product with a random matrix. "
         "Already with two users the right singular vectors of the published matrix are those of R only if a sum of "

@@ -12,10 +12,11 @@ is such a bound (2 where the denominator is not positive).
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.exponential_mechanism import all_scores_proof
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import identity, objections, proof, smt
+from dpassay.proofs.notation import identity, proof, smt
 
 __all__ = ["cosine_bound_proof", "decide_usable_repaired", "ratio_proof", "smooth_bound", "smooth_bound_instance"]
 
@@ -24,11 +25,8 @@ def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX-REP: the ratio moves by at most 2; a bound for the cosine; what it gains over GS = 2."""
     proofs = tuple(proved(inputs) for inputs in (ratio_proof(), cosine_bound_proof(), all_scores_proof()))
     gain = smooth_bound_instance(100, "1/20", "513/10000")
-    failed = objections(*proofs, gain)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "A sensitivity computed from the data may divide the similarity if it changes slowly between neighboring "
         "datasets, by a factor of at most e^b, and is never below e^b - 1. Then s_j / S_j moves by at most 2, one "

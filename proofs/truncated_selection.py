@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved, set_probability
-from dpassay.proofs.notation import identity, objections, possible, proof, smt
+from dpassay.proofs.notation import identity, possible, proof, smt
 
 __all__ = [
     "TWO_USERS",
@@ -44,11 +45,8 @@ SIMILARITIES = ("9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20")
 def decide_lower(claim: Claim, context: Context) -> Verdict:
     """XM-T3: fails with each pair's own SS, with a negative threshold, and by its strict inequality."""
     own, negative, strict = own_sensitivities(), negative_threshold(), cut_at_threshold()
-    failed = objections(own, negative, strict)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of "
         "similarity 1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, "
@@ -76,11 +74,8 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
     five = missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")
     eight = missed_item(SIMILARITIES, rho="1/2", below="253/1000")
     fewest, defaults = proved(_fewest_items_proof()), _minimum_at_defaults()
-    failed = objections(small, five, eight, fewest, defaults)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be "
         "nearly equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For "
@@ -103,11 +98,8 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
 def decide_round(claim: Claim, context: Context) -> Verdict:
     """XM-T3-STEP: the inequality is true, the printed reason is not."""
     certificate, reason = proved(round_proof()), _threshold_item_drawn()
-    failed = objections(certificate, reason)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "With one SS the inequality is true, for any w and any earlier picks, and for w >= 0 even with e^(-aw) / (1 + "
         "e^(-aw)) on the right. The printed reason is not: the k-th neighbor can be picked before (here in the first "
@@ -124,11 +116,8 @@ def decide_round(claim: Claim, context: Context) -> Verdict:
 def decide_vector_length(claim: Claim, context: Context) -> Verdict:
     """XM-T3-V: the length of rating vectors is a number of users, not of candidates."""
     certificate = vector_length_fails()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The length of a rating vector is a number of users; what is counted are candidates. With two users, |v| = 2, "
         "three items lie below sim_k - w. With that |v| Theorem 3 fails even for one constant SS: at rho = 1/4 a bad "
@@ -142,11 +131,8 @@ def decide_vector_length(claim: Claim, context: Context) -> Verdict:
 def decide_rounds(claim: Claim, context: Context) -> Verdict:
     """XM-T3-BERN: by the chain rule, without independence, and by Bernoulli's inequality."""
     certificate, middle = proved(rounds_proof()), _middle_of_the_chain()
-    failed = objections(certificate, middle)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "The rounds are not independent, since what was picked is gone, but the bound on a round holds whatever was "
         "picked before, and that is enough to multiply. Bernoulli's inequality then gives 1 - kP. The printed middle "
@@ -165,11 +151,8 @@ def decide_rounds(claim: Claim, context: Context) -> Verdict:
 def decide_range(claim: Claim, context: Context) -> Verdict:
     """XM-T3-RNG: true, but the cut is not needed for it, and for a negative sim_k it spoils the theorem."""
     certificate = proved(range_proof())
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "w <= sim_k makes sim_k - w >= 0, so the larger of the two lies in [0, 1]. But nothing had to be ensured: for "
         "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, "
@@ -183,11 +166,8 @@ def decide_range(claim: Claim, context: Context) -> Verdict:
 def decide_strict(claim: Claim, context: Context) -> Verdict:
     """XM-T3-STRICT: the difference matters exactly where the minimum is sim_k."""
     certificate = cut_at_threshold()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "With w = sim_k the threshold is 0, no item of similarity 0.5 or 0 lies below it, and the statement with >= "
         "is true with certainty; but the item of similarity 0, of which a sparse catalogue is full, is not larger "
@@ -201,11 +181,8 @@ def decide_strict(claim: Claim, context: Context) -> Verdict:
 def decide_conditional(claim: Claim, context: Context) -> Verdict:
     """XM-T4-AB: false for the whole selection and for one round."""
     certificate = _conditional_fails()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "P(B|A) <= P(B)/P(A) is true, but P(A), the probability that an item was not picked, is not proportional to "
         "the item's weight. With N = k + 1, similarities 1, 0.2, 0.1 and w = the second term, the item of 1 is "
@@ -220,11 +197,8 @@ def decide_conditional(claim: Claim, context: Context) -> Verdict:
 def decide_joint(claim: Claim, context: Context) -> Verdict:
     """XM-JOINT: false where Theorem 4 is, and even where both theorems are true by themselves."""
     missed, jointly = missed_item(SIMILARITIES, rho="1/2", below="253/1000"), not_jointly()
-    failed = objections(missed, jointly)
-    if failed:
-        return Verdict(claim.id, "open", f"No counterexample was certified: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "With the minimum in w, Theorem 4 alone can fail. And each theorem can be true while they are not true "
         "together: for similarities 0.9, 0.3, 0.1, 0, k = 2, rho = 1/2 each conclusion has probability above 1/2, "

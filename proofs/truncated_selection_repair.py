@@ -8,9 +8,10 @@ import math
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import draw_probability, instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
-from dpassay.proofs.notation import Step, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.selection_accuracy import smaller_lambda
 
 __all__ = [
@@ -29,11 +30,8 @@ __all__ = [
 def decide_lower_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T3-REP: the strict statement, for any w > 0."""
     certificate, smaller = proved(lower_proof()), smaller_lambda()
-    failed = objections(certificate, smaller)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "Whatever was picked before, one of the first k is left and outweighs all items at or below sim_k - w "
         "together by a factor of e^(aw) / (N-k); so each round goes wrong with probability at most (N-k) e^(-aw), and "
@@ -51,11 +49,8 @@ def decide_lower_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_upper_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T4-REP: a heavy item that is still there outweighs all that do not belong."""
     certificate, smaller = proved(upper_proof()), smaller_upper_margin()
-    failed = objections(certificate, smaller)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "An item above sim_k + w is one of the first k. If it is missing at the end, one of the k picks took an item "
         "that is not among the first k while it was still there, which in each round has probability at most (N-k) "
@@ -71,11 +66,8 @@ def decide_upper_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_joint_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-JOINT-REP: one kind of bad draw covers both conclusions; own sensitivities by rescaling."""
     both, own, smaller = proved(joint_proof()), proved(own_sensitivity_margins_proof()), smaller_margin()
-    failed = objections(both, own, smaller)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "Call a pick bad if it takes an item outside the first k while one above sim_k + w is there, or one at or "
         "below sim_k - w when none is there. Either way its probability is at most rho/k, and without a bad pick both "
