@@ -67,6 +67,8 @@ IDEAL: Mapping[tuple[str, str], str] = {
     ("pnsa", "paper"): "XM-PNSA",
     ("pnsa", "released"): "XM-PNSA-REL",
     ("pnsa", "repaired"): "XM-PNSA-REP",
+    ("pnsa_pncf", "paper"): "XM-JOINT",
+    ("pnsa_pncf", "repaired"): "XM-JOINT-REP",
     ("dpp", "paper"): "DP-EPS-REP",
     ("kdpp", "paper"): "DP-KDPP-REP",
     ("dpp_subset_jittered", "paper"): "DP-SUB",
@@ -165,7 +167,7 @@ def decide_xmap(claim: Claim, context: Context) -> Verdict:
     return _decide(
         claim,
         context,
-        ("prs", "pnsa"),
+        ("prs", "pnsa", "pnsa_pncf"),
         "The draws compare log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans 40.3 "
         "nats only. A replacement or neighbor that trails by more has a positive chance in exact arithmetic and is "
         "never drawn by the code, and one user moves it across that border: no finite epsilon holds for what runs. "
