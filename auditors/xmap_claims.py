@@ -172,8 +172,8 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
         "The weight of an item is divided by SS(t_i, t_j), a number computed from the ratings, different for every "
         "item and every dataset. A user with extreme ratings makes it large; when she leaves it drops, and the "
         f"exponent is multiplied. {_sentence(witnesses[0])} Where m users agree with a weak rating and one with a "
-        "strong one, the loss at eps' = 1 grows like m (1/4 - 1/64) (mean-centered) or m (1/4 - 1/100) (plain "
-        f"ratings), without bound; here it reaches {worst:.3g} nats where 0.5 is claimed. The neighbors alone exceed "
+        f"strong one, the loss at eps' = 1 grows with m without bound, by 1/4 - 1/100 per user on plain ratings: "
+        f"here it reaches {worst:.3g} nats where 0.5 is claimed. The neighbors alone exceed "
         "eps', so PNSA with PNCF fails as well if it releases them; its noise has the same local SS for its scale. "
         "The soft floor makes no output impossible, so the loss of one pair is finite.",
         _with_table(evidence, rows, series, "users who agree (m)"),
@@ -227,7 +227,8 @@ def _growth() -> dict[str, Any]:
     m, a, b, c = "m", "A", "B", "c"
     return {
         "supports": "refuted",
-        "argument": "Plain ratings, norms over co-raters, k = 1, rho = 1/2, eps' = 1, m >= 2. Item 1 has similarity 1 on both "
+        "argument": "Plain ratings, norms over co-raters, k = 1, rho = 1/2, eps' = 1, m >= 2. Item 1 has similarity "
+        "1 on both "
         "sides. With the strong user SS(0, 1) is the larger of 25/m (she is removed) and 1/(m + 24) (another is), "
         "by the first step 25/m; without her it is 1/(m - 1). Item 2 has two co-raters, (1, 5) and (5, 1), on both"
         " sides: similarity 5/13 and SS = 10/5 - 10/26 = 21/13. The largest SS is at least 21/13, so by the second"
@@ -283,11 +284,11 @@ def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -
     1/m without, while the similarity stays near 1. A few others give the remaining items a small similarity and a
     positive, finite SS, so that no reading of a zero or infinite SS matters.
     """
-    rows: list[tuple[int, ...]]
+    rows: Sequence[tuple[int, ...]]
     if similarity == "cosine":
         rows = [(1, 1, 0)] * num_agreeing + [(1, 0, 5), (5, 0, 1), (5, 5, 0)]
     else:
-        others = [(2, 0, 2, 1), (2, 0, 2, 1), (5, 0, 0, 5), (1, 0, 1, 2)]
+        others = [(2, 0, 2, 1), (2, 0, 2, 1), (5, 0, 1, 5)]
         rows = [(2, 2, 0, 1)] * num_agreeing + others + [(5, 5, 0, 1)]
     return Pair(tuple(rows), len(rows) - 1)
 

@@ -10,8 +10,12 @@ A dataset is a matrix of shape (users, items), NaN where a rating is missing. Fu
 number per other item, in item order.
 """
 
-from typing import Any, Literal
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -47,6 +51,8 @@ __all__ = [
     "usable_sensitivities",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ItemSimilarity = Literal["adjusted_cosine", "cosine"]
 Norms = Literal["all", "co_raters"]
 
@@ -88,7 +94,20 @@ def check_item(name: str, item: int, first: int, stop: int) -> None:
         raise InvalidInput(f"{name} is item {item}, but it must be one of the items {first} to {stop - 1}")
 
 
-@float64
+def _compiled(function: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Compiles a function of a dataset; its other arguments are constants."""
+    constants = list(inspect.signature(function).parameters)[1:]
+    inner: Any = jax.jit(function, static_argnames=constants)
+
+    @functools.wraps(function)
+    def wrapped(dataset: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = inner(as_matrix(dataset), *args, **kwargs)
+        return result
+
+    return float64(wrapped)
+
+
+@_compiled
 def ratings_by_item(dataset: Any, similarity: ItemSimilarity = "adjusted_cosine") -> Float[Array, "items users"]:
     """What items are compared by: their ratings, less the user's mean for the adjusted cosine; NaN where missing."""
     matrix = as_matrix(dataset)
@@ -99,7 +118,7 @@ def ratings_by_item(dataset: Any, similarity: ItemSimilarity = "adjusted_cosine"
     return matrix.T
 
 
-@float64
+@_compiled
 def item_similarities(
     dataset: Any,
     target: int = 0,
@@ -121,7 +140,7 @@ def item_similarities(
     return snap(weight * similarities(by_item, target, _kind(norms)))
 
 
-@float64
+@_compiled
 def item_similarity_matrix(
     dataset: Any,
     similarity: ItemSimilarity = "adjusted_cosine",
@@ -134,13 +153,13 @@ def item_similarity_matrix(
     return weight * similarity_matrix(by_item, _kind(norms))
 
 
-@float64
+@_compiled
 def co_rated_items(dataset: Any, target: int = 0) -> Bool[Array, " candidates"]:
     """Which other items share a rater with the target."""
     return overlaps(as_matrix(dataset).T, target) > 0
 
 
-@float64
+@_compiled
 def quantified_items(
     dataset: Any, target: int = 0, similarity: ItemSimilarity = "adjusted_cosine", norms: Norms = "all"
 ) -> Bool[Array, " candidates"]:
@@ -154,7 +173,7 @@ def quantified_items(
     return jnp.any(both, axis=1) & nonzero[0] & nonzero[1]
 
 
-@float64
+@_compiled
 def item_sensitivities(
     dataset: Any, target: int = 0, similarity: ItemSimilarity = "adjusted_cosine", norms: Norms = "all"
 ) -> Float[Array, " candidates"]:
@@ -185,7 +204,7 @@ def item_sensitivities(
     return jnp.where(jnp.any(both, axis=1), largest, 0.0)
 
 
-@float64
+@_compiled
 def released_sensitivities(dataset: Any, target: int = 0, significance_cap: int = 50) -> Float[Array, " candidates"]:
     """The released code's local sensitivity of the plain cosine with norms over all raters.
 
@@ -213,7 +232,7 @@ def released_sensitivities(dataset: Any, target: int = 0, significance_cap: int 
     return jnp.max(jnp.where(both, change, 0.0), axis=1)
 
 
-@float64
+@_compiled
 def normalized_similarities(dataset: Any, target: int = 0, threshold: float = 10.0) -> Float[Array, " candidates"]:
     """sum_u z_ui z_uj / threshold, clipped to [-1, 1], where z_u is user u's row less its mean, scaled to norm 1.
 

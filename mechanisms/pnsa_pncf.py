@@ -74,9 +74,14 @@ class _AbstractItemFiltering(abc.ABC):
         members = self.selection.sample(key_selection, matrix)
         return _prediction(self, key_noise, members, matrix)
 
+    @float64
+    def noise_scales(self, dataset: Any) -> Float[Array, " candidates"]:
+        """Scale of the Laplace noise on every other item's similarity, in item order."""
+        return self._scales(as_matrix(dataset))
+
     @abc.abstractmethod
     def _scales(self, matrix: Float[Array, "users items"]) -> Float[Array, " candidates"]:
-        """Scale of the noise on every candidate's similarity."""
+        """See `noise_scales`."""
 
 
 @final
