@@ -20,14 +20,11 @@ from dpassay.replay.laws_of import law_module
 from dpassay.replay.numbers import precision, rational
 
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("dpp", {}),
     ("dpp", {"jitter": 0.0}),
     ("dpp", {"jitter": 0.25, "max_square_norm": 3.0}),
     ("dpp", {"jitter": 0.001, "kernel": "polynomial", "offset": 0.5, "degree": 3}),
-    ("kdpp", {}),
     ("kdpp", {"size": 3, "jitter": 0.0}),
     ("kdpp", {"size": 2, "jitter": 0.125, "max_square_norm": 2.0}),
-    ("dpp_eigen", {}),
     ("dpp_eigen", {"jitter": 0.0}),
 ]
 

@@ -172,4 +172,5 @@ def _operations(task: Task, spectrum: Spectrum) -> float:
 
 def _rounded(value: float) -> float:
     """Three significant digits."""
-    return float(f"{value:.3g}")
+    rounded = float(f"{value:.3g}")
+    return int(rounded) if rounded >= 100 else rounded
