@@ -250,7 +250,7 @@ def test_undefined_is_nan_and_refused(built: Any, dataset: Any, why: str) -> Non
 
 
 BAD_PARAMETERS = [
-    ("nearest", {}, "knn, npns"),
+    ("nearest", {}, "knn, "),
     ("knn", {"variant": "repaired"}, "paper"),
     ("knn", {"neighbors": 3}, "num_neighbors"),
     ("knn", {"num_neighbors": 0}, ">= 1"),
