@@ -3,7 +3,7 @@
 Chen et al. (WWW 2022), Theorems 5.1 and 5.2, appendix B.1; docs/theorems/gaussian-sketch.md for the exact profile. R
 has n items as rows and m users as columns. "Profile" certificates enclose the exact delta of the sketch, see
 `dpassay.replay.profile`; with at least as many items as users Algorithm 1 has the law of the additive sketch of the
-centred ratings, so they speak of Algorithm 1 there.
+centered ratings, so they speak of Algorithm 1 there.
 """
 
 import math
@@ -67,7 +67,7 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
 
 
 def decide_centre(claim: Claim, context: Context) -> Verdict:
-    """CD-CENTRE: centring keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
+    """CD-CENTRE: centering keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
     certificate = proved(
         proof(
             "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
@@ -87,10 +87,10 @@ def decide_centre(claim: Claim, context: Context) -> Verdict:
     return _decided(
         claim,
         "holds",
-        "Centring stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
-        "that the paper does not mention: centred rows add up to zero, so the matrix never has full column rank. The "
+        "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
+        "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
         "released code divides by the number of items instead of users; that too keeps the change in one row.",
-        Evidence("proof", "Norm of the change of a centred row.", certificate),
+        Evidence("proof", "Norm of the change of a centered row.", certificate),
     )
 
 
@@ -102,7 +102,7 @@ def decide_wlog(claim: Claim, context: Context) -> Verdict:
         "refuted",
         "Singular values above w do not help when there are fewer of them than users. One item with a rating of 10 w "
         "or more has its only singular value above w, before lifting and after, and still Algorithm 1 publishes a "
-        "multiple of that item's centred row: change one other user's rating and the two outputs lie on different "
+        "multiple of that item's centered row: change one other user's rating and the two outputs lie on different "
         "lines. What the proof needs is that the covariance of a published row has full rank, that is n >= m; given "
         "that, no further case is missing, since lifting makes all singular values at least w (CD-T51-DET, "
         "CD-T51-QUAD).",
@@ -124,7 +124,7 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "Algorithm 1 lifts the n singular values that there are, so with at least two more users than items each "
-        "published row lies in the row space of the centred ratings. Of two users with equal ratings every published "
+        "published row lies in the row space of the centered ratings. Of two users with equal ratings every published "
         "column is the same; one rating makes them differ, and then the published columns differ too: delta = 1 at "
         "every epsilon. The paper's task Amazon Movie to Book (29,476 users, 24,091 items) has that shape. The proof "
         "inverts a covariance matrix that has no inverse there. With at least as many items as users one row is "
@@ -206,7 +206,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
     from dpassay.mechanisms.jlt import exact_epsilon, released_noise
 
     rows, users, items = 204, 924, 3916
-    # An item with one huge rating; another user's rating changes. Of the change, centred as the code does it, the part
+    # An item with one huge rating; another user's rating changes. Of the change, centered as the code does it, the part
     # orthogonal to the row has squared norm a - b^2/a with a = 1 - 2/n + m/n^2, |b| <= 2/n: at least 1 - 3/n.
     certificate = profile(
         {"r": rows, "m": users, "n": items, "eps": 8},
@@ -228,7 +228,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
             "w",
             "the code's own total",
             "exact epsilon",
-            "exact, binary ratings, not centred",
+            "exact, binary ratings, not centered",
         ],
         "rows": lines,
     }
@@ -239,7 +239,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         "is 4.4; the whole matrix then has delta = 0.14 at epsilon = 8 instead of 1/924, and the epsilon that goes "
         "with delta = 1/924 is 15.1. So the number that the user types is too small by a factor of almost two there, "
         "and by two percent at 0.25; the total that the code prints, 627, is too large by a factor of 40. With binary "
-        "ratings, where no item has more than 923 other raters, and before centring, the exact epsilon is 14.9, and "
+        "ratings, where no item has more than 923 other raters, and before centering, the exact epsilon is 14.9, and "
         "for numbers up to 1 it is below the number typed.",
         Evidence(
             "certificate",
@@ -284,16 +284,16 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
 def row_space_proof() -> dict[str, Any]:
     """delta = 1 for Algorithm 1 with a Gaussian M whenever n <= m - 2."""
     return proof(
-        "Let item i be rated 1 by user i and nobody else, i = 1..n, n <= m - 2. Centred, a combination sum c_i (row "
+        "Let item i be rated 1 by user i and nobody else, i = 1..n, n <= m - 2. Centered, a combination sum c_i (row "
         "i) that vanishes has S = sum c_i = 0 from user m's coordinate -S/m, and then c_i = 0 (step 1): the rank is "
-        "n, and the lifted matrix is an invertible matrix times the centred one. Let l(x) = x_m - x_(m-1). On every "
-        "centred row l is 0 (step 2), hence on every published row. On the neighbor user m rates item 1 too: l of "
+        "n, and the lifted matrix is an invertible matrix times the centered one. Let l(x) = x_m - x_(m-1). On every "
+        "centered row l is 0 (step 2), hence on every published row. On the neighbor user m rates item 1 too: l of "
         "that row is 1 (step 3). Lifting multiplies squared singular values by (s + w^2)/s >= 1 (step 4), so the n "
         "values of l on the lifted rows have a squared norm v of at least 1, and l of a published row is Gaussian "
         "with variance v/r > 0 (step 5): not 0, almost surely. The event 'l = 0' has probability 1 on the one matrix "
         "and 0 on the other, for one row or for all, and for every w. Multiplying R by any constant changes nothing.",
         smt(
-            "the centred rows are independent",
+            "the centered rows are independent",
             ["m > 0", "-S / m == 0", "c - S / m == 0"],
             "c == 0",
             model={"m": "3", "S": "0", "c": "0"},
@@ -312,7 +312,7 @@ def row_space_proof() -> dict[str, Any]:
 
 
 def adjacent_singular_values() -> dict[str, Any]:
-    """One item, three users, ratings (c, 0, 0) and (c, 1, 0) with c = 100 w: different centred directions."""
+    """One item, three users, ratings (c, 0, 0) and (c, 1, 0) with c = 100 w: different centered directions."""
     rows = (("c", "0", "0"), ("c", "1", "0"))
     centered = [[f"({value} - ({' + '.join(row)}) / 3)" for value in row] for row in rows]
     return instance(

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _LIFTED = (
-    "Ratings (1, 0; 0, 0) and (1, 0; 1, 0), centred: (1/2, -1/2; 0, 0) and (1/2, -1/2; 1/2, -1/2). The nonzero "
+    "Ratings (1, 0; 0, 0) and (1, 0; 1, 0), centered: (1/2, -1/2; 0, 0) and (1/2, -1/2; 1/2, -1/2). The nonzero "
     "singular value of the first has square 1/2, its left vectors are e1 and e2, so its lifted rows are a (1, -1) and "
     "b (1, 1), up to signs, with a^2 = (1/2 + w^2)/2 and b^2 = w^2/2. That of the second has square 1 and left "
     "vectors (1, 1) and (1, -1) over sqrt(2): lifted rows A (1, -1) + B (1, 1) and A (1, -1) - B (1, 1) with A^2 = (1 "

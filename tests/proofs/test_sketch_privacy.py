@@ -60,7 +60,7 @@ PROOFS = {
 @pytest.mark.parametrize(
     ("which", "step", "change"),
     [
-        ("rows", "the centred rows are independent", {"dropped": "-S / m == 0"}),
+        ("rows", "the centered rows are independent", {"dropped": "-S / m == 0"}),
         ("rows", "lifting lengthens", {"conclusion": "b >= 2 * a"}),
         ("rows", "the variance is positive", {"dropped": "v >= 1"}),
         ("determinant", "the square has a positive factor", {"conclusion": "gap > 0"}),
@@ -102,7 +102,7 @@ def test_row_space_of_random_neighbors():
         centered = [matrix - matrix.mean(1, keepdims=True) for matrix in (one, two)]
         assert np.linalg.matrix_rank(centered[0]) == items
         assert np.linalg.matrix_rank(np.vstack(centered)) == items + 1
-    square = np.eye(3, 4)  # n = m - 1: all centred rows of users fill the same space
+    square = np.eye(3, 4)  # n = m - 1: all centered rows of users fill the same space
     assert np.linalg.matrix_rank(square - square.mean(1, keepdims=True)) == 3
 
 
