@@ -25,6 +25,7 @@ from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.protocol import FiniteMechanism
 from dpassay.ratings import Ratings
+from dpassay.replay.witness import SELECTIONS_OF_USERS
 
 __all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]
 
@@ -79,10 +80,12 @@ class Minimality:
 
     def __str__(self) -> str:
         k, candidates, items, ratings, _ = self.size
-        counts = zip(("candidate", "item", "rating"), (candidates, items, ratings), strict=True)
+        selects_users = self.witness.mechanism.get("id") in SELECTIONS_OF_USERS
+        rows = ("candidate", candidates) if selects_users else ("user", candidates + 1)
+        counts = (rows, ("item", items), ("rating", ratings))
         shape = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts)
         largest = np.nanmax([self.witness.dataset1, self.witness.dataset2])
-        shape = f"{f'k = {k}, ' if k else ''}{shape}, the largest {largest:g}"
+        shape = f"{f'k = {k}, ' if selects_users else ''}{shape}, the largest {largest:g}"
         if not self.complete:
             return f"{shape}; not shown minimal"
         kept = f" of the same {', '.join(self.fixed)}" if self.fixed else ""
@@ -210,7 +213,7 @@ class _Problem:
     """A mechanism, what it claims, and the laws of its instances, evaluated in batches of fixed compiled shapes.
 
     `inert` says that an item nobody rated changes nothing and that items are exchangeable, as for every registered
-    mechanism; then all instances with fewer items share the shape of the widest.
+    selection of users; then all instances with fewer items share the shape of the widest.
     """
 
     mechanism: Any
@@ -364,7 +367,7 @@ def _problem(
         raise InvalidInput(f"fixed names {', '.join(unknown)}; choose from {', '.join(Size._fields)}")
     if num_users < 2 or num_items < 1:
         raise InvalidInput(f"{num_users} users and {num_items} items are too few; take at least 2 users and 1 item")
-    inert = registered(mechanism) is not None
+    inert = (registered(mechanism) or {}).get("id") in SELECTIONS_OF_USERS
     problem = _Problem(mechanism, claim, values, num_users, num_items, (), inert, tuple(fixed))
     outputs = np.asarray(mechanism.outputs(np.zeros((num_users, num_items))))
     if len(outputs) == 0:

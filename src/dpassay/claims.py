@@ -132,8 +132,8 @@ class Claim:
         formula: in our notation.
         predicate: for reproductions and vague wordings, the rule fixed beforehand by which it is judged.
         data: the dataset the claim is about; "" when it is about none.
-        about: the mechanisms that a witness may speak of, "id" or "id/value" with the value of one parameter; a
-            certificate about any other does not check.
+        about: the mechanisms that a witness may speak of, "id" or "id/value" with the variant or the value of one
+            parameter; a certificate about any other does not check.
         allows: the epsilon the claim allows, as a multiple of the mechanism's parameter epsilon; a witness must claim
             to exceed at least that.
         decide: "module:function", imported only when the claim is judged; called with (claim, context).

@@ -36,7 +36,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Private Replacement Selection, which draws the replacement t_j of an item t_i by weight "
         "exp(eps X-SIM(t_i, t_j) / (2 GS)), is eps-differentially private.",
         formula="Pr[PRS(D) = t_j] <= e^eps Pr[PRS(D') = t_j], I(t_i) the items with a quantified X-SIM",
-        about=("prs",),
+        about=("prs/paper",),
         decide=f"{_privacy}:decide_prs",
     ),
     _claim(
@@ -45,7 +45,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The released replacement selection, which draws among the ten candidates of largest |X-SIM|, is "
         "eps-differentially private.",
         formula="Pr[PRS(D) = t_j] <= e^eps Pr[PRS(D') = t_j], candidates the top 10 by |X-SIM|",
-        about=("prs",),
+        about=("prs/released",),
         decide=f"{_privacy}:decide_prs_released",
     ),
     _claim(
@@ -296,7 +296,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="implied by the weights of Theorem 3",
         statement="Private neighbor selection is (eps'/2)-differentially private, and with PNCF's noise eps'-differentially private.",
         formula="Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S], weights exp(eps' max(s_j, s_k - w) / (4k SS(t_i,t_j)))",
-        about=("pnsa",),
+        about=("pnsa/paper",),
         allows="1/2",
         decide=f"{_privacy}:decide_pnsa",
     ),
@@ -305,7 +305,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="Theorem 3, as released",
         statement="The released neighbor selection, whose truncation has no effect, is (eps'/2)-differentially private.",
         formula="Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S], weights exp(eps' s_j / (4k SS(t_i,t_j)))",
-        about=("pnsa",),
+        about=("pnsa/released",),
         allows="1/2",
         decide=f"{_privacy}:decide_pnsa_released",
     ),

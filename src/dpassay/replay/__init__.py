@@ -134,7 +134,8 @@ def _on_subject(claim: "Claim", certificate: Certificate) -> None:
     if mechanism is None or not claim.about:
         return
     parameters = mechanism["parameters"]
-    subjects = {mechanism["id"], *(f"{mechanism['id']}/{value}" for value in parameters.values())}
+    properties = (mechanism["variant"], *parameters.values())
+    subjects = {mechanism["id"], *(f"{mechanism['id']}/{value}" for value in properties)}
     if not subjects & set(claim.about):
         raise Rejected(f"{claim.id} is about {' or '.join(claim.about)}, the certificate about {mechanism['id']}")
     exceeded = certificate.inputs.get("epsilon", "inf")

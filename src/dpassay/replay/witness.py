@@ -40,7 +40,7 @@ from dpassay.replay.laws import Law, Undefined
 from dpassay.replay.laws_of import law_module
 from dpassay.replay.numbers import bounds, down, fields, integer, precision, rational, show
 
-__all__ = ["COMPONENTS", "compute", "neighboring_cells"]
+__all__ = ["COMPONENTS", "SELECTIONS_OF_USERS", "compute", "neighboring_cells"]
 
 COMPONENTS = ("num_neighbors", "candidates", "items", "ratings", "largest")
 ITEM_COMPONENTS = ("users", "items", "ratings", "largest")
