@@ -158,7 +158,7 @@ def test_every_seed_finds_the_planted_violation(seed):
     witness = search(OneCell(), REPLACE, epsilon=1.0, num_users=2, num_items=2, seed=seed, time_limit=10)
     assert witness is not None
     assert witness.epsilon == pytest.approx(math.log(0.5 / 0.1), abs=1e-12)
-    assert witness.notes[-1].startswith("1 candidate, ")
+    assert witness.notes[-1].startswith("2 users, ")
 
 
 def test_nothing_is_found_where_nothing_is_lost():
