@@ -9,6 +9,7 @@ Sampling is float64; a Gaussian variable is made of one 32-bit word, so its tail
 
 import abc
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, final
@@ -39,6 +40,7 @@ __all__ = [
     "algorithm_noise",
     "bounded",
     "centered",
+    "chunked_product",
     "exact_delta",
     "exact_epsilon",
     "fixed_norm_delta",
@@ -280,6 +282,21 @@ def row_chunks(num_rows: int) -> tuple[int, int]:
     return number, -(-num_rows // number)
 
 
+def chunked_product(
+    key: Any, matrix: Float[Array, "items users"], num_rows: int, entries: Callable[[Any, tuple[int, ...]], Any]
+) -> Float[Array, "rows users"]:
+    """M R for a random M whose rows are drawn by `entries(key, shape)`, one chunk of them in memory at a time."""
+    number, size = row_chunks(num_rows)
+
+    def chunk(key_chunk: Any) -> Float[Array, "size users"]:
+        return entries(key_chunk, (size, matrix.shape[0])) @ matrix
+
+    if number == 1:  # a loop of one turn costs a third of the product's time
+        return chunk(key)
+    rows = jax.lax.map(chunk, jax.random.split(key, number))
+    return rows.reshape(number * size, matrix.shape[1])[:num_rows]
+
+
 def _spectrum(matrix: Float[Array, "items users"]) -> tuple[Float[Array, " users"], Float[Array, "users users"]]:
     """Squared singular values, largest first, and right singular vectors of a matrix with rows >= columns."""
     squares, vectors = jnp.linalg.eigh(matrix.T @ matrix)
@@ -296,7 +313,7 @@ def _gaussian_sketch(
         factor = jnp.sqrt(squares + noise**2)[:, None] * vectors.T
     else:
         factor = lifted(matrix, noise)
-    return _product(key, factor, num_rows) / math.sqrt(num_rows)
+    return chunked_product(key, factor, num_rows, standard_normal) / math.sqrt(num_rows)
 
 
 @partial(jax.jit, static_argnames="num_rows")
@@ -305,15 +322,4 @@ def _additive_sketch(
 ) -> Float[Array, "rows users"]:
     key_matrix, key_noise = jax.random.split(key)
     added = standard_normal(key_noise, (num_rows, matrix.shape[1]))
-    return (_product(key_matrix, matrix, num_rows) + noise * added) / math.sqrt(num_rows)
-
-
-def _product(key: Any, matrix: Float[Array, "items users"], num_rows: int) -> Float[Array, "rows users"]:
-    """M R with a Gaussian M, of which one chunk of rows is in memory at a time."""
-    number, size = row_chunks(num_rows)
-
-    def chunk(key_chunk: Any) -> Float[Array, "size users"]:
-        return standard_normal(key_chunk, (size, matrix.shape[0])) @ matrix
-
-    rows = jax.lax.map(chunk, jax.random.split(key, number))
-    return rows.reshape(number * size, matrix.shape[1])[:num_rows]
+    return (chunked_product(key_matrix, matrix, num_rows, standard_normal) + noise * added) / math.sqrt(num_rows)

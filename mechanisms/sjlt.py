@@ -22,11 +22,11 @@ from dpassay.mechanisms.jlt import (
     algorithm_noise,
     bounded,
     centered,
+    chunked_product,
     fixed_norm_noise,
     lifted,
     released_centered,
     released_noise,
-    row_chunks,
     standard_normal,
 )
 from dpassay.mechanisms.selection import check_count, check_positive
@@ -166,7 +166,7 @@ def _hadamard_sketch(
         kept = uniform(key_mask, shape) < density
         return jnp.where(kept, standard_normal(key_values, shape) / jnp.sqrt(density), 0.0)
 
-    return _sparse_product(key_sparse, mixed, num_rows, entries) / math.sqrt(num_rows)
+    return chunked_product(key_sparse, mixed, num_rows, entries) / math.sqrt(num_rows)
 
 
 @partial(jax.jit, static_argnames="num_rows")
@@ -178,7 +178,7 @@ def _sign_sketch(
         kept = uniform(key_mask, shape) < density
         return jnp.where(kept, _signs(key_signs, shape) / jnp.sqrt(density * num_rows), 0.0)
 
-    return _sparse_product(key, lifted(matrix, noise), num_rows, entries) / math.sqrt(num_rows)
+    return chunked_product(key, lifted(matrix, noise), num_rows, entries) / math.sqrt(num_rows)
 
 
 @partial(jax.jit, static_argnames=("num_rows", "num_nonzeros"))
@@ -196,17 +196,6 @@ def _column_sketch(
     blocks = jax.lax.map(block, jnp.stack(key_blocks)).reshape(num_rows, matrix.shape[1])
     added = standard_normal(key_noise, (num_rows, matrix.shape[1]))
     return blocks / math.sqrt(num_nonzeros) + noise / math.sqrt(num_rows) * added
-
-
-def _sparse_product(
-    key: Any, matrix: Float[Array, "items users"], num_rows: int, entries: Any
-) -> Float[Array, "rows users"]:
-    """M R, chunks of rows of M drawn by `entries(key, shape)`."""
-    number, size = row_chunks(num_rows)
-    rows = jax.lax.map(
-        lambda key_chunk: entries(key_chunk, (size, matrix.shape[0])) @ matrix, jax.random.split(key, number)
-    )
-    return rows.reshape(number * size, matrix.shape[1])[:num_rows]
 
 
 def _signs(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
