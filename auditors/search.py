@@ -85,7 +85,7 @@ class Minimality:
         counts = (rows, ("item", items), ("rating", ratings))
         shape = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts)
         largest = np.nanmax([self.witness.dataset1, self.witness.dataset2])
-        shape = f"{f'k = {k}, ' if selects_users else ''}{shape}, the largest {largest:g}"
+        shape = f"{f'k = {k}, ' if k else ''}{shape}, the largest {largest:g}"
         if not self.complete:
             return f"{shape}; not shown minimal"
         kept = f" of the same {', '.join(self.fixed)}" if self.fixed else ""

@@ -240,7 +240,7 @@ def test_minimize_wants_a_violating_pair_of_neighbors():
         minimize(Exponential(0.01), REPLACE, first, second, epsilon=1.0)
     shrunk = minimize(Nearest(1), REPLACE, first, second, epsilon=1.0)
     assert shrunk.complete
-    assert str(shrunk).startswith("k = 1, 2 candidates, 1 item")
+    assert str(shrunk).startswith("k = 1, 3 users, 1 item")
 
 
 @pytest.mark.parametrize(
