@@ -84,7 +84,7 @@ def required_noise(epsilon: float, delta: float, num_rows: int, max_raters: int 
 
     Example:
         >>> round(required_noise(1.0, 1 / 16367, 400), 2)
-        66.56
+        66.55
     """
     check_open_unit("delta", delta)
     _check_profile(epsilon, num_rows, 1.0, max_raters)
