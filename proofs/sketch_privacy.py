@@ -220,7 +220,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         noise = released_noise(label, 1 / users, rows)
         composed = label * 2 * math.sqrt(rows * math.log(2 * users))
         exact, binary = (exact_epsilon(1 / users, rows, noise, raters) for raters in (None, users - 1))
-        lines.append([label, *(round(value, 2) for value in (noise, composed, exact, binary))])
+        lines.append([label, *(float(f"{value:.4g}") for value in (noise, composed, exact, binary))])
     table = {
         "title": "Released code, 204 rows, 924 users, delta = 1/924: what its epsilon means for the whole matrix",
         "columns": [

@@ -135,8 +135,9 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         "are never those of (1, 0; 1, 0), for any noise w: half of all rows give the data away, delta >= 1 - 2^-r at "
         "every epsilon. The same happens at any size as long as a row is likely to have between 1 and m - 1 entries; "
         "the table gives the probability that at least one of 400 does, which bounds delta from below where no "
-        "subspace is shared (to be checked per dataset). Only dense masks, q n well above m, avoid it. For known "
-        "sparse Johnson-Lindenstrauss matrices this is Upadhyay's observation (arXiv 1410.2470).",
+        "subspace is shared (to be checked per dataset; not done). For dense masks, q n well above m, it says "
+        "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
+        "Upadhyay (arXiv 1410.2470).",
         Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", lines),
         Evidence("certificate", "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.", chance, tables=(table,)),
         repair="CD-SJLT-REP",
