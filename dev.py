@@ -38,7 +38,7 @@ def main() -> int:
             ("ruff", "format", "--check", "."),
             ("ruff", "check", "."),
             ("mypy",),
-            ("pytest", *arguments),
+            ("pytest", "--numprocesses=auto", "--dist=loadfile", *arguments),  # a file's tests share what it computed
         ]
         return next((code for check in checks if (code := call(*check))), 0)
     if task == "lock":

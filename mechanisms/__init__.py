@@ -1,8 +1,9 @@
 """The mechanisms under verification, as an explicit list.
 
 Each is a frozen value with `sample(key, dataset)`, a `claim`, and where the law is finite and exact `log_prob(output,
-dataset)` and `outputs(dataset)`. Privacy losses assume real arithmetic; JAX's random numbers and floating point make
-these reference mechanisms, not ones to deploy.
+dataset)` and `outputs(dataset)`. Privacy losses assume real arithmetic; what floating point makes of each sampler is
+examined in `dpassay.auditors.representation`. Only the repaired `modified_laplace` and `randomized_response`, which
+draw by integers alone, keep their privacy as executed; the others are references.
 """
 
 from collections.abc import Mapping

@@ -138,7 +138,7 @@ def replay(certificates: tuple[Path, ...]) -> int:
 
 @commands.command()
 @click.argument("target", metavar="MODULE:NAME|ID")
-@click.option("--variant", default="paper", show_default=True, help="Of a registered mechanism: paper or repaired.")
+@click.option("--variant", default="paper", show_default=True, help="Of a registered ID: paper, released or repaired.")
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered mechanism.")
 @click.option("--relation", required=True, metavar="KIND:UNIT", help="For example add_or_remove_one:rating.")
 @click.option("--epsilon", required=True, type=float, help="The claim, nats.")

@@ -146,7 +146,9 @@ SELECTIONS: list[tuple[Selection, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("selection", "mechanism"), SELECTIONS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("selection", "mechanism"), SELECTIONS, ids=lambda value: "law" if callable(value) else str(value)[:60]
+)
 def test_selections_have_the_laws_of_the_mechanisms(
     selection: Selection, mechanism: Callable[[], FiniteMechanism]
 ) -> None:

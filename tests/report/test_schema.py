@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpassay.errors import InvalidInput
-from dpassay.replay import seal
+from dpassay.replay import CHECKERS, seal
 from dpassay.report import validate_certificate, validate_run
 from dpassay.report.schema import schema
 
@@ -112,6 +112,10 @@ def witness_inputs() -> dict[str, Any]:
         "dataset2": [[1, 2], ["1/2", 3]],
         "event": [[1]],
     }
+
+
+def test_the_schema_knows_every_kind_of_certificate() -> None:
+    assert set(schema("certificate")["properties"]["kind"]["enum"]) == set(CHECKERS)
 
 
 def test_the_form_of_a_witness_is_accepted(certificate: dict[str, Any]) -> None:
