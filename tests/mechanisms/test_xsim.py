@@ -46,14 +46,14 @@ def literal(matrix, split, num_links, cap, released=False):
     def side(is_source):
         """Partial paths, from an item to a bridge of its domain."""
         inside = lambda group: {i for i in group if source(i) == is_source}  # noqa: E731
-        paths = [(b,) for b in inside(bridges)]
+        paths: list[tuple[int, ...]] = [(b,) for b in inside(bridges)]
         for nb in inside(near):
             stems = [(nb, b) for b in strongest(nb, inside(bridges))]
             paths += stems + [(nn, *stem) for nn in strongest(nb, inside(far)) for stem in stems]
         return paths
 
     kept = {(b, t) for b in bridges for t in strongest(b, {t for t in bridges if source(t) != source(b)})}
-    sums = {}
+    sums: dict[tuple[int, int], list[float]] = {}
     sources, targets = side(True), side(False)
     reached = {path[-1] for path in sources if len(path) > 1}
     for left, right in itertools.product(sources, targets):
@@ -130,11 +130,11 @@ def test_reciprocal_sum():
 
 
 def test_bad_input():
-    for arguments in ({"num_source_items": 0}, {"num_source_items": 2}, {"num_source_items": 1, "num_links": 0}):
+    for split, links in ((0, 10), (2, 10), (1, 0)):
         with pytest.raises(InvalidInput):
-            xsim(np.ones((2, 2)), **arguments)
+            xsim(np.ones((2, 2)), split, num_links=links)
     with pytest.raises(InvalidInput, match="released"):
-        xsim(np.ones((2, 2)), 1, variant="code")
+        xsim(np.ones((2, 2)), 1, variant="code")  # type: ignore[arg-type]
 
 
 def test_movielens_size_is_fast(movielens):

@@ -101,7 +101,7 @@ def test_several_draws_are_several_coins():
     ]
     for epsilon in (0.0, 0.4, 1.0, 2.5):
         found = profile.recommendations_delta(epsilon, jitter, norm, 3)
-        assert found == pytest.approx(hockey_stick(*laws, math.exp(epsilon)), abs=1e-12)
+        assert found == pytest.approx(hockey_stick(laws[0], laws[1], math.exp(epsilon)), abs=1e-12)
 
 
 def test_coins_spend_less_than_the_general_bounds():

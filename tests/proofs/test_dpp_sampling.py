@@ -71,7 +71,7 @@ def test_false_variants_are_not_proved(objections_to_variant, build, name, chang
 
 def orders(basis, jitter, draws=None):
     """Probability of every order of draws; the loop of Algorithm 1 unless it stops after `draws`."""
-    found = {}
+    found: dict[tuple[int, ...], float] = {}
 
     def draw(order, rest, probability):
         done = rest.shape[1] == 0 if draws is None else len(order) == draws
@@ -91,7 +91,7 @@ def orders(basis, jitter, draws=None):
 
 
 def law(found):
-    sets = {}
+    sets: dict[tuple[int, ...], float] = {}
     for order, probability in found.items():
         sets[tuple(sorted(order))] = sets.get(tuple(sorted(order)), 0.0) + probability
     return sets

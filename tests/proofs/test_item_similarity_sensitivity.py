@@ -41,7 +41,7 @@ def test_bounds_on_random_ratings(signs):
     above_printed = above_larger = 0
     for _ in range(3000):
         centered = generator.integers(-3 if signs == "any" else 0, 4, (int(generator.integers(2, 6)), 2)).astype(float)
-        found = []
+        found: list[tuple[float, float, float]] = []
         for user in range(len(centered)):
             if (np.linalg.norm(np.delete(centered, user, axis=0), axis=0) == 0).any():
                 found = []
