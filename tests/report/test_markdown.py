@@ -1,6 +1,8 @@
 """The Markdown page holds every verdict and escapes what would break a table."""
 
+import copy
 from pathlib import Path
+from typing import Any
 
 from dpassay.report.markdown import mapping, pages
 
@@ -67,3 +69,10 @@ def test_map_names_files_that_exist_for_every_registered_claim():
     files = {row.split(" | ")[2] for row in rows if row.startswith("| ") and ".py" in row}
     assert files
     assert [file for file in files if not (root / file).is_file()] == []
+
+
+def test_loss_without_a_claimed_one_stands_alone():
+    run: dict[str, Any] = copy.deepcopy(RUN)
+    run["verdicts"][0]["epsilon_claimed"] = None
+    page = pages(run)["t"]
+    assert "| refuted | witness | infinite | A" in page

@@ -110,11 +110,8 @@ def _escaped(text: str) -> str:
 def _loss(verdict: Mapping[str, Any]) -> str:
     if verdict["epsilon_lower"] is None:
         return ""
-    shown, claimed = (
-        value if isinstance(value, str) else f"{value:.4g}"
-        for value in (verdict["epsilon_lower"], verdict["epsilon_claimed"])
-    )
-    return f"{'infinite' if shown == 'inf' else shown} / {claimed}"
+    numbers = [verdict[name] for name in ("epsilon_lower", "epsilon_claimed") if verdict[name] is not None]
+    return " / ".join("infinite" if number == "inf" else f"{number:.4g}" for number in numbers)
 
 
 def _portable(command: str) -> str:

@@ -78,6 +78,8 @@ def print_verdicts(run: "Run") -> None:
         loss = (
             ""
             if verdict.epsilon_lower is None
+            else _nats(verdict.epsilon_lower)
+            if verdict.epsilon_claimed is None
             else f"{_nats(verdict.epsilon_lower)} / {_nats(verdict.epsilon_claimed)}"
         )
         mark = "" if item.as_expected else f" (expected {item.expected})"
@@ -151,9 +153,7 @@ def _listed(output: Any) -> Any:
     return output.tolist() if hasattr(output, "tolist") else output
 
 
-def _nats(value: float | None) -> str:
-    if value is None:
-        return "?"
+def _nats(value: float) -> str:
     return "infinite" if math.isinf(value) else f"{value:.4g}"
 
 
