@@ -127,6 +127,13 @@ def test_a_delta_beyond_the_error_bounds_is_not_decided() -> None:
         check("profile", changed(profiles={"d": tiny}, formulas=[[">", "d", ["exp", -10000]]]))
 
 
+def test_certificate_replays_although_a_file_sorts_its_fields(tmp_path: Path) -> None:
+    claim = find_claim(CLAIM)
+    assert claim is not None
+    seal(CLAIM, claim.statement, "profile", INPUTS).write(tmp_path / "c.json")
+    assert replay(tmp_path / "c.json").checks
+
+
 def test_a_changed_digit_does_not_replay(tmp_path: Path) -> None:
     claim = find_claim(CLAIM)
     assert claim is not None

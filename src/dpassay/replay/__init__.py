@@ -64,7 +64,7 @@ def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in CHECKERS:
         raise Rejected(f"unknown kind of certificate {kind!r}")
     try:
-        text = _checked(kind, json.dumps(inputs))
+        text = _checked(kind, json.dumps(inputs, sort_keys=True))  # the order of a file, whoever wrote it
     except Rejected:
         raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
