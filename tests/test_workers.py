@@ -1,5 +1,9 @@
 """Judging in several processes gives the verdicts of one process, and a dead process is noticed."""
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from dpassay import verification
@@ -36,3 +40,20 @@ def test_dead_process_is_noticed(monkeypatch, tmp_path):
     deadly = Claim("T-1", "test", "nowhere", "s", "f", "deadly:die")
     with pytest.raises(InvalidInput, match="a judging process died"):
         judge_in_parallel([deadly], Context(synthetic()), 2, lambda _: None, lambda _: None)
+
+
+PARENT = """
+from dpassay.verification import run
+run(claims=["PP-DP", "PP-T1"], jobs=2, started=lambda _: print("begun", flush=True))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
+def test_processes_end_with_a_killed_parent():
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"begun\n"
+        parent.send_signal(signal.SIGKILL)
+        parent.communicate(timeout=60)  # the pipe closes when the last process that inherited it is gone
+    assert parent.returncode == -signal.SIGKILL

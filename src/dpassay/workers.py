@@ -5,7 +5,9 @@ The claims of one module of deciders go to one process, one after the other, sin
 
 import itertools
 import multiprocessing
+import os
 import queue
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -76,6 +78,15 @@ def _silent(_: str) -> None: ...
 
 def _begin(events: Any, context: Context) -> None:
     _worker.update(events=events, context=context)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its processes: each ends itself, or it would wait for work forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _judge(claims: Sequence[Claim]) -> None:
