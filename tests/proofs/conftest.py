@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
+from dpassay.claims import Context, Outcome
 from dpassay.proofs.notation import formula, objections, proof
+from dpassay.ratings import synthetic
+from dpassay.registry import find_claim
+from dpassay.verification import Judged, judge
 
 Variant = Callable[[Mapping[str, Any], str, Mapping[str, str]], str]
 
@@ -23,5 +27,20 @@ def objections_to_variant() -> Variant:
         else:
             mutated = {**original, "conclusion": formula(change["conclusion"])}
         return objections({"kind": "proof", "inputs": proof("false", mutated)})
+
+    return judged
+
+
+@pytest.fixture
+def judged_alike() -> Callable[..., Judged]:
+    """Judges a claim, and expects this outcome of it and of every certificate behind it."""
+
+    def judged(claim_id: str, outcome: Outcome, *, quick: bool = False) -> Judged:
+        claim = find_claim(claim_id)
+        assert claim is not None
+        item = judge(claim, Context(data=synthetic(), quick=quick))
+        assert item.verdict.outcome == outcome, item.verdict.explanation
+        assert {certificate.outcome for certificate in item.certificates} == {outcome}
+        return item
 
     return judged

@@ -3,25 +3,17 @@
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import dpp_kernels as kernels
 from dpassay.proofs.dpp_determinants import subsets
 from dpassay.proofs.notation import identity, objections, proof
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 
 @pytest.mark.parametrize(
     ("claim_id", "outcome"),
     [("DP-Z", "holds"), ("DP-K", "holds"), ("DP-PSD", "refuted"), ("DP-PSD-REP", "holds")],
 )
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic(), quick=True))
-    assert judged.verdict.outcome == outcome
-    assert {each.outcome for each in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome, quick=True)
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.mechanisms.dpp import replacement_epsilon
 from dpassay.proofs import dpp_variants as variants
 from dpassay.proofs.dpp_determinants import subsets
 from dpassay.proofs.dpp_exact_privacy import enumeration
 from dpassay.proofs.notation import identity, objections, proof
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 
 @pytest.mark.parametrize(
@@ -26,13 +22,8 @@ from dpassay.verification import judge
         ("DP-KDPP-SMALL", "holds"),
     ],
 )
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic(), quick=True))
-    assert judged.verdict.outcome == outcome
-    assert judged.certificates
-    assert {each.outcome for each in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome, quick=True)
 
 
 MUTATIONS = [

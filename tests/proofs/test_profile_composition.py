@@ -5,22 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import profile_composition as profile
 from dpassay.proofs.instances import proved
 from dpassay.proofs.notation import objections
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 
 @pytest.mark.parametrize(("claim_id", "outcome"), [("XM-T1-COMP", "refuted"), ("XM-T1-COMP-REP", "holds")])
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == outcome, judged.verdict.explanation
-    assert {certificate.outcome for certificate in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import rating_collection_definitions as definitions
 from dpassay.proofs.notation import objections
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 OUTCOMES = {
     "RC-IND2": "refuted",
@@ -27,12 +23,8 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("claim_id", "outcome"), OUTCOMES.items())
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == outcome
-    assert {each.outcome for each in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged = judged_alike(claim_id, outcome)
     if outcome == "refuted":
         assert judged.verdict.repair
 

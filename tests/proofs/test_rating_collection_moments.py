@@ -5,12 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import rating_collection_moments as moments
 from dpassay.proofs.notation import objections
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 OUTCOMES = {
     "RC-T3-S": "refuted",
@@ -24,12 +20,8 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("claim_id", "outcome"), OUTCOMES.items())
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == outcome
-    assert {each.outcome for each in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome)
 
 
 @pytest.mark.parametrize("stars", [2, 3, 5, 9])

@@ -5,23 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import rating_collection_privacy as privacy
 from dpassay.proofs.notation import identity, objections, proof
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 IDS = ["RC-T1", *(f"RC-T1-{case}" for case in privacy.CASES), "RC-T1-TIGHT", "RC-T2", "RC-NFOLD"]
 
 
 @pytest.mark.parametrize("claim_id", IDS)
-def test_deciders(claim_id):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == "holds"
-    assert {each.outcome for each in judged.certificates} == {"holds"}
+def test_deciders(claim_id, judged_alike):
+    judged_alike(claim_id, "holds")
 
 
 def masses(value, epsilon, edges):

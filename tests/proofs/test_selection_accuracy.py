@@ -5,24 +5,16 @@ import math
 
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import selection_accuracy as accuracy
 from dpassay.proofs.notation import formula, objections, proof
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
 from dpassay.replay import Rejected, check
-from dpassay.verification import judge
 
 
 @pytest.mark.parametrize(
     ("claim_id", "outcome"), [("PP-LAM", "refuted"), ("PP-LAM-REP", "holds"), ("PP-LAM2", "holds")]
 )
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == outcome
-    assert {certificate.outcome for certificate in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome)
 
 
 def law(weights, num_draws):

@@ -5,12 +5,8 @@ import math
 
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import truncated_selection as truncated
 from dpassay.proofs.notation import objections
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 OUTCOMES = {
     "XM-T3": "refuted",
@@ -26,12 +22,8 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("claim_id", "outcome"), OUTCOMES.items())
-def test_deciders(claim_id, outcome):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == outcome, judged.verdict.explanation
-    assert {certificate.outcome for certificate in judged.certificates} == {outcome}
+def test_deciders(claim_id, outcome, judged_alike):
+    judged_alike(claim_id, outcome)
 
 
 def law(weights, num_draws):

@@ -6,21 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import Context
 from dpassay.proofs import truncated_selection_repair as repair
 from dpassay.proofs.notation import objections
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import judge
 
 
 @pytest.mark.parametrize("claim_id", ["XM-T3-REP", "XM-T4-REP", "XM-JOINT-REP"])
-def test_deciders(claim_id):
-    claim = find_claim(claim_id)
-    assert claim is not None
-    judged = judge(claim, Context(data=synthetic()))
-    assert judged.verdict.outcome == "holds", judged.verdict.explanation
-    assert {certificate.outcome for certificate in judged.certificates} == {"holds"}
+def test_deciders(claim_id, judged_alike):
+    judged_alike(claim_id, "holds")
 
 
 def joint_probability(similarities, exponents, num_neighbors, below, above):
