@@ -9,8 +9,9 @@ from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD
-from dpassay.proofs.notation import derivative, formula, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, proof, smt
 
 __all__ = ["TASKS", "complexity_proof", "decide_complexity", "decide_l55", "flattening_proof"]
 
@@ -28,14 +29,7 @@ TASKS: tuple[tuple[str, int, int], ...] = (
 def decide_l55(claim: Claim, context: Context) -> Verdict:
     """CD-L55: the whole proof, and the exponent that C.3 prints."""
     inputs = flattening_proof()
-    printed = {
-        "kind": "formula",
-        "inputs": {
-            "supports": "holds",
-            "values": {"t": "1/4", "n": 4},
-            "formulas": [formula("exp(t ** 2 * n) / 2 < 1")],
-        },
-    }
+    printed = instance({"t": "1/4", "n": 4}, "exp(t ** 2 * n) / 2 < 1", supports="holds")
     return decided(
         claim,
         "holds",

@@ -23,7 +23,7 @@ from dpassay.proofs.rating_collection_moments import (
     laplace_steps_proof,
     response_steps_proof,
 )
-from dpassay.proofs.rating_collection_privacy import EPSILONS, proved
+from dpassay.proofs.rating_collection_privacy import EPSILONS, proof_record
 from dpassay.ratings import Ratings
 
 __all__ = [
@@ -91,9 +91,9 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         f"of the noise it bounds ({Shape.of(context.data).label}). Only means enter, so the noise of different cells "
         "need not be independent here.",
         evidence=(
-            proved("Splitting rho.", decomposition_proof()),
-            proved("Moments, sums and Markov steps.", laplace_steps_proof(), tables, plots),
-            proved("Both bounds at once.", union_proof()),
+            proof_record("Splitting rho.", decomposition_proof()),
+            proof_record("Moments, sums and Markov steps.", laplace_steps_proof(), tables, plots),
+            proof_record("Both bounds at once.", union_proof()),
         ),
     )
 
@@ -111,9 +111,9 @@ def decide_response_bound(claim: Claim, context: Context) -> Verdict:
         f"It is loose: at eps = 1, gamma = {GAMMA}, d = 5 the bound on the noise is {middle:.1f} times the root mean "
         f"square of the noise it bounds ({Shape.of(context.data).label}).",
         evidence=(
-            proved("Splitting rho.", decomposition_proof()),
-            proved("Moments, sums and Markov steps.", response_steps_proof(), tables, plots),
-            proved("Both bounds at once.", union_proof()),
+            proof_record("Splitting rho.", decomposition_proof()),
+            proof_record("Moments, sums and Markov steps.", response_steps_proof(), tables, plots),
+            proof_record("Both bounds at once.", union_proof()),
         ),
     )
 
@@ -128,8 +128,8 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
         "and (7) for all parameters: by a factor of at least sqrt(2) for (6), and sqrt(48 (d-1)/(2d-1)), which is "
         "4.6 at d = 5, for (7). What is left is the factor 1/sqrt(gamma) of Markov's inequality.",
         evidence=(
-            proved("Splitting rho.", decomposition_proof()),
-            proved(
+            proof_record("Splitting rho.", decomposition_proof()),
+            proof_record(
                 "The sharper bounds, and that they are smaller.",
                 sharper_proof(),
                 (_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
@@ -145,7 +145,7 @@ def decide_decomposition(claim: Claim, context: Context) -> Verdict:
         "holds",
         "On every released cell the three terms add up to Theta - Z, the Frobenius norm satisfies the triangle "
         "inequality, and restricting a matrix to fewer cells does not lengthen it.",
-        evidence=(proved("For any numbers of users and items.", decomposition_proof()),),
+        evidence=(proof_record("For any numbers of users and items.", decomposition_proof()),),
     )
 
 
@@ -155,7 +155,7 @@ def decide_union(claim: Claim, context: Context) -> Verdict:
         claim,
         "holds",
         "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",
-        evidence=(proved("The union bound, twice gamma/2.", union_proof()),),
+        evidence=(proof_record("The union bound, twice gamma/2.", union_proof()),),
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
+from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, proof, smt
 
 __all__ = [
     "CASES",
@@ -28,7 +29,7 @@ __all__ = [
     "decide_theorem2",
     "decide_tight",
     "product_proof",
-    "proved",
+    "proof_record",
     "theorem1_proof",
     "theorem2_proof",
     "tight_instance",
@@ -95,8 +96,8 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "
         f"{2 * NUM_ITEMS:,} on ratings in [-1, 1] and a chance of {_keep(1 / NUM_ITEMS):.5f} to keep a rating.",
         evidence=(
-            proved("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
-            proved("n eps is attained.", tight),
+            proof_record("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
+            proof_record("n eps is attained.", tight),
         ),
     )
 
@@ -131,7 +132,7 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
         f"The exact supremum of the ratio is {supremum}, {printed}; it is reached at {where}.",
         extra,
         evidence=(
-            proved(
+            proof_record(
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
                 (table,),
@@ -154,7 +155,7 @@ def decide_tight(claim: Claim, context: Context) -> Verdict:
         "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
         "number of items.",
         evidence=(
-            proved("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
+            proof_record("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
             *(
                 Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
                 for count, each in ((count, tight_instance(count)) for count in (1, 3))
@@ -173,7 +174,7 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
         "one entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value "
         "instead of per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all "
         "entries differ.",
-        evidence=(proved("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
+        evidence=(proof_record("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
     )
 
 
@@ -186,7 +187,7 @@ def decide_product(claim: Claim, context: Context) -> Verdict:
         "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
         "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
         "independence it fails, see RC-IND2 and RC-IND3.",
-        evidence=(proved("Induction on the number of entries, for every event.", product_proof()),),
+        evidence=(proof_record("Induction on the number of entries, for every event.", product_proof()),),
     )
 
 
@@ -315,18 +316,13 @@ def case_instance(case: str, epsilon: str) -> dict[str, Any]:
         "viii": (r, "1", r),
         "ix": (f"{r} + 0", f"1 + {r} * 0", r),
     }[case]
-    return {
-        "kind": "formula",
-        "inputs": {
-            "values": {"eps": epsilon},
-            "formulas": [
-                formula(f"{high} > 999 / 1000 * ({supremum}) * ({low})"),
-                formula(f"{high} < 1001 / 1000 * ({supremum}) * ({low})"),
-                formula(f"{supremum} < 1001 / 1000 * exp(eps)"),
-            ],
-            "supports": "holds",
-        },
-    }
+    return instance(
+        {"eps": epsilon},
+        f"{high} > 999 / 1000 * ({supremum}) * ({low})",
+        f"{high} < 1001 / 1000 * ({supremum}) * ({low})",
+        f"{supremum} < 1001 / 1000 * exp(eps)",
+        supports="holds",
+    )
 
 
 def tight_instance(num_changed: int) -> dict[str, Any]:
@@ -340,20 +336,17 @@ def tight_instance(num_changed: int) -> dict[str, Any]:
             f"{chance} > exp(999 / 1000 * eps * {num_changed}) * {other}",
             f"{chance} < exp(1001 / 1000 * eps * {num_changed}) * {other}",
         ]
-    return {
-        "kind": "formula",
-        "inputs": {"values": {"eps": 1, "d": 5}, "formulas": [formula(each) for each in formulas], "supports": "holds"},
-    }
+    return instance({"eps": 1, "d": 5}, *formulas, supports="holds")
 
 
-def proved(
+def proof_record(
     summary: str,
     inputs: dict[str, Any],
     tables: tuple[dict[str, Any], ...] = (),
     plots: tuple[dict[str, Any], ...] = (),
 ) -> Evidence:
     """The record of a proof, from the inputs of its certificate."""
-    return Evidence("proof", summary, {"kind": "proof", "inputs": inputs}, tables, plots)
+    return Evidence("proof", summary, proved(inputs), tables, plots)
 
 
 def _product() -> tuple[Step, ...]:

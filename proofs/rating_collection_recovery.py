@@ -11,7 +11,7 @@ from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection_accuracy import GAMMA, Shape, decomposition_proof, excess
-from dpassay.proofs.rating_collection_privacy import EPSILONS, NUM_ITEMS, proved
+from dpassay.proofs.rating_collection_privacy import EPSILONS, NUM_ITEMS, proof_record
 
 __all__ = [
     "all_methods_proof",
@@ -45,7 +45,7 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         f"and rho0 = 0.5, gamma = {GAMMA} that takes eps = {rows[1][1]} per entry for the modified Laplace "
         f"mechanism, {rows[1][2]} for a user's vector: no protection to speak of.",
         evidence=(
-            proved(
+            proof_record(
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
                 (
@@ -87,7 +87,7 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
         "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
         "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
         evidence=(
-            proved(
+            proof_record(
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
                 (
@@ -121,7 +121,7 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
         "become so, by the factor e^(eps/2), and Theta^ - Theta is not fixed before the entries are drawn. A proof "
         "of (5) for such sampling needs incoherence and weights; the paper has neither.",
         evidence=(
-            proved(
+            proof_record(
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
                 (
@@ -144,7 +144,7 @@ def decide_error_bound(claim: Claim, context: Context) -> Verdict:
         "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
         "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
         "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
-        evidence=(proved("The premise is never met.", isometry_proof()),),
+        evidence=(proof_record("The premise is never met.", isometry_proof()),),
         repair="RC-5-REP",
     )
 
@@ -158,8 +158,8 @@ def decide_error_bound_repaired(claim: Claim, context: Context) -> Verdict:
         "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
         "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
         evidence=(
-            proved("Both halves.", error_bound_proof()),
-            proved("The triangle inequality for matrices.", decomposition_proof()),
+            proof_record("Both halves.", error_bound_proof()),
+            proof_record("The triangle inequality for matrices.", decomposition_proof()),
         ),
     )
 
@@ -172,7 +172,7 @@ def decide_all_methods(claim: Claim, context: Context) -> Verdict:
         "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
         "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
         "gives (5). The bound is a property of a method, to be proved for each one.",
-        evidence=(proved("rho = 0 and a positive error.", all_methods_proof()),),
+        evidence=(proof_record("rho = 0 and a positive error.", all_methods_proof()),),
     )
 
 

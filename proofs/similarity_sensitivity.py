@@ -16,8 +16,9 @@ import numpy as np
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import formula, identity, objections, proof, smt
+from dpassay.proofs.notation import identity, objections, proof, smt
 
 __all__ = [
     "CHANGES",
@@ -398,10 +399,7 @@ def certificate(example: Counterexample) -> dict[str, Any]:
         for norms, form in example.values
     ]
     named = {name: value for name, value in values.items() if name in {*before, *after, *second} - {""}}
-    return {
-        "kind": "formula",
-        "inputs": {"values": named, "formulas": [formula(text) for text in formulas], "supports": "refuted"},
-    }
+    return instance(named, *formulas, supports="refuted")
 
 
 def _neighbors(change: str, num_items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

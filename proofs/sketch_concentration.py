@@ -10,12 +10,12 @@ docs/theorems/sketch-distortion.md.
 """
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import UNION_BOUND
 from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
 from dpassay.replay.formula import enclose
@@ -87,11 +87,11 @@ GAMMA_AT_MOST_ONE: tuple[Step, ...] = (
 
 def decide_t54(claim: Claim, context: Context) -> Verdict:
     """CD-T54: one large singular value, for every constant C; and at the size of a task."""
-    for_all, instance = no_exponent_proof(), task_instance()
-    failed = objections({"kind": "proof", "inputs": for_all}, instance)
+    for_all, example = no_exponent_proof(), task_instance()
+    failed = objections({"kind": "proof", "inputs": for_all}, example)
     if failed:
         return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    values = instance["inputs"]["values"]
+    values = example["inputs"]["values"]
     return Verdict(
         claim.id,
         "refuted",
@@ -111,7 +111,7 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
                 "certificate",
                 "At a task's true size the failure probability of a rank-one matrix exceeds the promised one; both in "
                 "logarithms.",
-                instance,
+                example,
                 tables=(_failure_table(),),
             ),
         ),
@@ -150,8 +150,8 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
 
 def decide_pc1(claim: Claim, context: Context) -> Verdict:
     """CD-PC1: the sparse half fails for every C; the Gaussian half holds with C = 16."""
-    sparse, instance, gaussian = sparse_tail_proof(), sparse_tail_instance(), gaussian_tail_proof()
-    failed = objections({"kind": "proof", "inputs": sparse}, instance)
+    sparse, example, gaussian = sparse_tail_proof(), sparse_tail_instance(), gaussian_tail_proof()
+    failed = objections({"kind": "proof", "inputs": sparse}, example)
     if failed:
         return Verdict(claim.id, "open", f"Not decided: {failed}.")
     gaussian_failed = objections({"kind": "proof", "inputs": gaussian})
@@ -170,7 +170,7 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
         )
         + "The printed shape n_1 x n'_1 of M is transposed.",
         evidence=(
-            Evidence("certificate", "The probability that one nonzero entry exceeds the bound, and r^-2.", instance),
+            Evidence("certificate", "The probability that one nonzero entry exceeds the bound, and r^-2.", example),
             Evidence("proof", "For every C there are such r, m, n and q.", {"kind": "proof", "inputs": sparse}),
             *(
                 ()
@@ -190,7 +190,7 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
 
 def decide_intersection(claim: Claim, context: Context) -> Verdict:
     """CD-INT: two users, both halves of the step."""
-    instance = intersection_instance()
+    example = intersection_instance()
     return decided(
         claim,
         "refuted",
@@ -199,14 +199,14 @@ def decide_intersection(claim: Claim, context: Context) -> Verdict:
         "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
         "probability of the sum being too large is near that of one column, not near its square. The independent rows "
         "that the proof mentions do not help, since each column's norm adds up all rows.",
-        evidence=(Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", instance),),
+        evidence=(Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", example),),
         repair="CD-T54-REP",
     )
 
 
 def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
     """CD-LOW: the exact chi-square lower tail of a nearly rank-one matrix."""
-    instance = lower_tail_instance()
+    example = lower_tail_instance()
     return decided(
         claim,
         "refuted",
@@ -214,7 +214,7 @@ def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
         f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
         "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
         "(CD-T54-REP).",
-        evidence=(Evidence("certificate", "Exact chi-square probabilities of two independent parts.", instance),),
+        evidence=(Evidence("certificate", "Exact chi-square probabilities of two independent parts.", example),),
         repair="CD-T54-REP",
     )
 
@@ -309,33 +309,36 @@ def task_instance() -> dict[str, Any]:
     """Douban Movie to Book with half of the users liking every film, in logarithms: a lower bound against the claim."""
     w_squared = "(32 * r * ln(2 * m) * ln(4 * r * m) ** 2 / eps ** 2)"
     gamma = "C * sqrt(ln(m) / r)"
-    return _instance(
+    return instance(
         {"m": 1574, "n": 9471, "r": 400, "eps": 64, "C": 7},
         f"r * (1 + {gamma}) / 2 * (1 + 4 * {w_squared} / n) < 2 * m * ln(r) - ln(2)",
         f"{gamma} < 1 and ln(8) > 2 and ln(2) < 1",
+        supports="refuted",
     )
 
 
 def intersection_instance() -> dict[str, Any]:
     """Two users, r = 4, gamma = 1/2; F = ||R||_F^2 of one singular value, lifted by w^2."""
     one = "(1 - chi2_cdf(r * (1 + g), r))"
-    return _instance(
+    return instance(
         {"r": 4, "m": 2, "g": "1/2", "F": 1000, "w2": 1, "a": 4, "b": 0},
         # Two columns of mean 1 with squared norms a and b: S happens, S_2 does not. With R1 = w I they are independent.
         "a + b >= (1 + g) * 2 and b < 1 + g",
         "(1 - chi2_cdf(2 * r * (1 + g), r)) * chi2_cdf(r * (1 + g), r) > 0",
         # One large singular value: Pr[S] against the product; every column alone has exactly the probability `one`.
         f"1 - chi2_cdf(r * (1 + g) * (F + m * w2) / (F + w2), r) > {one} ** m",
+        supports="refuted",
     )
 
 
 def lower_tail_instance() -> dict[str, Any]:
     """Two users, r = 4: both singular values' parts are small at once with a probability far above r^(-2m)."""
     first = "((1 - g) * r * (F + m * w2) - w2 * r * (m - 1)) / (F + w2)"
-    return _instance(
+    return instance(
         {"r": 4, "m": 2, "g": "1/2", "F": 1000, "w2": 1},
         f"chi2_cdf({first}, r) * chi2_cdf(r * (m - 1), r * (m - 1)) > 15 / 100",
         "15 / 100 > 1 / r ** (2 * m)",
+        supports="refuted",
     )
 
 
@@ -345,7 +348,7 @@ def chernoff_instances(settings: tuple[tuple[int, str], ...]) -> dict[str, Any]:
         f"1 - chi2_cdf({r} * (1 + {g}), {r}) + chi2_cdf({r} * (1 - {g}), {r}) <= 2 * exp(-({r} * ({g}) ** 2 / 8))"
         for r, g in settings
     ]
-    return {"kind": "formula", "inputs": {"supports": "holds", "values": {}, "formulas": [formula(t) for t in texts]}}
+    return instance({}, *texts, supports="holds")
 
 
 def sparse_tail_proof() -> dict[str, Any]:
@@ -372,7 +375,7 @@ def sparse_tail_proof() -> dict[str, Any]:
 
 def sparse_tail_instance() -> dict[str, Any]:
     """e^-1 Pr[Z^2 >= 2] > 1/25 >= r^-2 from r = 5 on."""
-    return _instance({"r": 5}, "exp(-1) * (1 - chi2_cdf(2, 1)) > 1 / 25", "1 / 25 >= 1 / r ** 2")
+    return instance({"r": 5}, "exp(-1) * (1 - chi2_cdf(2, 1)) > 1 / 25", "1 / 25 >= 1 / r ** 2", supports="refuted")
 
 
 def gaussian_tail_proof() -> dict[str, Any]:
@@ -393,11 +396,6 @@ def gaussian_tail_proof() -> dict[str, Any]:
             model={"s": "0", "r": "1", "g": "0", "f": "0"},
         ),
     )
-
-
-def _instance(values: Mapping[str, Any], *texts: str) -> dict[str, Any]:
-    inputs = {"supports": "refuted", "values": dict(values), "formulas": [formula(text) for text in texts]}
-    return {"kind": "formula", "inputs": inputs}
 
 
 def _failure_table() -> dict[str, Any]:
