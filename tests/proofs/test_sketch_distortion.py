@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import Context
+from dpassay.mechanisms.jlt import algorithm_noise
 from dpassay.proofs import sketch_distortion as distortion
 from dpassay.proofs.notation import formula, objections, proof
 from dpassay.ratings import synthetic
@@ -83,6 +84,7 @@ def test_sketch_changes_the_singular_vectors():
 def test_paper_w():
     """By hand for eps = 1, r = 400, m = 16,367: sqrt(12800 ln 32734) ln(26187200)."""
     assert distortion.paper_w(1, 400, 16367) == pytest.approx(math.sqrt(12800 * 10.396171) * 17.0807, rel=1e-4)
+    assert distortion.paper_w(1, 400, 16367) == pytest.approx(algorithm_noise(1.0, 1 / 16367, 400), rel=1e-12)
 
 
 IDENTITIES = [
