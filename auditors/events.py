@@ -1,0 +1,318 @@
+"""The event search: learns how to order outputs, then chooses where to cut on fresh samples.
+
+An event is "score >= cut" or "score < cut" with a direction, the dataset under which it should be likelier. Scorers are
+learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples, and the counts that decide
+come from test samples which neither has seen: the search cannot cause a false refutation, whatever it finds. Every
+distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound that the test would
+report if both probabilities were at the unfavorable ends of their confidence intervals, so that small lucky events do
+not win (the winner's curse).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpassay.auditors.learners import learn_scorers
+from dpassay.auditors.scorers import Scorer
+from dpassay.errors import InvalidInput
+
+__all__ = ["Event", "learn", "select"]
+
+CAUTION = 0.02  # failure probability of the one-sided bounds on both probabilities when cuts are compared
+MIDDLE_CUTS = 512  # cuts at equally spaced ranks
+TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of the samples beyond them
+FEW = 512  # selection samples, both sides together, up to which only a spread of cuts makes sense
+FEW_CUTS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A set of outputs, and the dataset that should make it likelier.
+
+    Attributes:
+        scorer: what is compared with the cut.
+        cut: a float32 value.
+        above: the event is `score >= cut`, else `score < cut`.
+        direction: 0 when the event should be likelier under dataset 1, 1 under dataset 2.
+        point: (epsilon, delta) at which it promises most.
+        description: in words.
+        predicted: the lower bound on epsilon at `point`'s delta that the test is expected to report, nats; cautious.
+    """
+
+    scorer: Scorer
+    cut: float
+    above: bool
+    direction: int
+    point: tuple[float, float]
+    description: str
+    predicted: float
+
+    def contains(self, features: Any) -> Any:
+        """Whether each row of features, shape (n, d), lies in the event; boolean of shape (n,), traceable by JAX."""
+        inside = self.scorer(features) >= np.float32(self.cut)
+        return inside if self.above else ~inside
+
+
+def learn(
+    features1: Any,
+    features2: Any,
+    names: Sequence[str],
+    discrete: Sequence[bool],
+    *,
+    seed: int = 0,
+    effort: str = "normal",
+) -> tuple[Scorer, ...]:
+    """Learns scorers from training samples.
+
+    Args:
+        features1: encoded samples under dataset 1, finite, shape (n1, d).
+        features2: under dataset 2, shape (n2, d).
+        names: of the d columns.
+        discrete: per column, whether it takes few values.
+        seed: of everything random.
+        effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
+
+    Raises:
+        InvalidInput: no samples, shapes that do not match, numbers that are not finite, or an unknown effort.
+    """
+    one, two = (np.asarray(features, np.float32) for features in (features1, features2))
+    if one.ndim != 2 or two.ndim != 2 or one.shape[1] != two.shape[1] or one.shape[1] == 0:
+        raise InvalidInput(f"features have shapes {one.shape} and {two.shape}; give (samples, columns), equal columns")
+    if not len(one) or not len(two):
+        raise InvalidInput("there are no training samples; give at least one per dataset")
+    if len(names) != one.shape[1] or len(discrete) != one.shape[1]:
+        raise InvalidInput(f"{one.shape[1]} columns need as many names and flags, got {len(names)} and {len(discrete)}")
+    if effort not in ("small", "normal", "large"):
+        raise InvalidInput(f"effort {effort!r}: use small, normal or large")
+    if not (np.isfinite(one).all() and np.isfinite(two).all()):
+        raise InvalidInput("features must be finite; encode NaN and infinities as columns of their own first")
+    return learn_scorers(one, two, discrete, seed=seed, effort=effort)
+
+
+def select(
+    scorers: Sequence[Scorer],
+    scores1: Any,
+    scores2: Any,
+    *,
+    points: Sequence[tuple[float, float]],
+    num_test: int,
+    failure_probability: float,
+    num_events: int = 1,
+    names: Sequence[str] | None = None,
+) -> tuple[Event, ...]:
+    """Chooses events by the bound they promise, on samples that no scorer was learned from.
+
+    Args:
+        scorers: as `learn` gives them.
+        scores1: of samples under dataset 1, shape (n1, len(scorers)).
+        scores2: under dataset 2, shape (n2, len(scorers)).
+        points: (epsilon, delta) pairs at which the claim may be judged.
+        num_test: samples per dataset that the test will have.
+        failure_probability: of the test.
+        num_events: how many events to return at most. Beyond the first they are diverse: the best of every point, of
+            every scorer and direction, then of every order of magnitude of the probability.
+        names: of the columns, for the descriptions.
+
+    Returns:
+        At least one event, the most promising first.
+
+    Raises:
+        InvalidInput: no samples, no points, or scores that do not match the scorers.
+    """
+    sides = [np.asarray(scores, np.float32) for scores in (scores1, scores2)]
+    if any(side.ndim != 2 or side.shape[1] != len(scorers) or not len(side) for side in sides) or not scorers:
+        raise InvalidInput(f"scores have shapes {sides[0].shape} and {sides[1].shape}; give (samples, {len(scorers)})")
+    if not points:
+        raise InvalidInput("give at least one (epsilon, delta) point to judge the claim at")
+    candidates = _candidates(sides)
+    if not len(candidates.cut):
+        candidates = _everything(sides)
+    margins, bounds = _predict(candidates, points, num_test, failure_probability)
+    chosen = _diverse(candidates, margins, num_events, sum(map(len, sides)) < FEW)
+    events = []
+    for index in chosen:
+        place = int(np.argmax(margins[:, index]))
+        scorer = scorers[candidates.scorer[index]]
+        cut, above = _short(candidates.below[index], candidates.cut[index]), bool(candidates.above[index])
+        labels = tuple(names) if names is not None else _Numbered()
+        events.append(
+            Event(
+                scorer,
+                cut,
+                above,
+                int(candidates.direction[index]),
+                (float(points[place][0]), float(points[place][1])),
+                scorer.describe(cut, above, labels),
+                float(bounds[place, index]),
+            )
+        )
+    return tuple(events)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Directed events as arrays of one shape (K,): hits of the likelier side first."""
+
+    scorer: np.ndarray
+    below: np.ndarray  # the largest score below the cut
+    cut: np.ndarray
+    above: np.ndarray
+    direction: np.ndarray
+    hits: np.ndarray
+    trials: np.ndarray
+    other_hits: np.ndarray
+    other_trials: np.ndarray
+
+
+def _candidates(sides: list[np.ndarray]) -> _Candidates:
+    sizes = [len(side) for side in sides]
+    few = sum(sizes) < FEW
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("scorer", "below", "cut", "above1", "above2")}
+    for place in range(sides[0].shape[1]):
+        ordered = [np.sort(side[:, place]) for side in sides]
+        if few:
+            pooled = np.sort(np.concatenate(ordered))
+            cuts = np.unique(pooled[np.round(np.arange(1, FEW_CUTS + 1) * len(pooled) / (FEW_CUTS + 1)).astype(int)])
+        else:
+            cuts = np.unique(np.concatenate([values[_ranks(len(values))] for values in ordered]))
+        starts = [np.searchsorted(values, cuts) for values in ordered]
+        below = np.maximum(
+            *(
+                np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf)
+                for values, start in zip(ordered, starts, strict=True)
+            )
+        )
+        kept = np.isfinite(below)
+        columns["scorer"].append(np.full(kept.sum(), place))
+        columns["below"].append(below[kept])
+        columns["cut"].append(cuts[kept])
+        columns["above1"].append((sizes[0] - starts[0])[kept])
+        columns["above2"].append((sizes[1] - starts[1])[kept])
+    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    return _directed(joined["scorer"], joined["below"], joined["cut"], joined["above1"], joined["above2"], sizes)
+
+
+def _directed(
+    scorer: np.ndarray, below: np.ndarray, cut: np.ndarray, above1: np.ndarray, above2: np.ndarray, sizes: list[int]
+) -> _Candidates:
+    """Both sides of every cut in both directions."""
+    parts = []
+    for above in (True, False):
+        hits = (above1, above2) if above else (sizes[0] - above1, sizes[1] - above2)
+        for direction in (0, 1):
+            trials = np.full(len(cut), sizes[direction]), np.full(len(cut), sizes[1 - direction])
+            flags = np.full(len(cut), above), np.full(len(cut), direction)
+            parts.append((scorer, below, cut, *flags, hits[direction], trials[0], hits[1 - direction], trials[1]))
+    return _Candidates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _everything(sides: list[np.ndarray]) -> _Candidates:
+    """For scores that never differ: the sure event, which refutes nothing."""
+    lowest = np.array([min(side[:, 0].min() for side in sides)])
+    sizes = [len(side) for side in sides]
+    counts = np.array([sizes[0]]), np.array([sizes[1]])
+    return _directed(np.zeros(1, int), np.full(1, -np.inf), lowest, *counts, sizes)
+
+
+def _ranks(size: int) -> np.ndarray:
+    """Ranks to cut at: equally spaced ones, and towards both ends ever closer ones."""
+    if size <= 2 * MIDDLE_CUTS:
+        return np.arange(size)
+    tail = np.unique(np.exp(np.arange(0, np.log(size / 2), TAIL_STEP)).astype(int))
+    middle = np.linspace(0, size - 1, MIDDLE_CUTS).astype(int)
+    return np.unique(np.concatenate([tail, size - tail, middle]))
+
+
+def _predict(
+    candidates: _Candidates, points: Sequence[tuple[float, float]], num_test: int, failure_probability: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """How surely each event would refute each point, and the bound it would give; both of shape (points, K).
+
+    With one point both are the predicted bound; bounds at different deltas do not compare, so with several the first
+    is the distance from the boundary of the claim in standard deviations of the test.
+    """
+    caution = special.ndtri(1 - CAUTION)
+    likelier, _ = _wilson(candidates.hits, candidates.trials, caution)
+    _, other = _wilson(candidates.other_hits, candidates.other_trials, caution)
+    bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
+    if len(points) == 1:
+        return bounds, bounds
+    margins = []
+    for epsilon, delta in points:
+        ratio = np.exp(min(epsilon, 700.0))
+        spread = np.sqrt((likelier * (1 - likelier) + ratio**2 * other * (1 - other)) / num_test) + 1e-300
+        margins.append((likelier - ratio * other - delta) / spread)
+    return np.array(margins), bounds
+
+
+def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:
+    """The bound at expected counts, by limits recovered from two Wilson intervals (Zou and Donner 2008); nats."""
+    z = special.ndtri(1 - failure_probability)
+    lower, _ = _wilson(likelier * size, np.full(likelier.shape, size), z)
+    _, upper = _wilson(other * size, np.full(other.shape, size), z)
+    lifted, floor = likelier - delta, np.maximum(lower - delta, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.sqrt(np.log(lifted / floor) ** 2 + np.log(upper / other) ** 2)
+        bound = np.log(lifted / other) - shift
+    return np.where(lifted > 0, np.nan_to_num(bound, nan=-np.inf, neginf=-np.inf), -np.inf)
+
+
+def _wilson(hits: np.ndarray, trials: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's (1927) score limits of a probability."""
+    center = hits + z * z / 2
+    width = z * np.sqrt(np.maximum(hits * (1 - hits / trials), 0) + z * z / 4)
+    return np.maximum(center - width, 0) / (trials + z * z), (center + width) / (trials + z * z)
+
+
+def _diverse(candidates: _Candidates, margins: np.ndarray, num_events: int, few: bool) -> list[int]:
+    """The best event, then events that differ from those before in kind; indices into the candidates."""
+    best = margins.max(axis=0)
+    order = np.argsort(-best, kind="stable")
+    if num_events == 1:
+        return [int(order[0])]
+    share = (candidates.hits + candidates.other_hits) / (candidates.trials + candidates.other_trials)
+    octave = np.floor(-np.log2(np.maximum(share, 1e-12))).astype(int)
+    kinds: list[Any] = [[(int(place),) for place in margins.argmax(axis=0)]]
+    kinds.append(list(zip(candidates.scorer, candidates.direction, strict=True)))
+    kinds.append(list(zip(candidates.direction, octave, strict=True)))
+    kinds.append(list(zip(candidates.scorer, candidates.direction, octave, strict=True)))
+    if few:
+        # Too few samples to know a direction: every cut, its rarer side first, both directions.
+        order = order[np.argsort(share[order] > 0.5, kind="stable")]
+        pairs = list(zip(candidates.scorer, candidates.cut, candidates.direction, strict=True))
+        kinds = [pairs]
+    chosen: dict[int, None] = {}
+    for keys in kinds:
+        seen = {keys[index] for index in chosen}
+        for index in order:
+            if len(chosen) >= num_events:
+                return list(chosen)
+            if keys[index] not in seen:
+                seen.add(keys[index])
+                chosen[int(index)] = None
+    return list(chosen)
+
+
+def _short(below: float, cut: float) -> float:
+    """The shortest decimal float32 c with below < c <= cut, so that "output >= 3.25" is what is tested."""
+    if not np.isfinite(below):
+        return float(cut)
+    middle = (float(below) + float(cut)) / 2
+    for digits in range(1, 10):
+        value = np.float32(f"{middle:.{digits}g}")
+        if below < value <= cut:
+            return float(value)
+    return float(cut)
+
+
+class _Numbered(Sequence[str]):
+    """Names of columns where none are given."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: Any) -> Any:
+        return "output" if index == 0 else f"output[{index}]"

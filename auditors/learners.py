@@ -1,0 +1,371 @@
+"""Learns scorers from training samples of two datasets: what orders outputs by their likelihood ratio.
+
+No learner wins everywhere, so several are fitted and the event search chooses among their events on fresh samples:
+tables of outcomes, values and histograms of one column, products of per-column histograms (the exact likelihood ratio
+of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
+1992). Boosting is scikit-learn's, network training optax's; both are imported when needed.
+"""
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpassay.auditors.scorers import Atoms, Column, Network, Scorer, Stack, Steps, columns_of, row_hashes
+
+__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers"]
+
+MAX_ATOMS = 100_000
+MAX_COLUMNS = 64  # derived columns that boosting and the network see: those that differ most
+BINS = 64
+SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
+BOOSTING_ROWS = 250_000  # per side
+NETWORK_STEPS = 2000
+NETWORK_BATCH = 2048  # per side
+HIDDEN = (32, 16)
+
+
+def learn_scorers(
+    features1: np.ndarray,
+    features2: np.ndarray,
+    discrete: Sequence[bool],
+    *,
+    seed: int = 0,
+    effort: str = "normal",
+) -> tuple[Scorer, ...]:
+    """Fits the scorers worth trying on these training samples.
+
+    Args:
+        features1: samples under dataset 1, finite, shape (n1, d).
+        features2: samples under dataset 2, shape (n2, d).
+        discrete: per column, whether it takes few values.
+        seed: of everything random.
+        effort: "small" fits only what takes milliseconds; "normal" adds boosting and a network where the outputs have
+            several columns; "large" trains them longer and on more samples.
+
+    Returns:
+        At least one scorer.
+    """
+    one, two = np.asarray(features1, np.float32), np.asarray(features2, np.float32)
+    dimension = one.shape[1]
+    small = effort == "small" or min(len(one), len(two)) <= SMALL
+    derived = dimension > 1
+    binned = Binned(one, two, discrete, derived=derived)
+    order = np.argsort(-binned.differences)
+    scorers: list[Any] = []
+    outcomes = fit_outcomes(one, two)
+    if outcomes is not None:
+        scorers.append(outcomes)
+    if outcomes is None or not all(discrete) or len(outcomes.rows) > 2:
+        shown = order[:1] if dimension == 1 else order[: 3 if small else 2]
+        scorers += [Column(np.int32(index), bool(index >= dimension)) for index in shown]
+    if all(discrete) and outcomes is not None and dimension == 1:
+        return tuple(scorers)
+    if small and len(one) + len(two) < 512 and dimension == 1:
+        return tuple(scorers)
+    scorers.append(fit_product(binned, order[:1], name="histogram"))
+    if dimension == 1:
+        return tuple(scorers)
+    raw = np.arange(dimension)
+    products = [fit_product(binned, raw, name="product of histograms")]
+    if not small:
+        products.append(fit_product(binned, raw, shared=True, name="product of one shared histogram"))
+        differences = np.concatenate([[0], np.arange(dimension, 2 * dimension - 1)])
+        products.append(fit_product(binned, differences, name="product of histograms of differences"))
+    scorers += products
+    if small:
+        return tuple(scorers)
+    chosen = np.sort(order[:MAX_COLUMNS])
+    held = len(one) // 5, len(two) // 5
+    rest = one[held[0] :], two[held[1] :]
+    stumps = fit_stumps(binned, chosen, held, seed=seed, effort=effort)
+    network = fit_network(*rest, seed=seed, effort=effort)
+    scorers += [stumps, network]
+    base: list[Any] = [stumps, network, max(products, key=lambda product: _separation(product, one, two, held))]
+    stack = fit_stack(base, one[: held[0]], two[: held[1]])
+    scorers.append(stack)
+    if outcomes is not None and len(outcomes.rows) > 100:
+        scorers.append(fit_residual_outcomes(stack, *rest))
+    return tuple(scorers)
+
+
+class Binned:
+    """The columns of both sides as small integers: quantile bins of the pooled samples.
+
+    Attributes:
+        edges: per derived column, increasing float32; code j means edges[j - 1] <= value < edges[j].
+        codes: uint8 of shape (C, n), per side.
+        counts: float64 of shape (C, BINS), per side.
+        differences: shape (C,), the G statistic of the two histograms of each column.
+    """
+
+    def __init__(self, one: np.ndarray, two: np.ndarray, discrete: Sequence[bool], *, derived: bool) -> None:
+        sides = [columns_of(side, derived=derived) for side in (one, two)]
+        self.derived = derived
+        self.num_raw = one.shape[1]
+        self.edges, codes, counts = [], ([], []), ([], [])  # type: ignore[var-annotated]
+        for pair in zip(*sides, strict=True):
+            edges = _edges(np.concatenate([values[:100_000] for values in pair]))
+            self.edges.append(edges)
+            for side, values in enumerate(pair):
+                code = np.searchsorted(edges, values, side="right").astype(np.uint8)
+                codes[side].append(code)
+                counts[side].append(np.bincount(code, minlength=BINS).astype(float))
+        self.codes = tuple(np.array(side) for side in codes)
+        self.counts = tuple(np.array(side) for side in counts)
+        self.differences = np.array([_g_statistic(a, b) for a, b in zip(*self.counts, strict=True)])
+
+
+def fit_outcomes(one: np.ndarray, two: np.ndarray) -> Atoms | None:
+    """A table of log-ratios of the outcomes that repeat, None when hardly any do.
+
+    The log-ratios are shrunk to 0 by empirical Bayes: the rarer an outcome, the less its counts say (Robbins 1956).
+    """
+    rows, counts1, counts2 = _distinct(one, two)
+    if rows is None:
+        return None
+    log_ratios, variances = _log_ratios(counts1, counts2, len(one), len(two))
+    return Atoms.build(rows, _shrunk(log_ratios, variances, counts1 + counts2))
+
+
+def fit_residual_outcomes(base: Any, one: np.ndarray, two: np.ndarray) -> Stack | Any:
+    """Corrects a scorer outcome by outcome, where the counts of an outcome contradict it."""
+    rows, counts1, counts2 = _distinct(one, two)
+    if rows is None:
+        return base
+    log_ratios, variances = _log_ratios(counts1, counts2, len(one), len(two))
+    errors = log_ratios - base(rows)
+    atoms = Atoms.build(rows, _shrunk(errors, variances, counts1 + counts2))
+    return Stack((base, atoms), np.ones(2, np.float32), "corrected stack")
+
+
+def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False) -> Steps:
+    """The sum over columns of log-ratios of histograms: the likelihood ratio if the columns are independent.
+
+    Neighboring bins are merged unless their ratios differ more than chance explains, which keeps the noise of many
+    columns below the signal. `shared` fits one histogram to all columns together, for exchangeable outputs.
+    """
+    tables = {}
+    if shared:
+        edges = _edges(np.concatenate([values[:: max(1, len(columns))] for values in binned.edges[: binned.num_raw]]))
+        shared_counts = []
+        for side in range(2):
+            total = np.zeros(len(edges) + 1)
+            for column in columns:
+                total += _rebin(binned.edges[column], binned.counts[side][column], edges)
+            shared_counts.append(total)
+        values = _merged_log_ratios(shared_counts[0], shared_counts[1])
+        return Steps.build({int(column): (edges, values) for column in columns}, name, derived=binned.derived)
+    for column in columns:
+        edges = binned.edges[column]
+        used = len(edges) + 1
+        values = _merged_log_ratios(binned.counts[0][column][:used], binned.counts[1][column][:used])
+        tables[int(column)] = (edges, values)
+    return Steps.build(tables, name, derived=binned.derived)
+
+
+def fit_stumps(
+    binned: Binned, columns: np.ndarray, held: tuple[int, int] = (0, 0), *, seed: int, effort: str = "normal"
+) -> Steps:
+    """Boosted decision stumps on the binned columns, read off scikit-learn's model as an additive one.
+
+    A model of stumps is a sum of functions of one column each: evaluating its decision function with one code varied
+    and the others at 0 gives every one of them exactly.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    most = BOOSTING_ROWS * (4 if effort == "large" else 1)
+    sides = [codes[columns, start : start + most] for codes, start in zip(binned.codes, held, strict=True)]
+    data = np.concatenate(sides, axis=1).T.astype(np.float32)
+    labels = np.concatenate([np.ones(sides[0].shape[1]), np.zeros(sides[1].shape[1])])
+    weights = np.where(labels == 1, 1.0, sides[0].shape[1] / max(1, sides[1].shape[1]))
+    model = HistGradientBoostingClassifier(
+        max_iter=300 if effort == "large" else 150,
+        max_leaf_nodes=2,
+        learning_rate=0.15,
+        max_bins=BINS,
+        early_stopping=False,
+        random_state=seed,
+    ).fit(data, labels, sample_weight=weights)
+    sizes = [len(binned.edges[column]) + 1 for column in columns]
+    probes = np.zeros((sum(sizes), len(columns)), np.float32)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    for place in range(len(columns)):
+        probes[starts[place] : starts[place + 1], place] = np.arange(sizes[place])
+    scores = model.decision_function(probes)
+    zero = scores[0]
+    tables = {}
+    for place, column in enumerate(columns):
+        values = scores[starts[place] : starts[place + 1]] - zero
+        if np.any(values != 0):
+            tables[int(column)] = (binned.edges[column], values)
+    return Steps.build(tables, "boosted stumps", derived=binned.derived)
+
+
+def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "normal") -> Network:
+    """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples."""
+    derived = one.shape[1] > 1 and one.shape[1] <= MAX_COLUMNS // 2
+    sides = [np.ascontiguousarray(columns_of(side, derived=derived).T) for side in (one, two)]
+    sample = np.concatenate([side[:50_000] for side in sides])
+    center = np.median(sample, axis=0).astype(np.float32)
+    low, high = np.quantile(sample, [0.16, 0.84], axis=0)
+    spread = np.where(high > low, (high - low) / 2, np.where(sample.std(axis=0) > 0, sample.std(axis=0), 1.0))
+    scale = (1.0 / spread).astype(np.float32)
+    size = 1 << (max(len(side) for side in sides) - 1).bit_length()
+    padded = [np.zeros((size, side.shape[1]), np.float32) for side in sides]
+    for target, side in zip(padded, sides, strict=True):
+        units = (side - center) * scale
+        np.clip(units, -4e3, 4e3, out=target[: len(side)])
+    steps = NETWORK_STEPS * (4 if effort == "large" else 1)
+    train = _trainer(2 * sample.shape[1], steps)
+    layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
+    return Network(center, scale, tuple(np.asarray(layer, np.float32) for layer in layers), derived)
+
+
+def fit_stack(parts: Sequence[Any], one: np.ndarray, two: np.ndarray) -> Stack:
+    """Weighs scorers by logistic regression on samples that none of them was fitted to."""
+    from sklearn.linear_model import LogisticRegression
+
+    scores = np.stack([np.concatenate([part(one), part(two)]) for part in parts], axis=1).astype(float)
+    labels = np.concatenate([np.ones(len(one)), np.zeros(len(two))])
+    spread = np.maximum(scores.std(axis=0), 1e-12)
+    model = LogisticRegression(C=1e4, class_weight="balanced").fit(scores / spread, labels)
+    return Stack(tuple(parts), (model.coef_[0] / spread).astype(np.float32))
+
+
+@functools.lru_cache(maxsize=8)
+def _trainer(width: int, steps: int) -> Any:
+    import optax
+
+    optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
+    widths = (width, *HIDDEN, 1)
+
+    def loss(layers: Any, first: Any, second: Any) -> Any:
+        def logits(units: Any) -> Any:
+            hidden = jnp.concatenate([jnp.clip(units, -4, 4), jnp.tanh(units)], axis=1)
+            for place in (0, 2):
+                hidden = jnp.tanh(hidden @ layers[place] + layers[place + 1])
+            return (hidden @ layers[4] + layers[5])[:, 0]
+
+        return jnp.mean(jax.nn.softplus(-logits(first))) + jnp.mean(jax.nn.softplus(logits(second)))
+
+    @jax.jit
+    def train(key: Any, one: Any, two: Any, size1: Any, size2: Any) -> Any:
+        start, order = jax.random.split(key)
+        layers = []
+        pairs = list(itertools.pairwise(widths))
+        for place, (fan_in, fan_out) in enumerate(pairs):
+            bound = 0.0 if place == len(pairs) - 1 else (1.0 / fan_in) ** 0.5
+            draw = jax.random.normal(jax.random.fold_in(start, place), (fan_in, fan_out), jnp.float32)
+            layers += [draw * jnp.float32(bound), jnp.zeros(fan_out, jnp.float32)]
+        parameters = tuple(layers)
+
+        def step(carry: Any, index: Any) -> Any:
+            parameters, state = carry
+            key1, key2 = jax.random.split(jax.random.fold_in(order, index))
+            first = one[jax.random.randint(key1, (NETWORK_BATCH,), 0, size1)]
+            second = two[jax.random.randint(key2, (NETWORK_BATCH,), 0, size2)]
+            updates, state = optimizer.update(jax.grad(loss)(parameters, first, second), state)
+            return (optax.apply_updates(parameters, updates), state), None
+
+        carry = (parameters, optimizer.init(parameters))
+        return jax.lax.scan(step, carry, jnp.arange(steps))[0][0]
+
+    return train
+
+
+def _separation(scorer: Any, one: np.ndarray, two: np.ndarray, sizes: tuple[int, int]) -> float:
+    """How far apart the scores of two sides are, in standard deviations of one score."""
+    scores1, scores2 = scorer(one[: sizes[0]]), scorer(two[: sizes[1]])
+    return float((scores1.mean() - scores2.mean()) / max(1e-12, np.sqrt(scores1.var() + scores2.var())))
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """At most BINS - 1 increasing edges: all distinct values but the least while they are few, else quantiles."""
+    ordered = np.sort(values)
+    distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    if len(distinct) > BINS:
+        places = (np.arange(1, BINS) * len(ordered)) // BINS
+        distinct = np.unique(np.concatenate([ordered[:1], ordered[places]]))
+    return distinct[1:].astype(np.float32)
+
+
+def _rebin(edges: np.ndarray, counts: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Counts moved to coarser edges; a bin goes where its lower end lies."""
+    lower = np.concatenate([[-np.inf], edges])
+    place = np.searchsorted(target, lower, side="right")
+    return np.bincount(place, weights=counts[: len(lower)], minlength=len(target) + 1)
+
+
+def _distinct(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """The rows that repeat, most frequent first, and their counts per side; None when they hold < 0.1% of all."""
+    rows = np.concatenate([one, two])
+    seeds = (np.array([0x9E3779B1, 0x85EBCA6B], np.uint32), np.array([0xC2B2AE35, 0x27D4EB2F], np.uint32))
+    high, low = (row_hashes(rows, multipliers).astype(np.uint64) for multipliers in seeds)
+    _, first, inverse = np.unique((high << np.uint64(32)) | low, return_index=True, return_inverse=True)
+    counts1 = np.bincount(inverse[: len(one)], minlength=len(first))
+    counts2 = np.bincount(inverse[len(one) :], minlength=len(first))
+    total = counts1 + counts2
+    least = 2 if len(rows) < 1000 else 4
+    order = np.argsort(-total, kind="stable")[:MAX_ATOMS]
+    order = order[total[order] >= least]
+    if total[order].sum() < max(1e-3 * len(rows), 4) or (len(rows) < 1000 and total[order].sum() < 0.2 * len(rows)):
+        return None, counts1, counts2
+    return rows[first[order]], counts1[order].astype(float), counts2[order].astype(float)
+
+
+def _log_ratios(counts1: np.ndarray, counts2: np.ndarray, size1: float, size2: float) -> tuple[np.ndarray, np.ndarray]:
+    """Smoothed log-ratios of frequencies (Haldane 1956), nats, and their variances."""
+    log_ratios = np.log((counts1 + 0.5) / (counts2 + 0.5)) - np.log(size1 / size2)
+    return log_ratios, 1 / (counts1 + 0.5) + 1 / (counts2 + 0.5)
+
+
+def _shrunk(log_ratios: np.ndarray, variances: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    spread = max(float(np.average(log_ratios**2 - variances, weights=weights)), 1e-12)
+    return log_ratios * spread / (spread + variances)
+
+
+def _g_statistic(counts1: np.ndarray, counts2: np.ndarray) -> float:
+    """Twice the log-likelihood ratio of different against equal histograms, less what chance gives on average."""
+
+    def entropy(counts: np.ndarray) -> float:
+        positive = counts[counts > 0]
+        return float((positive * np.log(positive)).sum())
+
+    both = counts1 + counts2
+    g = entropy(counts1) + entropy(counts2) - entropy(both)
+    g -= float(counts1.sum() * np.log(counts1.sum()) + counts2.sum() * np.log(counts2.sum()))
+    g += float(both.sum() * np.log(both.sum()))
+    return 2 * g - float((both > 0).sum() - 1)
+
+
+def _merged_log_ratios(counts1: np.ndarray, counts2: np.ndarray, threshold: float = 6.0) -> np.ndarray:
+    """Piecewise constant log-ratios of histograms, split where the G statistic exceeds `threshold`; shape (bins,)."""
+    size1, size2 = counts1.sum(), counts2.sum()
+    values = np.zeros(len(counts1))
+    total1, total2 = np.concatenate([[0], np.cumsum(counts1)]), np.concatenate([[0], np.cumsum(counts2)])
+
+    def information(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both = a + b
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = a * np.log(a / both) + b * np.log(b / both)
+        return np.where((a > 0) & (b > 0), terms, 0.0)
+
+    pending = [(0, len(counts1))]
+    while pending:
+        start, stop = pending.pop()
+        a, b = total1[stop] - total1[start], total2[stop] - total2[start]
+        cuts = np.arange(start + 1, stop)
+        if len(cuts):
+            left1, left2 = total1[cuts] - total1[start], total2[cuts] - total2[start]
+            gains = 2 * (information(left1, left2) + information(a - left1, b - left2) - information(a, b))
+            best = int(np.argmax(gains))
+            if gains[best] > threshold + 2 * np.log(len(cuts)):
+                pending += [(start, int(cuts[best])), (int(cuts[best]), stop)]
+                continue
+        values[start:stop] = np.log((a + 0.5) / (b + 0.5)) - np.log(size1 / size2)
+    return values
