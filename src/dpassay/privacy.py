@@ -1,12 +1,14 @@
 """What a privacy claim says and about which pairs of datasets: pure values, no mechanism and no JAX.
 
-Definitions: (epsilon, delta)-differential privacy, Dwork et al. (2006); hockey-stick divergence, Balle et al. (2018).
+Definitions: (epsilon, delta)-differential privacy, Dwork et al. (2006); Renyi, Mironov (2017); zero-concentrated, Bun
+and Steinke (2016); Gaussian, Dong, Roth and Su (2022). What each says about one event is in `dpassay.divergences`.
 Epsilon is in nats; delta is a probability.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +18,8 @@ __all__ = ["NeighboringRelation", "PrivacyClaim", "Witness"]
 
 RelationKind = Literal["add_or_remove_one", "replace_one"]
 Unit = Literal["user", "rating", "entry"]
+
+_TANGENTS = 16  # points of a curve at which a claim is judged
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,9 @@ class NeighboringRelation:
 class PrivacyClaim:
     """(epsilon, delta)-differential privacy under a stated neighboring relation.
 
+    `gaussian`, `zcdp`, `renyi` and `profile` make claims of other kinds. Their `epsilon` is infinite: as an (epsilon,
+    delta) statement alone they are given no weight, and code that knows only these two never judges them wrongly.
+
     Attributes:
         epsilon: in nats, >= 0; infinity claims nothing.
         delta: a probability in [0, 1).
@@ -96,15 +103,256 @@ class PrivacyClaim:
     delta: float = 0.0
     relation: NeighboringRelation | None = None
 
+    kind: ClassVar[str] = "dp"
+    parameter_name: ClassVar[str] = "epsilon"
+
     def __post_init__(self) -> None:
-        if not self.epsilon >= 0:
-            raise InvalidInput(f"epsilon is {self.epsilon}; it must be a number >= 0")
-        if not 0 <= self.delta < 1:
-            raise InvalidInput(f"delta is {self.delta}; it must be a probability in [0, 1)")
+        _checked("epsilon", self.epsilon)
+        _checked_probability("delta", self.delta)
 
     def __str__(self) -> str:
-        text = f"{self.epsilon:g}-DP" if self.delta == 0 else f"({self.epsilon:g}, {self.delta:g})-DP"
-        return text if self.relation is None else f"{text} ({self.relation})"
+        return self.text if self.relation is None else f"{self.text} ({self.relation})"
+
+    @classmethod
+    def gaussian(cls, mu: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
+        """mu-Gaussian differential privacy (Dong, Roth and Su 2022): a Gaussian's with sensitivity / sigma = mu."""
+        return _GaussianClaim(mu, relation=relation)
+
+    @classmethod
+    def zcdp(cls, rho: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
+        """rho-zero-concentrated privacy (Bun and Steinke 2016): Renyi divergence of every order a at most a rho."""
+        return _ZcdpClaim(rho, relation=relation)
+
+    @classmethod
+    def renyi(cls, order: float, epsilon: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
+        """(order, epsilon)-Renyi differential privacy (Mironov 2017); order > 1."""
+        return _RenyiClaim(order, epsilon, relation=relation)
+
+    @classmethod
+    def profile(
+        cls, points: Iterable[tuple[float, float]], relation: NeighboringRelation | None = None
+    ) -> "PrivacyClaim":
+        """(epsilon, delta)-differential privacy at every one of the points [(epsilon, delta), ...]."""
+        return _ProfileClaim(tuple(sorted((float(e), float(d)) for e, d in points)), relation=relation)
+
+    @property
+    def text(self) -> str:
+        """The claim without its relation, for humans."""
+        return f"{self.epsilon:g}-DP" if self.delta == 0 else f"({self.epsilon:g}, {self.delta:g})-DP"
+
+    @property
+    def parameter(self) -> float:
+        """The number that an audit bounds from below, `parameter_name`; larger claims less."""
+        return self.epsilon
+
+    def with_parameter(self, parameter: float) -> "PrivacyClaim":
+        """The same kind of claim with another parameter."""
+        return replace(self, epsilon=parameter)
+
+    def delta_at(self, epsilon: Any, parameter: Any = None) -> Any:
+        """The smallest delta for which the claim, with this parameter, implies (epsilon, delta)-privacy; rounded up.
+
+        Args:
+            epsilon: nats, >= 0; an array gives an array.
+            parameter: the claim's own when None; broadcasts with epsilon.
+        """
+        curve = self._curve(np.asarray(epsilon, float), np.asarray(self.parameter if parameter is None else parameter))
+        return float(curve) if curve.ndim == 0 else curve
+
+    def epsilon_at(self, delta: float, parameter: float | None = None) -> float:
+        """The smallest epsilon, nats, for which the claim implies (epsilon, delta)-privacy; infinite when none does."""
+        _checked_probability("delta", delta)
+        grid = np.concatenate([[0.0], np.geomspace(1e-3, 1e6, 64)])
+        for _ in range(6):  # each round divides the bracket by 64
+            allowed = self.delta_at(grid, parameter) <= delta
+            first = int(np.argmax(allowed))
+            if not allowed[first]:
+                return math.inf
+            if first == 0:
+                return float(grid[0])
+            grid = np.linspace(grid[first - 1], grid[first], 65)
+        return float(grid[-1])
+
+    def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What the claim says about one event's probabilities p and q under two neighboring datasets.
+
+        Args:
+            parameters: values of the parameter, shape (G,).
+
+        Returns:
+            log_slopes and offsets, each of shape (T, G): the claim with parameter g implies p <= e^slope q + offset for
+            every t. Offsets are rounded up; both are monotone in the parameter, so the nulls are nested.
+        """
+        parameters = np.asarray(parameters, float)
+        return parameters[None].copy(), np.full((1, parameters.size), self.delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping: kind, text and the constants; infinity is the string "inf"."""
+        return {"kind": self.kind, "text": self.text, "epsilon": _number(self.epsilon), "delta": self.delta}
+
+    def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+        from dpassay.divergences import profile_delta
+
+        curve = np.vectorize(lambda e, own: profile_delta(e, [(own, self.delta)]), otypes=[float])
+        return curve(epsilon, parameter)
+
+
+@dataclass(frozen=True)
+class _CurveClaim(PrivacyClaim):
+    """A claim that is a curve delta(epsilon) with one parameter: judged at fixed points of the curve."""
+
+    epsilon: float = field(default=math.inf, init=False, repr=False)
+    delta: float = field(default=0.0, init=False, repr=False)
+    relation: NeighboringRelation | None = field(default=None, kw_only=True)
+
+    def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
+        # Evenly spaced up to the slope beyond which an event as rare as 1e-6 would decide. Even spacing is even in the
+        # log-likelihood ratio, so a Gaussian's tangents are evenly spaced in its output.
+        slopes = np.linspace(0.0, self.epsilon_at(1e-6), _TANGENTS)
+        parameters = np.asarray(parameters, float)
+        offsets = self._curve(slopes[:, None], parameters[None, :])
+        order = np.argsort(parameters, kind="stable")  # rounding must not break the nesting
+        offsets[:, order] = np.maximum.accumulate(offsets[:, order], axis=1)
+        return np.broadcast_to(slopes[:, None], offsets.shape).copy(), offsets
+
+
+@dataclass(frozen=True)
+class _GaussianClaim(_CurveClaim):
+    mu: float
+
+    kind: ClassVar[str] = "gaussian"
+    parameter_name: ClassVar[str] = "mu"
+
+    def __post_init__(self) -> None:
+        _checked("mu", self.mu, finite=True)
+
+    @property
+    def text(self) -> str:
+        return f"{self.mu:g}-GDP"
+
+    @property
+    def parameter(self) -> float:
+        return self.mu
+
+    def with_parameter(self, parameter: float) -> PrivacyClaim:
+        return replace(self, mu=parameter)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, "mu": self.mu}
+
+    def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+        from dpassay.divergences import gaussian_delta
+
+        return gaussian_delta(epsilon, parameter)
+
+
+@dataclass(frozen=True)
+class _ZcdpClaim(_CurveClaim):
+    rho: float
+
+    kind: ClassVar[str] = "zcdp"
+    parameter_name: ClassVar[str] = "rho"
+
+    def __post_init__(self) -> None:
+        _checked("rho", self.rho, finite=True)
+
+    @property
+    def text(self) -> str:
+        return f"{self.rho:g}-zCDP"
+
+    @property
+    def parameter(self) -> float:
+        return self.rho
+
+    def with_parameter(self, parameter: float) -> PrivacyClaim:
+        return replace(self, rho=parameter)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, "rho": self.rho}
+
+    def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+        from dpassay.divergences import zcdp_delta
+
+        return zcdp_delta(epsilon, parameter)
+
+
+@dataclass(frozen=True)
+class _RenyiClaim(_CurveClaim):
+    order: float
+    renyi_epsilon: float
+
+    kind: ClassVar[str] = "renyi"
+    parameter_name: ClassVar[str] = "renyi_epsilon"
+
+    def __post_init__(self) -> None:
+        if not _holds(lambda: 1 < self.order < math.inf):
+            raise InvalidInput(f"the Renyi order is {self.order}; it must be a finite number above 1")
+        _checked("epsilon", self.renyi_epsilon, finite=True)
+
+    @property
+    def text(self) -> str:
+        return f"({self.order:g}, {self.renyi_epsilon:g})-Renyi-DP"
+
+    @property
+    def parameter(self) -> float:
+        return self.renyi_epsilon
+
+    def with_parameter(self, parameter: float) -> PrivacyClaim:
+        return replace(self, renyi_epsilon=parameter)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, "order": self.order, "epsilon": self.renyi_epsilon}
+
+    def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+        from dpassay.divergences import renyi_delta
+
+        return renyi_delta(epsilon, self.order, parameter)
+
+
+@dataclass(frozen=True)
+class _ProfileClaim(_CurveClaim):
+    points: tuple[tuple[float, float], ...]
+    multiplier: float = 1.0  # of every epsilon: the parameter
+
+    kind: ClassVar[str] = "profile"
+    parameter_name: ClassVar[str] = "multiplier"
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise InvalidInput("a profile needs at least one point (epsilon, delta)")
+        for epsilon, delta in self.points:
+            _checked("epsilon of a profile's point", epsilon, finite=True)
+            _checked_probability("delta of a profile's point", delta)
+        _checked("the multiplier", self.multiplier, finite=True)
+
+    @property
+    def text(self) -> str:
+        factor = "" if self.multiplier == 1 else f"{self.multiplier:g} x "
+        return " and ".join(f"({factor}{epsilon:g}, {delta:g})-DP" for epsilon, delta in self.points)
+
+    @property
+    def parameter(self) -> float:
+        return self.multiplier
+
+    def with_parameter(self, parameter: float) -> PrivacyClaim:
+        return replace(self, multiplier=parameter)
+
+    def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
+        parameters = np.asarray(parameters, float)
+        epsilons, deltas = np.asarray(self.points, float).T
+        return epsilons[:, None] * parameters, np.repeat(deltas[:, None], parameters.size, axis=1)
+
+    def to_json(self) -> dict[str, Any]:
+        points = [list(point) for point in self.points]
+        return {"kind": self.kind, "text": self.text, "points": points, "multiplier": self.multiplier}
+
+    def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+        from dpassay.divergences import profile_delta
+
+        def at(epsilon: float, multiplier: float) -> np.ndarray:
+            return profile_delta(epsilon, [(multiplier * own, delta) for own, delta in self.points])
+
+        return np.vectorize(at, otypes=[float])(epsilon, parameter)
 
 
 @dataclass(frozen=True)
@@ -161,6 +409,25 @@ class Witness:
             "changed": [list(cell) for cell in self.changed],
             "notes": list(self.notes),
         }
+
+
+def _checked(name: str, value: Any, *, finite: bool = False) -> None:
+    if not _holds(lambda: value >= 0):
+        raise InvalidInput(f"{name} is {value}; it must be a number >= 0")
+    if finite and value == math.inf:
+        raise InvalidInput(f"{name} is infinite; it must be finite")
+
+
+def _checked_probability(name: str, value: Any) -> None:
+    if not _holds(lambda: 0 <= value < 1):
+        raise InvalidInput(f"{name} is {value}; it must be a probability in [0, 1)")
+
+
+def _holds(comparison: Callable[[], Any]) -> bool:
+    try:
+        return bool(comparison())
+    except (TypeError, ValueError):  # not a number, or more than one
+        return False
 
 
 def _number(value: float) -> float | str:
