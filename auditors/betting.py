@@ -1,0 +1,176 @@
+"""Evidence that may be looked at any time: e-processes against p <= s q + d from counts that come in batches.
+
+Under one dataset x of n outputs fall into an event of probability p, under the other y of m into one of probability q.
+For any boundary point (p0, q0), p0 = s q0 + d, any bet mu in [0, min(1/p0, m / (n s (1-q0)))] and nu = mu s n / m
+
+    E = (1 + mu (1-p0))^x (1 - mu p0)^(n-x) (1 - nu (1-q0))^y (1 + nu q0)^(m-y)
+
+has mean at most 1 under the null: with D = s (q - q0) >= p - p0,
+
+    E[E] = (1 + mu (p-p0))^n (1 - nu (q-q0))^m <= (1 + mu D)^n (1 - nu D/s)^m <= exp(n mu D - m nu D / s) = 1.
+
+Slope s > 0, offset d >= 0 and the numbers of trials are free and may change from batch to batch; the bet may depend on
+everything seen before the batch. So products over batches are e-processes, and so are weighted means over events:
+Ville's inequality (1939) bounds the probability of ever reaching 1/alpha by alpha. Bets: the plug-in likelihood ratio
+against its closest null (Grünwald, de Heide and Koolen 2024: growth-rate optimal). docs/theorems/black-box-audits.md.
+"""
+
+import copy
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpassay.auditors.fixed_sample import closest_null
+from dpassay.errors import InvalidInput
+
+__all__ = ["EProcess", "epsilon_grid", "lower_bound"]
+
+RATIO = 1.004
+"""Of neighboring points of the grid."""
+SPAN = 64.0
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def epsilon_grid(claimed: float) -> Array:
+    """The fixed grid of parameters, ascending, that a lower bound walks: a function of the claim alone, which is on it.
+
+    Geometric, from claimed / 64 to max(64 claimed, 50), neighbors 0.4% apart; for a claim of 0 the points are 0 and
+    1e-4 to 50. For any other parameter of a claim (mu, rho, a multiplier) the same.
+
+    Raises:
+        InvalidInput: a claim that is negative or not finite.
+    """
+    if not 0 <= claimed < math.inf:
+        raise InvalidInput(f"the claim is {claimed}; a bound needs a finite claim >= 0")
+    if claimed == 0:
+        steps = math.ceil(math.log(50 / 1e-4) / math.log(RATIO))
+        return np.concatenate([[0.0], 1e-4 * RATIO ** np.arange(steps + 1)])
+    below = math.ceil(math.log(SPAN) / math.log(RATIO))
+    above = math.ceil(math.log(max(SPAN, 50 / claimed)) / math.log(RATIO))
+    grid = claimed * RATIO ** np.arange(-below, above + 1, dtype=float)
+    grid[below] = claimed
+    return grid
+
+
+def lower_bound(grid: Array, log_e: Array, log_threshold: float) -> float:
+    """The last grid point of the run from the first one on which log_e reaches the threshold; 0 when there is none.
+
+    The first grid point that is not below the truth is a true null; as long as its evidence stays below the threshold,
+    the run ends before it. Shapes (G,), (G,).
+    """
+    rejected = np.asarray(log_e) >= log_threshold
+    run = int(rejected.size if rejected.all() else np.argmin(rejected))
+    return float(grid[run - 1]) if run else 0.0
+
+
+class EProcess:
+    """Weighted mixture of e-processes, one per event, against a grid of nulls p <= exp(log_slope) q + offset.
+
+    Args:
+        log_slopes: shape (K, G), nats: event k, null g.
+        offsets: shape (K, G), >= 0.
+        weights: shape (K,), positive, of sum at most 1; fixed before these events' test counts.
+        log_wealth: shape (G,), log evidence of earlier epochs (with other events) against the same G nulls; multiplied
+            in. These events may depend on everything those epochs saw.
+        prior: counts (successes1 (K,), trials1, successes2 (K,), trials2) that chose the events, never their test
+            counts: they guide the first bets and are no evidence.
+        record: column of the null whose bets `certificate_inputs` hands on, or None.
+
+    Raises:
+        InvalidInput: shapes that do not fit, offsets or weights out of range.
+    """
+
+    def __init__(
+        self,
+        log_slopes: Any,
+        offsets: Any,
+        weights: Any,
+        *,
+        log_wealth: Any = None,
+        prior: tuple[Any, float, Any, float] | None = None,
+        record: int | None = None,
+    ) -> None:
+        self.log_slopes = np.atleast_2d(np.asarray(log_slopes, float))
+        self.offsets = np.broadcast_to(np.asarray(offsets, float), self.log_slopes.shape)
+        self.weights = np.atleast_1d(np.asarray(weights, float))
+        events, nulls = self.log_slopes.shape
+        if self.weights.shape != (events,) or not np.all(self.weights > 0) or self.weights.sum() > 1 + 1e-12:
+            raise InvalidInput(f"weights must be {events} positive numbers of sum at most 1, got {self.weights}")
+        if not np.all(self.offsets >= 0) or np.any(np.isnan(self.log_slopes)):
+            raise InvalidInput("offsets must be >= 0 and slopes numbers")
+        self.log_wealth = np.zeros(nulls) if log_wealth is None else np.asarray(log_wealth, float)
+        if self.log_wealth.shape != (nulls,):
+            raise InvalidInput(f"log_wealth needs one number per null, {nulls}, got shape {self.log_wealth.shape}")
+        self.log_e_events = np.zeros((events, nulls))
+        x, n, y, m = (np.zeros(events), 0.0, np.zeros(events), 0.0) if prior is None else prior
+        self._seen = (np.asarray(x, float), float(n), np.asarray(y, float), float(m))
+        self._record = record
+        self.history: list[tuple[Array, int, Array, int, Array, Array]] = []
+
+    @property
+    def log_e(self) -> Array:
+        """Log evidence against every null, shape (G,), nats: earlier epochs plus the weighted mixture over events."""
+        mixture = special.logsumexp(self.log_e_events + np.log(self.weights)[:, None], axis=0)
+        result: Array = self.log_wealth + mixture
+        return result
+
+    def copy(self) -> "EProcess":
+        """An independent process in the same state."""
+        twin = copy.copy(self)
+        twin.log_e_events, twin.history = self.log_e_events.copy(), list(self.history)
+        return twin
+
+    def update(self, successes1: Any, trials1: int, successes2: Any, trials2: int) -> None:
+        """Takes in the counts of one batch of fresh samples, shapes (K,); the bets use earlier batches only.
+
+        Raises:
+            InvalidInput: counts that do not fit the trials or the number of events.
+        """
+        x, y = np.atleast_1d(np.asarray(successes1, float)), np.atleast_1d(np.asarray(successes2, float))
+        n, m = int(trials1), int(trials2)
+        if x.shape != self.weights.shape or y.shape != self.weights.shape:
+            raise InvalidInput(f"a batch needs one count per event and side, {self.weights.size}, got {x.size}, {y.size}")
+        if n < 1 or m < 1 or np.any((x < 0) | (x > n) | (y < 0) | (y > m)):
+            raise InvalidInput(f"counts must be between 0 and their trials ({n} and {m}), with at least one trial each")
+        bets, points = self._bets(n, m)
+        self.log_e_events = self.log_e_events + _log_e(
+            x[:, None], n, y[:, None], m, self.log_slopes, self.offsets, bets, points
+        )
+        seen_x, seen_n, seen_y, seen_m = self._seen
+        self._seen = (seen_x + x, seen_n + n, seen_y + y, seen_m + m)
+        if self._record is not None:
+            column = self._record
+            self.history.append((x, n, y, m, bets[:, column].copy(), points[:, column].copy()))
+
+    def _bets(self, n: int, m: int) -> tuple[Array, Array]:
+        """Bet and boundary point q0 per event and null for a batch of n and m trials, from what was seen before."""
+        x, seen_n, y, seen_m = self._seen
+        p, q = ((x + 0.5) / (seen_n + 1))[:, None], ((y + 0.5) / (seen_m + 1))[:, None]
+        slope = np.exp(np.minimum(self.log_slopes, 300.0))
+        rich = p > slope * q + self.offsets  # else no bet is good
+        point = np.where(rich, closest_null(p, q, n, m, slope, self.offsets, rounds=12), q)
+        null = np.minimum(slope * point + self.offsets, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bet = (p - null) / (null * (1 - null))
+            most = np.minimum(1 / null, m / (n * slope * (1 - point)))
+        bet = np.where(rich & np.isfinite(bet), np.clip(bet, 0.0, most * (1 - 1e-9)), 0.0)
+        return bet, point
+
+
+def _log_e(x: Any, n: int, y: Any, m: int, log_slope: Array, offset: Array, bet: Array, point: Array) -> Array:
+    """log E of one batch, nats; where the bet is 0 nothing is staked."""
+    slope = np.exp(np.minimum(log_slope, 300.0))
+    null = slope * point + offset
+    other = bet * slope * (n / m)
+    total: Array = (
+        special.xlog1py(x, bet * (1 - null))
+        + special.xlog1py(n - x, -bet * null)
+        + special.xlog1py(y, -other * (1 - point))
+        + special.xlog1py(m - y, other * point)
+    )
+    return np.where(bet > 0, total, 0.0)

@@ -1,0 +1,462 @@
+"""Tests and bounds for one event counted once on fresh samples: is p <= e^epsilon q + delta?
+
+X of n outputs under one dataset and Y of m under the other fall into an event; X ~ Bin(n, p), Y ~ Bin(m, q),
+independent. An (epsilon, delta)-private mechanism has p <= e^epsilon q + delta (Dwork et al. 2006). The methods:
+
+    exact            decides. Orders all (x, y) by the signed root of the likelihood ratio against a null fixed before
+                     the data (`reference`), and bounds the probability of an order at least as extreme over every
+                     (p, q) of the null in a confidence set of tiny failure probability (Berger and Boos 1994).
+    clopper-pearson  valid: two bounds (Clopper and Pearson 1934) at half the failure probability each.
+    conditional      given X + Y, as if Poisson (Przyborowski and Wilenski 1940); delta = 0 only; no proof for binomials.
+    score            asymptotic (Koopman 1984; Farrington and Manning 1990): shown, never decides.
+
+Theorem and proofs: docs/theorems/black-box-audits.md.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpassay.errors import InvalidInput
+
+__all__ = [
+    "METHODS",
+    "Counts",
+    "closest_null",
+    "delta_lower",
+    "epsilon_lower",
+    "log_likelihood_ratio",
+    "p_value",
+    "predicted_lower",
+]
+
+METHODS = ("exact", "clopper-pearson", "conditional", "score")
+
+SAFETY = 1e-6
+"""Relative margin on every p-value for the rounding of incomplete beta functions; tests compare them with Arb."""
+STEP, REACH = 0.015, 9.0
+"""Width of the blocks of x, and how far they go, in standard deviations of X/n - e^epsilon Y/m."""
+TOLERANCE = 0.01
+"""How far, relatively, a certified p-value may lie above the largest probability that was met."""
+TAIL = 25.0
+"""Counts farther from their mean than a probability of e^-TAIL allows are left out of the curvature."""
+WINDOW = 6.0
+"""Standard deviations of a count beyond which its tail is bounded by one block."""
+LARGEST = 500.0
+"""Nats; no bound is searched beyond."""
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often an event was seen, side 1 being the one under which it is likelier.
+
+    Raises:
+        InvalidInput: counts that are no whole numbers, negative, or above their trials.
+    """
+
+    successes1: int
+    trials1: int
+    successes2: int
+    trials2: int
+
+    def __post_init__(self) -> None:
+        for name in ("successes1", "trials1", "successes2", "trials2"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value:
+                raise InvalidInput(f"{name} is {value!r}; counts are whole numbers")
+            object.__setattr__(self, name, int(value))
+        for successes, trials in ((self.successes1, self.trials1), (self.successes2, self.trials2)):
+            if not 0 <= successes <= trials or trials < 1:
+                raise InvalidInput(f"{successes} successes in {trials} trials; need 0 <= successes <= trials, trials >= 1")
+
+
+def p_value(
+    counts: Counts, epsilon: float, delta: float = 0.0, *, reference: float, nuisance_share: float = 1e-6
+) -> float:
+    """Certified p-value of p <= e^epsilon q + delta: under it, P(p_value <= a) <= a for every a in (0, 1).
+
+    Args:
+        counts: of one event on samples that neither chose it nor `reference`.
+        epsilon: nats, >= 0.
+        delta: a probability in [0, 1).
+        reference: epsilon whose null orders the outcomes, nats, >= 0; fixed before the counts were seen, best near
+            the bound that one expects. For one reference the p-value never falls when epsilon or delta grows.
+        nuisance_share: failure probability of the confidence set for (p, q), included in the p-value; fixed beforehand.
+
+    Raises:
+        InvalidInput: epsilon, delta, reference or nuisance_share out of range.
+    """
+    _check(epsilon=epsilon, delta=delta, reference=reference, nuisance_share=nuisance_share)
+    region = _region(counts, float(reference), float(delta))
+    return region.p_value(float(epsilon), float(delta), nuisance_share)
+
+
+def epsilon_lower(
+    counts: Counts,
+    *,
+    delta: float = 0.0,
+    failure_probability: float,
+    reference: float | None = None,
+    method: str = "exact",
+) -> float:
+    """Lower bound of the smallest epsilon >= 0 with p <= e^epsilon q + delta; 0 when even 0 is not refuted.
+
+    With method "exact" or "clopper-pearson", P(bound > true epsilon) <= failure_probability, whatever n, m, p and q.
+
+    Args:
+        counts: of one event on fresh samples.
+        delta: a probability in [0, 1).
+        failure_probability: in (0, 1).
+        reference: see `p_value`; method "exact" only.
+        method: one of METHODS.
+
+    Raises:
+        InvalidInput: a parameter out of range, an unknown method, "conditional" with delta > 0, no reference.
+    """
+    _check(delta=delta, failure_probability=failure_probability)
+    x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
+    if method == "clopper-pearson":
+        low = _lower(x, n, failure_probability / 2)
+        high = _upper(y, m, failure_probability / 2)
+        return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+    if method == "conditional":
+        if delta != 0:
+            raise InvalidInput(f'the method "conditional" needs delta = 0, got {delta}; use "exact"')
+        share = _lower(x, x + y, failure_probability) if x else 0.0
+        return max(0.0, math.log(share / (1 - share) * (m / n))) if share else 0.0
+    if method == "score":
+        quantile = float(special.ndtri(1 - failure_probability))
+        return _bisected(lambda epsilon: _score(x, n, y, m, math.exp(epsilon), delta) >= quantile)
+    if method != "exact":
+        raise InvalidInput(f"no method is called {method!r}; choose from {', '.join(METHODS)}")
+    if reference is None:
+        raise InvalidInput("the exact method needs a reference: an epsilon fixed before the counts were seen")
+    _check(reference=reference)
+    region = _region(counts, float(reference), float(delta))
+    start = float(predicted_lower(x, n, y, m, delta=delta, failure_probability=failure_probability))
+    return region.bound(lambda value: (value, float(delta)), start, LARGEST, failure_probability)
+
+
+def delta_lower(counts: Counts, *, epsilon: float, failure_probability: float, reference: float) -> float:
+    """Lower bound of the smallest delta >= 0 with p <= e^epsilon q + delta: the exact method for one epsilon.
+
+    Args:
+        counts: of one event on fresh samples.
+        epsilon: nats, >= 0.
+        failure_probability: in (0, 1).
+        reference: the delta whose null orders the outcomes, in [0, 1); fixed before the counts were seen.
+
+    Raises:
+        InvalidInput: a parameter out of range.
+    """
+    if not 0 <= reference < 1:
+        raise InvalidInput(f"reference is {reference}; for a bound of delta it is a probability in [0, 1)")
+    _check(epsilon=epsilon, failure_probability=failure_probability)
+    region = _region(counts, float(epsilon), float(reference))
+    x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
+    slope = math.exp(epsilon)
+    p, q = x / n, y / m
+    spread = math.sqrt((p * (1 - p) + 1 / n) / n + slope**2 * (q * (1 - q) + 1 / m) / m)
+    start = p - slope * q + float(special.ndtri(failure_probability)) * spread
+    return region.bound(lambda value: (float(epsilon), value), max(0.0, start), 1.0, failure_probability)
+
+
+def predicted_lower(
+    successes1: Any, trials1: Any, successes2: Any, trials2: Any, *, delta: Any = 0.0, failure_probability: Any
+) -> Array:
+    """Approximates the exact method's bound of epsilon, for choosing events: where the signed root meets the normal quantile.
+
+    Takes arrays that broadcast, real "counts" too (expected ones); some ms for thousands. Not a bound: decides nothing.
+    """
+    x, n, y, m, d, alpha = np.broadcast_arrays(
+        *(np.asarray(value, float) for value in (successes1, trials1, successes2, trials2, delta, failure_probability))
+    )
+    quantile = -special.ndtri(alpha)
+    y = np.minimum(y + _PREDICTED_SHIFT, m)
+    p, q = x / n, y / m
+    low = np.zeros(p.shape)
+    epsilon = np.log(np.maximum(p - d, 1e-300) / q)
+    high = np.maximum(epsilon, 0.0)
+    epsilon = high * 0.5
+    for _ in range(8):
+        slope = np.exp(epsilon)
+        null = closest_null(p, q, n, m, slope, d, rounds=6)
+        root = np.sqrt(2 * np.maximum(log_likelihood_ratio(p, q, n, m, slope, d, null), 0.0))
+        above = root >= quantile
+        low, high = np.where(above, epsilon, low), np.where(above, high, epsilon)
+        likeliest = slope * null + d
+        gradient = n * slope * null * (likeliest - p) / np.maximum(likeliest * (1 - likeliest), 1e-300)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = epsilon - (root - quantile) * root / gradient
+        epsilon = np.where((step > low) & (step < high), step, (low + high) / 2)
+    return np.where((p > d) & (high > 0), np.where(low > 0, epsilon, np.minimum(epsilon, high)), 0.0)
+
+
+def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, *, rounds: int = 40) -> Array:
+    """The q' whose boundary point (slope q' + offset, q') is closest to (p, q): the reverse-KL projection.
+
+    Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'. Only where p > slope q + offset,
+    that is for an alternative, where q < q' < (p - offset) / slope; elsewhere the value means nothing. Arrays
+    broadcast. `rounds` bounds the safeguarded Newton steps; for offset = 0 the root is closed.
+    """
+    p, q, n, m, s, d = np.broadcast_arrays(*(np.asarray(v, float) for v in (p, q, trials1, trials2, slope, offset)))
+    if not np.any(d):
+        # (n + m) s q'^2 - (s (n + m q) + m + n p) q' + n p + m q = 0, the smaller root, without cancellation
+        linear = (s * (n + m * q) + m + n * p) / (n + m)
+        constant = (n * p + m * q) / (n + m)
+        return 2 * constant / (linear + np.sqrt(np.maximum(linear**2 - 4 * s * constant, 0.0)))
+    low, high = np.minimum(q, (p - d) / s), np.maximum(q, (p - d) / s)
+    point = (low + high) / 2
+    for _ in range(rounds):
+        null = s * point + d
+        left, right = np.maximum(null * (1 - null), 1e-300), np.maximum(point * (1 - point), 1e-300)
+        slope_here = -n * s * (p - null) / left - m * (q - point) / right  # derivative of the distance
+        low, high = np.where(slope_here < 0, point, low), np.where(slope_here < 0, high, point)
+        curvature = n * s**2 * (p / np.maximum(null, 1e-300) ** 2 + (1 - p) / np.maximum(1 - null, 1e-300) ** 2)
+        curvature = curvature + m * (q / np.maximum(point, 1e-300) ** 2 + (1 - q) / np.maximum(1 - point, 1e-300) ** 2)
+        step = point - slope_here / curvature
+        new = np.where((step > low) & (step < high), step, (low + high) / 2)
+        if np.all(np.abs(new - point) <= 1e-15 * point):
+            break
+        point = new
+    return point
+
+
+def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, null: Any) -> Array:
+    """trials1 KL(p || slope null + offset) + trials2 KL(q || null), nats; arrays broadcast."""
+    likeliest = np.minimum(np.asarray(slope) * null + offset, 1.0)
+    result: Array = trials1 * _divergence(p, likeliest) + trials2 * _divergence(q, null)
+    return result
+
+
+_PREDICTED_SHIFT = 0.5
+
+
+@dataclass(frozen=True)
+class _Region:
+    """The outcomes at least as extreme as the observed one, from above: y <= limits[j] for edges[j-1] < x <= edges[j]."""
+
+    counts: Counts
+    edges: Array
+    limits: Array
+
+    def p_value(self, epsilon: float, delta: float, nuisance_share: float) -> float:
+        return min(1.0, self._supremum(epsilon, delta, nuisance_share) * (1 + SAFETY) + nuisance_share)
+
+    def bound(self, null: Any, start: float, largest: float, failure_probability: float) -> float:
+        """The largest value found whose null is rejected for certain; 0 when there is none.
+
+        The p-value never falls along the nulls, so one certified rejection at the value returned is all that
+        validity needs; where it is looked for is free: a root search on the normal quantiles of p-values.
+        """
+        share = failure_probability / 200
+        target = float(special.ndtri(failure_probability))
+
+        def quantile(value: float) -> float:
+            certified = self.p_value(*null(value), share)
+            return float(special.ndtri(certified)) if certified < 1 else math.inf
+
+        low, below = 0.0, quantile(0.0)
+        if below > target:
+            return 0.0
+        high, above = largest, math.inf
+        value = min(max(start, 1e-9), largest / 2)
+        for _ in range(60):
+            here = quantile(value)
+            if here <= target:
+                low, below = value, here
+            else:
+                high, above = value, here
+            if high - low <= 1e-9 * high or target - below < 1e-3:
+                break
+            if math.isinf(above):
+                value = (low + high) / 2 if high < largest else min(2 * low + 1e-3, (low + largest) / 2)
+                continue
+            share_of_gap = (target - 2e-4 - below) / (above - below)
+            value = low + (high - low) * min(max(share_of_gap, 0.02), 0.98)
+        return low
+
+    def _supremum(self, epsilon: float, delta: float, share: float) -> float:
+        """Upper bound of the largest probability f of the region on the null's boundary within a confidence set.
+
+        The set is q <= U(Y) and p >= L(X), each failing with probability share / 2; with p = slope q + delta on the
+        boundary, q is between (L - delta) / slope and U. It is covered with cells. On one of them, of width w,
+        f <= (max(f at its ends) + k e^-TAIL) / (1 - k), k = curvature w^2 / 8 (see the page on black-box audits), and
+        f <= P(region) at the largest p and the smallest q, since the region is monotone. Cells that stand out are split.
+        """
+        c, slope = self.counts, math.exp(epsilon)
+        low = max(0.0, (_lower(c.successes1, c.trials1, share / 2) * (1 - 1e-9) - delta) / slope)
+        high = min(1.0, _upper(c.successes2, c.trials2, share / 2) * (1 + 1e-9))
+        if low > high:
+            return 0.0
+        ends = self._cells(low, high, slope, delta)
+        values = self._mass(np.minimum(slope * ends + delta, 1.0), ends)
+        left, right, at_left, at_right = ends[:-1], ends[1:], values[:-1], values[1:]
+        settled, largest = 0.0, float(values.max())
+        for _ in range(30):
+            bend = self._curvature(left, right, slope, delta) * (right - left) ** 2 / 8
+            usable = bend < 0.5
+            upper = np.maximum(at_left, at_right)
+            upper[usable] = (upper[usable] + bend[usable] * math.exp(-TAIL)) / (1 - bend[usable])
+            if not usable.all():
+                null = np.minimum(slope * right[~usable] + delta, 1.0)
+                upper[~usable] = self._mass(null, left[~usable])
+            enough = max((1 + TOLERANCE) * largest, settled)
+            kept = upper > enough
+            settled = max(settled, float(upper[~kept].max(initial=0.0)))
+            if not kept.any():
+                return settled
+            middle = (left[kept] + right[kept]) / 2
+            value = self._mass(np.minimum(slope * middle + delta, 1.0), middle)
+            largest = max(largest, float(value.max()))
+            at_left, at_right = np.concatenate([at_left[kept], value]), np.concatenate([value, at_right[kept]])
+            left, right = np.concatenate([left[kept], middle]), np.concatenate([middle, right[kept]])
+        return max(settled, float(upper.max()))
+
+    def _cells(self, low: float, high: float, slope: float, delta: float) -> Array:
+        """Ends of cells on which the curvature costs about half the tolerance; a guess, refined where it matters."""
+        fine = low + (high - low) * np.linspace(0, 1, 129) ** 2
+        with np.errstate(divide="ignore"):
+            density = np.sqrt(self._curvature(fine[:-1], fine[1:], slope, delta))
+        density = np.minimum(density, 4 / np.diff(fine) if high > low else 0.0)
+        length = np.concatenate([[0.0], np.cumsum(density * np.diff(fine))])
+        count = int(min(400, max(2, math.ceil(length[-1] / math.sqrt(4 * TOLERANCE)))))
+        ends: Array = np.interp(np.linspace(0, length[-1], count + 1), length, fine)
+        ends[0], ends[-1] = low, high
+        return ends
+
+    def _curvature(self, left: Array, right: Array, slope: float, delta: float) -> Array:
+        """A number C with -f'' <= C (f + e^-TAIL) on the cells; infinite where p or q may be 0 or 1."""
+        total = np.zeros(left.shape)
+        for trials, low, high, factor in (
+            (self.counts.trials1, np.minimum(slope * left + delta, 1), np.minimum(slope * right + delta, 1), slope**2),
+            (self.counts.trials2, left, right, 1.0),
+        ):
+            variance = trials * np.maximum(low * (1 - low), high * (1 - high))
+            variance = np.where((low < 0.5) & (high > 0.5), trials / 4, variance)
+            excess = np.sqrt(2 * variance * TAIL) + 2 * TAIL / 3  # Bernstein: exceeded with probability e^-TAIL
+            with np.errstate(divide="ignore"):
+                ones = np.where(low > 0, (trials + excess / low) / low, np.inf)
+                others = np.where(high < 1, (trials + excess / (1 - high)) / (1 - high), np.inf)
+            total = total + factor * (ones + others)
+        return total
+
+    def _mass(self, p: Array, q: Array) -> Array:
+        """Upper bound of P(region) for pairs (p, q), shape (pairs,).
+
+        Blocks below a window are joined to its first one, those above it get the whole of Y: both only add.
+        """
+        x, n, y, m = self.edges, self.counts.trials1, self.limits, self.counts.trials2
+        p, q = p[:, None], q[:, None]
+        spread1 = WINDOW * np.sqrt(n * p * (1 - p)) + WINDOW**2 / 2
+        spread2 = WINDOW * np.sqrt(m * q * (1 - q)) + WINDOW**2 / 2
+        index, final = np.arange(x.size), x.size - 1
+        start = np.minimum(((x < n * p - spread1) | (y < m * q - spread2)).sum(axis=1), final)[:, None]
+        stop = np.maximum(((x <= n * p + spread1) & (y <= m * q + spread2)).sum(axis=1)[:, None] - 1, start)
+        inside = (index >= start) & (index <= stop)
+        below = np.where(index < start, 0.0, 1.0)  # the distribution function of X at the edges
+        special.betainc(n - x, x + 1, 1 - p, out=below, where=inside & (x < n))
+        chance = np.where(y < 0, 0.0, np.ones_like(below))
+        special.betainc(m - y, y + 1, 1 - q, out=chance, where=inside & (y < m) & (y >= 0))
+        total: Array = np.where(inside, np.diff(below, axis=1, prepend=0.0) * chance, 0.0).sum(axis=1)
+        return total + (1 - np.take_along_axis(below, stop, axis=1)[:, 0])
+
+
+@functools.lru_cache(maxsize=64)
+def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
+    x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
+    slope = math.exp(log_slope)
+    p, q = (x + 0.5) / (n + 1), (y + 0.5) / (m + 1)
+    spread = n * math.sqrt(p * (1 - p) / n + slope**2 * q * (1 - q) / m)
+    near = x + spread * np.arange(-REACH, REACH + STEP, STEP)
+    far = spread * REACH * 1.1 ** np.arange(1, 400)
+    edges = np.concatenate([x - far, near, x + far, [0.0, float(x), float(n)]])
+    edges = np.unique(np.floor(np.clip(edges, 0, n)))
+    observed = float(_signed_root(np.array(float(x)), np.array(float(y)), n, m, slope, offset))
+    least = observed - 1e-9 * (1 + abs(observed))  # ties and rounding go into the region
+    low, high = np.full(edges.shape, -1.0), np.full(edges.shape, float(m))  # the limit is in [low, high]
+    while np.any(low < high):
+        middle = np.ceil((low + high) / 2)
+        extreme = _signed_root(edges, middle, n, m, slope, offset) >= least
+        low, high = np.where(extreme, middle, low), np.where(extreme, high, middle - 1)
+    return _Region(counts, edges, np.maximum.accumulate(low))
+
+
+def _signed_root(x: Array, y: Array, n: int, m: int, slope: float, offset: float) -> Array:
+    """Signed root of twice the log-likelihood ratio against the null's boundary; grows with x, falls with y.
+
+    The derivative of the divergence in x/n is log-odds(p) - log-odds(closest p), of one sign on each side.
+    """
+    p, q = x / n, y / m
+    null = closest_null(p, q, n, m, slope, offset)
+    ratio = log_likelihood_ratio(p, q, n, m, slope, offset, null)
+    result: Array = np.sign(p - slope * q - offset) * np.sqrt(2 * np.maximum(ratio, 0.0))
+    return result
+
+
+def _divergence(p: Any, null: Any) -> Array:
+    """KL(p || null) of two coins, nats, without cancellation."""
+
+    def part(share: Any, base: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = (share - base) / base
+            value = base * ((1 + excess) * np.log1p(excess) - excess)
+        return np.where(share == 0, base, np.where(base <= 0, np.inf, value))
+
+    p, null = np.asarray(p, float), np.asarray(null, float)
+    return np.where(p == null, 0.0, part(p, null) + part(1 - p, 1 - null))
+
+
+def _score(x: int, n: int, y: int, m: int, slope: float, offset: float) -> float:
+    """The score statistic of p = slope q + offset (Farrington and Manning 1990)."""
+    p, q = x / n, y / m
+    if p <= slope * q + offset:
+        return -math.inf
+    null = float(closest_null(p, q, n, m, slope, offset))
+    likeliest = min(1.0, slope * null + offset)
+    variance = likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m
+    return (p - slope * q - offset) / math.sqrt(variance) if variance > 0 else math.inf
+
+
+def _bisected(refuted: Any) -> float:
+    """The largest epsilon in a run of refuted ones from 0, to 1e-9."""
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while refuted(high) and high < LARGEST:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def _lower(successes: int, trials: int, failure_probability: float) -> float:
+    """Clopper and Pearson's lower bound of a proportion."""
+    return float(special.betaincinv(successes, trials - successes + 1, failure_probability)) if successes else 0.0
+
+
+def _upper(successes: int, trials: int, failure_probability: float) -> float:
+    if successes == trials:
+        return 1.0
+    return float(special.betainccinv(successes + 1, trials - successes, failure_probability))
+
+
+def _check(**values: float) -> None:
+    limits = {
+        "epsilon": (0.0, LARGEST, "a number of nats from 0 to 500"),
+        "reference": (0.0, LARGEST, "a number of nats from 0 to 500"),
+        "delta": (0.0, math.nextafter(1.0, 0.0), "a probability in [0, 1)"),
+        "failure_probability": (1e-100, 1 - 1e-9, "a probability in (0, 1)"),
+        "nuisance_share": (1e-100, 1 - 1e-9, "a probability in (0, 1)"),
+    }
+    for name, value in values.items():
+        low, high, meaning = limits[name]
+        if not low <= value <= high:
+            raise InvalidInput(f"{name} is {value}; it must be {meaning}")
