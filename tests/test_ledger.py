@@ -49,6 +49,18 @@ def test_a_commit_replaces_the_runs_own_evidence(path):
     assert two.past_runs == 1
 
 
+def test_what_was_refuted_once_stays_so(path):
+    one, two = begin(Ledger(path)), begin(Ledger(path))
+    assert one.peak.tolist() == [0, 0, 0]
+    one.commit([3.0, 1.0, -1.0], samples=1)
+    two.commit([2.0, -2.0, -math.inf], samples=1)
+    one.commit([-9.0, 4.0, 0.0], samples=2)
+    assert two.past.tolist() == [-9, 4, 0]
+    assert one.peak.tolist() == two.peak.tolist() == [5, 2, 0]
+    assert begin(Ledger(path)).peak.tolist() == [5, 2, 0]
+    assert begin(Ledger(path), version="mended").peak.tolist() == [0, 0, 0]
+
+
 def test_versions_share_no_evidence_and_split_the_failure_probability(path):
     ledger = Ledger(path)
     begin(ledger).commit([9.0, 9, 9], samples=1)
@@ -119,8 +131,8 @@ def test_killed_at_any_moment_nothing_is_lost_or_counted_twice(path, tmp_path):
         time.sleep(0.007 * kill)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    written = [tuple(map(int, line.split())) for line in marks.read_text().splitlines()]
-    last = dict(written)
+    written = [(int(run), int(look)) for run, look in map(str.split, marks.read_text().splitlines())]
+    last: dict[int, int] = dict(written)
     assert sorted(last) == list(range(1, 9))
     total = begin(Ledger(path)).past[0]
     # Each child was killed somewhere between its commit and its mark: at most one look more than marked.

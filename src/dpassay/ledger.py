@@ -45,6 +45,7 @@ CREATE TABLE hypotheses (
     position INTEGER NOT NULL,
     fingerprint TEXT NOT NULL,
     grid BLOB NOT NULL,
+    peak BLOB NOT NULL,
     UNIQUE (name, position),
     UNIQUE (name, fingerprint, grid)
 );
@@ -111,7 +112,8 @@ class Ledger:
                     "SELECT coalesce(max(position), 0) FROM hypotheses WHERE name = ?", (name,)
                 ).fetchone()
                 cursor = database.execute(
-                    "INSERT INTO hypotheses (name, fingerprint, grid, position) VALUES (?, ?, ?, ?)", (*key, last + 1)
+                    "INSERT INTO hypotheses (name, fingerprint, grid, position, peak) VALUES (?, ?, ?, ?, ?)",
+                    (*key, last + 1, np.zeros_like(points).tobytes()),
                 )
                 found = (cursor.lastrowid, last + 1)
             hypothesis, position = found
@@ -235,20 +237,31 @@ class LedgerRun:
     @property
     def past(self) -> np.ndarray:
         """Shape (G,): the log e-values of all other runs against this hypothesis, summed; zeros when there are none."""
-        total = np.zeros(self.size)
-        for (blob,) in self._others("log_e"):
-            total += np.frombuffer(blob, "<f8")
-        return total
+        with self.ledger._connection() as database:
+            return self._sum_of_others(database)
+
+    @property
+    def peak(self) -> np.ndarray:
+        """Shape (G,): the most that the log e-values of all runs together have ever come to, at least 0.
+
+        Ville's inequality bounds the supremum, so a parameter that was refuted once stays refuted: further runs cannot
+        turn red into green by chance.
+        """
+        with self.ledger._connection() as database:
+            (blob,) = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
+        return np.frombuffer(blob, "<f8").copy()
 
     @property
     def past_runs(self) -> int:
         """How many other runs have recorded evidence."""
-        return len(self._others("number"))
+        with self.ledger._connection() as database:
+            return len(_others(database, "number", self._key))
 
     @property
     def past_samples(self) -> int:
         """How many samples the other runs have recorded."""
-        return sum(int(samples) for (samples,) in self._others("samples"))
+        with self.ledger._connection() as database:
+            return sum(int(samples) for (samples,) in _others(database, "samples", self._key))
 
     def commit(self, log_e: Any, samples: int, details: Mapping[str, Any] | None = None) -> None:
         """Records this run's evidence so far, in place of what it recorded before, whole or not at all.
@@ -266,15 +279,29 @@ class LedgerRun:
             raise InvalidInput(f"evidence must be {self.size} log e-values below infinity, got shape {evidence.shape}")
         with self.ledger._transaction() as database:
             changed = database.execute(
-                "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? WHERE number = ?",
-                (evidence.tobytes(), int(samples), json.dumps(dict(details or {})), time.time(), self.run),
+                "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? "
+                "WHERE number = ? AND hypothesis = ?",
+                (evidence.tobytes(), int(samples), json.dumps(dict(details or {})), time.time(), *self._key),
             ).rowcount
-            if changed != 1:
+            found = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
+            if changed != 1 or found is None or len(found[0]) != evidence.nbytes:
                 raise InvalidInput(f"the ledger {self.ledger.path} was replaced during the run; start the run again")
+            peak = np.maximum(np.frombuffer(found[0], "<f8"), self._sum_of_others(database) + evidence)
+            database.execute("UPDATE hypotheses SET peak = ? WHERE id = ?", (peak.tobytes(), self.hypothesis))
 
-    def _others(self, column: str) -> Sequence[tuple[Any]]:
-        with self.ledger._connection() as database:
-            return database.execute(
-                f"SELECT {column} FROM runs WHERE hypothesis = ? AND number <> ? AND log_e IS NOT NULL ORDER BY number",
-                (self.hypothesis, self.run),
-            ).fetchall()
+    @property
+    def _key(self) -> tuple[int, int]:
+        return self.run, self.hypothesis
+
+    def _sum_of_others(self, database: sqlite3.Connection) -> np.ndarray:
+        total = np.zeros(self.size)
+        for (blob,) in _others(database, "log_e", self._key):
+            total += np.frombuffer(blob, "<f8")
+        return total
+
+
+def _others(database: sqlite3.Connection, column: str, key: tuple[int, int]) -> Sequence[tuple[Any]]:
+    """A column of every other run that has recorded evidence against the hypothesis; key: own run and hypothesis."""
+    return database.execute(
+        f"SELECT {column} FROM runs WHERE number <> ? AND hypothesis = ? AND log_e IS NOT NULL ORDER BY number", key
+    ).fetchall()
