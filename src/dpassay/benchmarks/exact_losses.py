@@ -1,0 +1,438 @@
+"""Exact laws of the benchmark mechanisms on a pair of datasets, and the best bound that any audit could expect of them.
+
+By the Neyman-Pearson lemma the best event of every size collects outputs by descending likelihood ratio. A `PairLaw` is
+the pair of output laws grouped by likelihood ratio; `best_bound` is the largest lower bound on epsilon that a test of
+so many fresh samples is expected to give over all these events, both ways round: no learner, no selection cost.
+
+Integrals are Gauss-Legendre quadratures in float64, with panels between all kinks of the Laplace densities (relative
+error about 1e-12). Continuous outputs are grouped on fine grids, which loses ratio within a cell: grid laws state it.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import special, stats
+
+from dpassay.benchmarks.dp_sniper_suite import (
+    LaplaceNoise,
+    NoisyMaximum,
+    Parallel,
+    PrefixSum,
+    Rappor,
+    TruncatedGeometric,
+)
+from dpassay.benchmarks.sparse_vector import SparseVector
+
+__all__ = ["Best", "PairLaw", "best_bound", "pair_law", "sequences"]
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+TAIL = 45.0  # scales of Laplace noise that are integrated; the rest has probability e^-45
+GRID = 0.05  # cell of a continuous output, in units of the query's sensitivity: kinks at multiples of it are met
+LEVELS = 100  # likelihood-ratio levels of one shifted Laplace variable between its two extremes
+
+
+@dataclass(frozen=True)
+class PairLaw:
+    """Probabilities of groups of outputs under two datasets.
+
+    Attributes:
+        p: under dataset1, shape (groups,).
+        q: under dataset2.
+        method: how they were computed: "exact", "grid" or "Monte Carlo".
+    """
+
+    p: np.ndarray
+    q: np.ndarray
+    method: str = "exact"
+
+    @property
+    def epsilon(self) -> float:
+        """The largest log-ratio either way round, nats; groups below 1e-15 are left out (rounding)."""
+        seen = np.maximum(self.p, self.q) > 1e-15
+        with np.errstate(divide="ignore"):
+            losses = np.abs(np.log(self.p[seen]) - np.log(self.q[seen]))
+        return float(losses.max())
+
+    def events(self, direction: int) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities of the best events under the likelier and the other dataset, smallest event first.
+
+        Args:
+            direction: 0, likelier under dataset1; 1, under dataset2.
+        """
+        p, q = (self.p, self.q) if direction == 0 else (self.q, self.p)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            order = np.argsort(-(np.log(p) - np.log(q)), kind="stable")
+        return np.cumsum(p[order]), np.cumsum(q[order])
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best event of a pair for a test of a given size.
+
+    Attributes:
+        bound: expected lower bound on epsilon, nats.
+        probability1: of the event under the dataset that makes it likelier.
+        probability2: under the other.
+        direction: 0 if dataset1 makes it likelier.
+    """
+
+    bound: float
+    probability1: float
+    probability2: float
+    direction: int
+
+
+def best_bound(law: PairLaw, num_test: float, failure_probability: float) -> Best:
+    """The best event and the bound it is expected to give.
+
+    Args:
+        law: of the pair.
+        num_test: test samples of each dataset.
+        failure_probability: of the bound.
+    """
+    best = Best(0.0, 1.0, 1.0, 0)
+    for direction in (0, 1):
+        p, q = law.events(direction)
+        rows = np.unique(np.linspace(0, len(p) - 1, 4000).astype(int))
+        x, y = np.minimum(p[rows], 1.0) * num_test, np.minimum(q[rows], 1.0) * num_test
+        bounds = _expected_lower(x, y, num_test, failure_probability)
+        k = int(np.argmax(bounds))
+        if bounds[k] > best.bound:
+            best = Best(float(bounds[k]), float(x[k] / num_test), float(y[k] / num_test), direction)
+    return best
+
+
+@singledispatch
+def pair_law(mechanism: Any, dataset1: Any, dataset2: Any) -> PairLaw:
+    """The law of a mechanism's output on two datasets, grouped by likelihood ratio."""
+    raise TypeError(f"no exact law of {type(mechanism).__name__}")
+
+
+@pair_law.register
+def _(mechanism: LaplaceNoise, dataset1: Any, dataset2: Any) -> PairLaw:
+    shifts = np.repeat(np.ravel(np.asarray(dataset1, float) - np.asarray(dataset2, float)), mechanism.copies)
+    return _shifts(np.abs(shifts) / mechanism.scale)
+
+
+@pair_law.register
+def _(mechanism: PrefixSum, dataset1: Any, dataset2: Any) -> PairLaw:
+    shifts = np.asarray(dataset1, float) - np.asarray(dataset2, float)  # differences of the sums give the queries back
+    return _shifts(np.abs(shifts) * mechanism.epsilon)
+
+
+@pair_law.register
+def _(mechanism: TruncatedGeometric, dataset1: Any, dataset2: Any) -> PairLaw:
+    p, q = (np.diff(np.array([0, *mechanism.cumulative(c)])) / mechanism.denominator for c in (dataset1, dataset2))
+    return PairLaw(p, q)
+
+
+@pair_law.register
+def _(mechanism: Rappor, dataset1: Any, dataset2: Any) -> PairLaw:
+    low, high = mechanism.rates
+    first, second = mechanism.bloom(dataset1), mechanism.bloom(dataset2)
+    only1, only2 = int((first & ~second).sum()), int((second & ~first).sum())
+    laws = []
+    for rate1, rate2 in ((high, low), (low, high)):
+        ones1, ones2 = np.arange(only1 + 1), np.arange(only2 + 1)
+        laws.append(np.outer(stats.binom.pmf(ones1, only1, rate1), stats.binom.pmf(ones2, only2, rate2)).ravel())
+    return PairLaw(laws[0], laws[1])
+
+
+@pair_law.register
+def _(mechanism: NoisyMaximum, dataset1: Any, dataset2: Any) -> PairLaw:
+    law, method = (_argmax_law, "exact") if mechanism.publishes == "index" else (_maximum_law, "grid")
+    p, q = law(mechanism, dataset1, dataset2)
+    return PairLaw(p, q, method)
+
+
+@pair_law.register
+def _(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:
+    if mechanism.value_scale is None:
+        return PairLaw(sequences(mechanism, dataset1)[1], sequences(mechanism, dataset2)[1])
+    if mechanism.value_scale > 0:
+        return _numerical_law(mechanism, dataset1, dataset2)
+    if mechanism.cutoff != 1:
+        raise TypeError("the law of several published comparisons is found by Monte Carlo")
+    return _published_comparison_law(mechanism, dataset1, dataset2)
+
+
+@pair_law.register
+def _(mechanism: Parallel, dataset1: Any, dataset2: Any) -> PairLaw:
+    return _monte_carlo_law(mechanism, dataset1, dataset2)
+
+
+def sequences(mechanism: SparseVector, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All answers (1 above, 0 below, -1 stopped), shape (outputs, queries), and their probabilities."""
+    queries = np.asarray(dataset, float)
+    patterns = _patterns(len(queries), mechanism.cutoff)
+    if mechanism.resets and mechanism.cutoff != 1:
+        return patterns, _with_resets(mechanism, queries, patterns)
+    return patterns, _without_resets(mechanism, queries, patterns)
+
+
+def _expected_lower(x: np.ndarray, y: np.ndarray, num: float, failure_probability: float) -> np.ndarray:
+    """Lower bounds on log(p / q) at expected counts: the better of the score and the conditional bound.
+
+    Where counts are large the score bound (Koopman, 1984) is what an exact test ordered by it gives; where y is near 0
+    the conditional bound is larger. Shown as a yardstick; it decides nothing.
+    """
+    conditional = special.betaincinv(np.maximum(x, 1e-9), y + 1, failure_probability)
+    with np.errstate(divide="ignore"):
+        lower = np.log(conditional) - np.log1p(-conditional)
+    z = -special.ndtri(failure_probability)
+    low, high = np.zeros_like(x), np.log(np.maximum(x, 1e-300)) - np.log(np.maximum(y, 1e-9))
+    for _ in range(60):
+        middle = (low + high) / 2
+        ratio = np.exp(middle)
+        linear = ratio * (num + y) + num + x
+        root = np.maximum(linear**2 - 8 * num * ratio * (x + y), 0.0)
+        other = 2 * (x + y) / (linear + np.sqrt(root))  # constrained estimate of q on the boundary p = ratio q
+        one = np.minimum(ratio * other, 1.0)
+        deviation = np.sqrt(one * (1 - one) / num + ratio**2 * other * (1 - other) / num)
+        rejected = (x - ratio * y) / num > z * deviation
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return np.maximum(np.maximum(lower, low), 0.0)
+
+
+def _panels(breaks: np.ndarray, scale: float, longest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of a quadrature over the reals, panels of at most `scale` that end at all breaks."""
+    edges = np.unique(np.concatenate([breaks, [breaks.min() - TAIL * longest, breaks.max() + TAIL * longest]]))
+    fine = [np.linspace(a, b, math.ceil((b - a) / scale) + 1)[:-1] for a, b in itertools.pairwise(edges)]
+    edges = np.concatenate([*fine, edges[-1:]])
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    return (middle[:, None] + half[:, None] * NODES).ravel(), (half[:, None] * WEIGHTS).ravel()
+
+
+def _density(z: np.ndarray, scale: float) -> np.ndarray:
+    return np.exp(-np.abs(z) / scale) / (2 * scale)
+
+
+def _above(z: np.ndarray, scale: float) -> np.ndarray:
+    """Pr[Laplace(scale) >= z]; the indicator of z <= 0 when the scale is 0."""
+    if scale == 0:
+        return (z <= 0).astype(float)
+    tail = np.exp(-np.abs(z) / scale) / 2
+    return np.where(z > 0, tail, 1 - tail)
+
+
+def _patterns(num_queries: int, cutoff: int | None) -> np.ndarray:
+    stop = num_queries + 1 if cutoff is None else cutoff
+    found = set()
+    for bits in itertools.product((0, 1), repeat=num_queries) if cutoff is None else ():
+        found.add(bits)
+    for count in range(0 if cutoff is None else stop + 1):
+        for places in itertools.combinations(range(num_queries), count):
+            last = places[-1] if count == stop else num_queries
+            found.add(tuple(-1 if i > last else int(i in places) for i in range(num_queries)))
+    return np.array(sorted(found), np.int8)
+
+
+def _quadrature(mechanism: SparseVector, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes of the threshold noise, weights with its density, Pr[answer i is above | node] (queries, nodes)."""
+    breaks = np.concatenate([[0.0], queries - mechanism.threshold])
+    shortest = min(s for s in (mechanism.threshold_scale, mechanism.query_scale) if s > 0)
+    nodes, weights = _panels(breaks, shortest, mechanism.threshold_scale)
+    above = _above(nodes + mechanism.threshold - queries[:, None], mechanism.query_scale)
+    return nodes, weights * _density(nodes, mechanism.threshold_scale), above
+
+
+def _without_resets(mechanism: SparseVector, queries: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    _, weights, above = _quadrature(mechanism, queries)
+    below = 1 - above  # exact enough: a rare "below" is never what an event is made of beyond 1e-15
+    product = np.broadcast_to(weights, (len(patterns), len(weights))).copy()
+    for i, column in enumerate(patterns.T):
+        product[column == 1] *= above[i]
+        product[column == 0] *= below[i]
+    return product.sum(axis=1)
+
+
+def _with_resets(mechanism: SparseVector, queries: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    _, weights, above = _quadrature(mechanism, queries)
+    stretches: dict[tuple[int, int, bool], float] = {}
+    for start in range(len(queries) + 1):
+        running = weights.copy()
+        for end in range(start, len(queries)):
+            stretches[start, end, True] = float((running * above[end]).sum())
+            running = running * (1 - above[end])
+        stretches[start, len(queries), False] = float(running.sum())
+    probabilities = []
+    for pattern in patterns:
+        probability, start = 1.0, 0
+        for place in np.flatnonzero(pattern == 1):
+            probability *= stretches[start, int(place), True]
+            start = int(place) + 1
+        if mechanism.cutoff != (pattern == 1).sum():
+            probability *= stretches[start, len(queries), False]
+        probabilities.append(probability)
+    return np.array(probabilities)
+
+
+def _shift_levels(loss: float, levels: int = LEVELS) -> tuple[np.ndarray, np.ndarray]:
+    """A Laplace variable shifted by `loss` scales: the laws of its cells by ascending log-ratio, under both centers.
+
+    The ratio is constant beyond the two centers (first and last cell) and log-linear between them (equal cells).
+    """
+    edges = np.concatenate([[-np.inf], np.linspace(0.0, loss, levels + 1), [np.inf]])
+    return np.diff(_cumulative(edges - loss)), np.diff(_cumulative(edges))
+
+
+def _cumulative(z: np.ndarray) -> np.ndarray:
+    return np.where(z < 0, np.exp(np.minimum(z, 0)) / 2, 1 - np.exp(-np.maximum(z, 0)) / 2)
+
+
+def _shifts(losses: np.ndarray) -> PairLaw:
+    """Independent Laplace variables, each shifted by so many scales: the sum of their log-ratios decides."""
+    losses = losses[losses > 0]
+    if len(losses) == 1:
+        return PairLaw(*_shift_levels(float(losses[0]), 4 * LEVELS))
+    if not np.allclose(losses, losses[0]):
+        raise TypeError("the shifts must be equal")
+    p, q = _shift_levels(float(losses[0]))
+    # One lattice for all sums: the levels are -loss, then the middles of equal cells, then loss; each middle is spread
+    # over its two lattice neighbors, which keeps the mean log-ratio.
+    lattice = [np.zeros(LEVELS + 1), np.zeros(LEVELS + 1)]
+    for target, law in zip(lattice, (p, q), strict=True):
+        target[0] += law[0]
+        target[-1] += law[-1]
+        target[:-1] += law[1:-1] / 2
+        target[1:] += law[1:-1] / 2
+    total1, total2 = lattice
+    for _ in range(len(losses) - 1):
+        total1, total2 = np.convolve(total1, lattice[0]), np.convolve(total2, lattice[1])
+    return PairLaw(total1, total2, "grid")
+
+
+def _noise_law(mechanism: NoisyMaximum, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Density and cumulative probability of the noise."""
+    if mechanism.noise == "laplace":
+        return _density(z, mechanism.scale), _cumulative(z / mechanism.scale)
+    positive = np.maximum(z, 0.0) / mechanism.scale
+    return np.where(z >= 0, np.exp(-positive) / mechanism.scale, 0.0), np.where(z > 0, -np.expm1(-positive), 0.0)
+
+
+def _argmax_law(mechanism: NoisyMaximum, *datasets: Any) -> tuple[np.ndarray, ...]:
+    laws = []
+    for dataset in datasets:
+        queries = np.asarray(dataset, float)
+        nodes, weights = _panels(queries, mechanism.scale, mechanism.scale)
+        density, cumulative = _noise_law(mechanism, nodes - queries[:, None])
+        others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
+        laws.append(np.array([(weights * density[j] * others[j]).sum() for j in range(len(queries))]))
+    return tuple(laws)
+
+
+def _maximum_law(mechanism: NoisyMaximum, *datasets: Any) -> tuple[np.ndarray, ...]:
+    values = np.concatenate([np.asarray(dataset, float) for dataset in datasets])
+    reach = 20 * mechanism.scale
+    edges = np.arange(math.floor(values.min() - reach), math.ceil(values.max() + reach), GRID)
+    laws = []
+    for dataset in datasets:
+        queries = np.asarray(dataset, float)
+        cumulative = np.prod(_noise_law(mechanism, edges - queries[:, None])[1], axis=0)
+        laws.append(np.diff(np.concatenate([[0.0], cumulative, [1.0]])))
+    return tuple(laws)
+
+
+def _numerical_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:
+    """Answers by quadrature; a published number is a Laplace variable of its own, shifted where the query differs."""
+    patterns, p = sequences(mechanism, dataset1)
+    _, q = sequences(mechanism, dataset2)
+    shift = np.abs(np.asarray(dataset1, float) - np.asarray(dataset2, float)) / (mechanism.value_scale or 1.0)
+    levels = LEVELS // 2
+    laws: list[tuple[np.ndarray, np.ndarray]] = []
+    for pattern, p_one, q_one in zip(patterns, p, q, strict=True):
+        first, second = np.array([p_one]), np.array([q_one])
+        for loss in shift[pattern == 1]:
+            if loss > 0:
+                p_value, q_value = _shift_levels(float(loss), levels)
+                first, second = np.outer(first, p_value).ravel(), np.outer(second, q_value).ravel()
+        laws.append((first, second))
+    return PairLaw(np.concatenate([law[0] for law in laws]), np.concatenate([law[1] for law in laws]), "grid")
+
+
+def _published_comparison_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:
+    """Stops at the first positive answer and publishes the number that was compared: a law of (query, number)."""
+    laws = []
+    both = np.concatenate([np.asarray(dataset1, float), np.asarray(dataset2, float)])
+    reach = TAIL / 2 * max(mechanism.threshold_scale, mechanism.query_scale)
+    edges = np.arange(math.floor(both.min() - reach), math.ceil(both.max() + reach), GRID)
+    for dataset in (dataset1, dataset2):
+        queries = np.asarray(dataset, float)
+        density = _density(edges - mechanism.threshold, mechanism.threshold_scale)  # of the noisy threshold
+        parts = []
+        for query in queries:
+            reached = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * GRID)])
+            published = reached * _density(edges - query, mechanism.query_scale)
+            parts.append((published[1:] + published[:-1]) / 2 * GRID)
+            density = density * (1 - _above(edges - query, mechanism.query_scale))
+        parts.append(np.array([((density[1:] + density[:-1]) / 2 * GRID).sum()]))
+        laws.append(np.concatenate(parts))
+    return PairLaw(laws[0], laws[1], "grid")
+
+
+def _monte_carlo_law(mechanism: Parallel, dataset1: Any, dataset2: Any, num_samples: int = 2_000_000) -> PairLaw:
+    """Outputs drawn from both laws with their true log-ratio: group i weighs as in the mixture of the two laws."""
+    import jax
+
+    losses = []
+    for side, dataset in enumerate((dataset1, dataset2)):
+        draw = jax.jit(mechanism.sample_batch, static_argnums=2)
+        outputs = np.asarray(draw(jax.random.key(side), np.asarray(dataset, np.float32), num_samples))
+        width = outputs.shape[1] // len(mechanism.parts)
+        total = np.zeros(num_samples)
+        for i, part in enumerate(mechanism.parts):
+            total += _log_ratio(part, outputs[:, i * width : (i + 1) * width], dataset1, dataset2)
+        losses.append(total)
+    loss = np.concatenate(losses)
+    order = np.argsort(loss)
+    weight = special.expit(loss[order]) / num_samples, special.expit(-loss[order]) / num_samples
+    return PairLaw(*weight, "Monte Carlo")
+
+
+def _log_ratio(mechanism: SparseVector, outputs: np.ndarray, dataset1: Any, dataset2: Any) -> np.ndarray:
+    """log Pr[M(dataset1) = output] / Pr[M(dataset2) = output] of each row."""
+    if mechanism.value_scale is None:
+        patterns, p = sequences(mechanism, dataset1)
+        _, q = sequences(mechanism, dataset2)
+        codes = outputs.astype(np.int8)
+        published = None
+    else:
+        codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
+        patterns, published = _patterns(outputs.shape[1], mechanism.cutoff), np.where(codes == 1, outputs, np.inf)
+    place = _places(codes, patterns)
+    if published is None:
+        return (np.log(p) - np.log(q))[place]
+    lowest, result = published.min(axis=1), np.zeros(len(outputs))
+    for sign, dataset in ((1, dataset1), (-1, dataset2)):
+        queries = np.asarray(dataset, float)
+        nodes, reached = _reached(mechanism, queries, patterns)
+        for index in range(len(patterns)):
+            rows = place == index
+            result[rows] += sign * np.log(np.interp(np.minimum(lowest[rows], nodes[-1]), nodes, reached[index]))
+        gap = np.where(codes == 1, np.abs(np.where(codes == 1, outputs, 0) - queries), 0.0)
+        result -= sign * gap.sum(axis=1) / mechanism.query_scale
+    return result
+
+
+def _places(codes: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    powers = 3 ** np.arange(codes.shape[1])
+    keys = (patterns.astype(np.int64) + 1) @ powers
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys[order], (codes.astype(np.int64) + 1) @ powers)]
+
+
+def _reached(mechanism: SparseVector, queries: np.ndarray, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pr[noisy threshold <= v, all "below" answers hold] on a grid of v for every pattern, shape (patterns, grid)."""
+    reach = TAIL / 2 * max(mechanism.threshold_scale, mechanism.query_scale)
+    edges = np.arange(math.floor(queries.min() - reach), math.ceil(queries.max() + reach), 10 * GRID)
+    density = _density(edges - mechanism.threshold, mechanism.threshold_scale)
+    below = 1 - _above(edges - queries[:, None], mechanism.query_scale)
+    tables = []
+    for pattern in patterns:
+        running = density * np.prod(below[pattern == 0], axis=0)
+        tables.append(np.concatenate([[0.0], np.cumsum((running[1:] + running[:-1]) / 2 * 10 * GRID)]))
+    return edges, np.maximum(np.array(tables), 1e-300)
