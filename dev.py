@@ -4,6 +4,7 @@
 python3 dev.py verify [OPTIONS]   the main job: `dpassay verify` (see --help)
 python3 dev.py run ...            any other `dpassay` command
 python3 dev.py test               lint, types, tests, notebooks
+python3 dev.py adapters [NAME...] test the adapters (all, or those named), each in an environment of its own
 python3 dev.py lock               rewrite the pinned, hashed dependency files (needs `uv`)
 """
 
@@ -16,9 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
-BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 EXTRAS = ("--extra", "notebooks", "--extra", "opendp", "--extra", "dp-accounting")  # what the tests need
 RUNTIME, DEVELOPMENT = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")  # extras, each with a lock file of its own
 
 
 def main() -> int:
@@ -42,48 +43,76 @@ def main() -> int:
             ("pytest", "--numprocesses=auto", "--dist=loadfile", *arguments),  # a file's tests share what it computed
         ]
         return next((code for check in checks if (code := call(*check))), 0)
+    if task == "adapters":
+        return adapters(arguments or list(ADAPTERS))
     if task == "lock":
         return lock()
     print(__doc__)
     return 0 if task == "help" else 2
 
 
-def install(requirements: Path) -> None:
+def adapters(names: list[str]) -> int:
+    """Runs each adapter's tests against the library its lock file pins; a missing library fails instead of skipping."""
+    for name in names:
+        if name not in ADAPTERS:
+            print(f"there is no adapter {name!r}; choose from {', '.join(ADAPTERS)}", file=sys.stderr)
+            return 2
+    for name in names:
+        module = name.replace("-", "_")
+        environment = ROOT / f".venv-{name}"
+        install(ROOT / f"requirements-{name}.lock", environment)
+        tests = ("pytest", "--numprocesses=0", f"tests/adapters/test_{module}.py")
+        for command in (("python", "-c", f"import {module}"), tests):
+            if code := call(*command, environment=environment):
+                return code
+    return 0
+
+
+def install(requirements: Path, environment: Path = ENVIRONMENT) -> None:
     """Makes the environment when it is missing or the pinned versions changed."""
-    stamp = ENVIRONMENT / f"{requirements.name}.sha256"
+    stamp = environment / f"{requirements.name}.sha256"
     wanted = hashlib.sha256(requirements.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     print(
-        f"installing {requirements.name} into {ENVIRONMENT.name} (once; a minute or two)", file=sys.stderr, flush=True
+        f"installing {requirements.name} into {environment.name} (once; a minute or two)", file=sys.stderr, flush=True
     )
-    if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
-        venv.create(ENVIRONMENT, with_pip=True)
-    pip = (str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    folder = programs(environment)
+    if not (folder / "python").exists() and not (folder / "python.exe").exists():
+        venv.create(environment, with_pip=True)
+        (environment / ".gitignore").write_text("*\n")
+    pip = (str(folder / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=True)
     # The build backend is pinned above, so the package itself is installed without fetching anything more.
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
     stamp.write_text(wanted)
 
 
-def call(*command: str, folder: Path = ROOT) -> int:
+def call(*command: str, folder: Path = ROOT, environment: Path = ENVIRONMENT) -> int:
     """Runs a program of the environment in a folder: the caller's where paths are given, else this one."""
     print(f"$ {' '.join(command)}", file=sys.stderr, flush=True)
-    environment = {
+    variables = {
         **os.environ,
-        "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
-        "VIRTUAL_ENV": str(ENVIRONMENT),
+        "PATH": f"{programs(environment)}{os.pathsep}{os.environ.get('PATH', '')}",
+        "VIRTUAL_ENV": str(environment),
     }
-    return subprocess.run([str(BIN / command[0]), *command[1:]], env=environment, cwd=folder).returncode
+    return subprocess.run([str(programs(environment) / command[0]), *command[1:]], env=variables, cwd=folder).returncode
+
+
+def programs(environment: Path) -> Path:
+    """The folder of an environment's programs."""
+    return environment / ("Scripts" if os.name == "nt" else "bin")
 
 
 def lock() -> int:
-    """Resolves both dependency sets for every supported Python; the files name versions and hashes, no host."""
+    """Resolves every dependency set for every supported Python; the files name versions and hashes, no host."""
     compile_command = ("uv", "pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes")
     quiet = ("--no-header", "--no-annotate", "--no-emit-index-url", "--quiet", "--upgrade")
-    targets = {RUNTIME: ["--group", "build"], DEVELOPMENT: [*EXTRAS, "--group", "build", "--group", "test"]}
+    tests = ("--group", "build", "--group", "test")
+    targets = {RUNTIME.name: ("--group", "build"), DEVELOPMENT.name: (*EXTRAS, *tests)}
+    targets.update({f"requirements-{name}.lock": ("--extra", name, *tests) for name in ADAPTERS})
     for target, options in targets.items():
-        command = [*compile_command, *quiet, *options, "pyproject.toml", "--output-file", target.name]
+        command = [*compile_command, *quiet, *options, "pyproject.toml", "--output-file", target]
         if code := subprocess.run(command, cwd=ROOT).returncode:
             return code
     return 0
