@@ -29,6 +29,7 @@ Representation = Literal["values", "bits"]
 _GRID = 2.0**-20  # of the spread
 _REACH = 64.0  # spreads beyond what training saw at which values are clipped
 _HUGE = 1e30  # keeps float32 features finite
+_EXACT = 1 << 24  # whole numbers up to this are float32 numbers
 _POSITIONS = 256  # of a sequence that get columns
 _VOCABULARY = 64  # values of one place that get an indicator
 _COLUMNS = 4096
@@ -60,7 +61,7 @@ class Encoder:
     traceable: bool = True
 
     def features(self, outputs: Any) -> Any:
-        """Feature vectors, shape (samples, columns), finite, float32 or float64.
+        """Feature vectors, shape (samples, columns), finite, float32.
 
         Args:
             outputs: an array or a pytree of arrays, first axis the samples, or a list of Python objects; of the sort
@@ -134,45 +135,140 @@ def _is_array(value: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class _Floats:
+    """How numbers become features, one entry per column: clipped, moved so that float32 holds them, and rounded.
+
+    A column far from 0 compared with its spread is measured from `offset`; `neutral` stands for what is no number.
+    """
+
+    neutral: np.ndarray
+    grid: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    offset: np.ndarray
+    discrete: np.ndarray
+
+    @classmethod
+    def fit(cls, sides: Sequence[np.ndarray]) -> "_Floats":
+        """Learns from two arrays of shape (samples, columns)."""
+        parts = [side.astype(float) for side in sides]
+        empty = np.ones(parts[0].shape[1], bool)
+        for part in parts:
+            part[~(np.abs(part) <= _HUGE)] = np.nan
+            empty &= np.isnan(part).all(axis=0)
+        values = np.concatenate(parts)
+        values[:, empty] = 0.0
+        count = np.sum(~np.isnan(values), axis=0)
+        ordered, columns = np.sort(values, axis=0), np.arange(values.shape[1])  # NaN last
+        least, most = ordered[0], ordered[count - 1, columns]
+        extent, size = most - least, np.maximum(np.abs(least), np.abs(most))
+        neutral = ordered[count // 2, columns]  # a value that occurs, not a mean of two
+        distinct = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+        whole = np.all(np.isnan(values) | (values == np.round(values)), axis=0)
+        widths = [_width(part) for part in parts]
+        # The smaller one that is not 0: datasets far apart must not hide the noise.
+        spread = np.minimum(*(np.where(width > 0, width, np.inf) for width in widths))
+        for other in (extent, size, np.ones_like(size)):
+            spread = np.where(np.isfinite(spread), spread, np.where(other > 0, other, np.inf))
+        grid = np.exp2(np.floor(np.log2(np.clip(spread, 1e-25, _HUGE)))) * _GRID
+        grid = np.where(whole, np.minimum(grid, 1.0), grid)
+        reach = _REACH * np.maximum(extent, spread)
+        # float32 has 24 bits: far from 0, steps of the grid would be lost.
+        offset = np.where(size > 64 * np.maximum(extent, spread), np.round(neutral / grid) * grid, 0.0)
+        return cls(
+            neutral,
+            grid,
+            np.maximum(least - reach, -_HUGE),
+            np.minimum(most + reach, _HUGE),
+            offset,
+            whole | (distinct <= count // 4),
+        )
+
+    def features(self, values: Any, xp: Any, *, rounded: bool) -> Any:
+        """float32 features of an array of floats, shape (samples, columns)."""
+        own = values.dtype if values.dtype.itemsize >= 4 else np.float32
+        neutral, low, high, offset, grid = (
+            part.astype(own) for part in (self.neutral, self.low, self.high, self.offset, self.grid)
+        )
+        finite = xp.where(xp.isnan(values), neutral, xp.clip(values, low, high))
+        if rounded:
+            finite = xp.round(finite * (1 / grid)) * grid  # exact but for the rounding: the grid is a power of two
+        if self.offset.any():
+            finite = finite - offset
+        return finite.astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
 class _Leaf:
-    """Columns of one array, whose trailing axes are flattened into m columns."""
+    """The columns of one array, whose trailing axes are flattened."""
 
     names: tuple[str, ...]
     discrete: tuple[bool, ...]
-    shape: tuple[int, ...]
-    kind: str
-    neutral: np.ndarray
-    grid: np.ndarray | None
-    low: np.ndarray
-    high: np.ndarray
-    nan: np.ndarray  # columns that get an indicator
-    up: np.ndarray
-    down: np.ndarray
-    wide: np.ndarray  # integers that the features' type cannot hold
-    bits: bool
+    chosen: np.ndarray | None  # of the flattened columns; None takes all
+    numbers: _Floats | None = None
+    integers: "_Integers | None" = None
+    rounded: bool = True
+    indicators: tuple[np.ndarray, ...] = ()  # columns that may be NaN, +inf, -inf
+    bits: Callable[[np.ndarray], np.ndarray] | None = None
 
-    def encode(self, values: Any, xp: Any, dtype: Any) -> list[Any]:
+    def encode(self, values: Any, xp: Any) -> list[Any]:
+        """Blocks of float32 columns."""
         columns = values.reshape(values.shape[0], -1)
-        if self.kind == "f":
-            own = columns.dtype if columns.dtype.itemsize >= 4 else np.float32
-            neutral, low, high = (part.astype(own) for part in (self.neutral, self.low, self.high))
-            finite = xp.where(xp.isnan(columns), neutral, xp.clip(columns, low, high))
-            if self.grid is not None:
-                inverse, grid = (1 / self.grid).astype(own), self.grid.astype(own)
-                finite = xp.round(finite * inverse) * grid
-            parts = [finite.astype(dtype)]
-            for chosen, test in ((self.nan, xp.isnan), (self.up, xp.isposinf), (self.down, xp.isneginf)):
-                if len(chosen):
-                    parts.append(test(columns[:, chosen]).astype(dtype))
-        else:
-            parts = [columns.astype(dtype)]
-            if len(self.wide):
-                parts.append((columns[:, self.wide] & columns.dtype.type(0xFFFF)).astype(dtype))
-        if self.bits:
-            from dpassay.auditors.bits import columns as bit_columns
-
-            parts.append(np.asarray(bit_columns(np.asarray(values))[0], dtype))
+        if self.chosen is not None:
+            columns = columns[:, self.chosen]
+        if self.numbers is None:
+            return self._integers(columns, xp)
+        parts = [self.numbers.features(columns, xp, rounded=self.rounded)]
+        for places, test in zip(self.indicators, (xp.isnan, xp.isposinf, xp.isneginf), strict=True):
+            if len(places):
+                parts.append(test(columns[:, places]).astype(np.float32))
+        if self.bits is not None:
+            parts.append(self.bits(np.asarray(columns)).astype(np.float32))
         return parts
+
+    def _integers(self, columns: Any, xp: Any) -> list[Any]:
+        assert self.integers is not None
+        if columns.dtype == bool:
+            columns = columns.astype(np.int32)
+        limits = np.iinfo(columns.dtype)
+        low, high, offset = (
+            np.array([min(max(value, limits.min), limits.max) for value in part], columns.dtype)
+            for part in (self.integers.low, self.integers.high, self.integers.offset)
+        )
+        parts = [(xp.clip(columns, low, high) - offset).astype(np.float32)]
+        if len(self.integers.wide):
+            parts.append((columns[:, self.integers.wide] & columns.dtype.type(0xFFFF)).astype(np.float32))
+        return parts
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """How whole numbers become float32 exactly: far ones measured from an offset, wide ones with their low 16 bits."""
+
+    low: list[int]
+    high: list[int]
+    offset: list[int]
+    wide: list[int]
+
+    @classmethod
+    def fit(cls, values: np.ndarray) -> "_Integers":
+        """Learns from an array of shape (samples, columns)."""
+        low, high, offset, wide = [], [], [], []
+        ends = zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True)
+        for place, (least, most) in enumerate(ends):
+            least, most = int(least), int(most)
+            if max(abs(least), abs(most)) <= _EXACT // 2:
+                bounds = (-_EXACT, _EXACT, 0)
+            elif most - least <= _EXACT // 2:
+                start = least - _EXACT // 4
+                bounds = (start, start + _EXACT, start)  # never negative differences, so no type overflows
+            else:
+                bounds = (-(2**63), 2**64, 0)
+                wide.append(place)
+            low.append(bounds[0])
+            high.append(bounds[1])
+            offset.append(bounds[2])
+        return cls(low, high, offset, wide)
 
 
 def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) -> Encoder:
@@ -181,20 +277,14 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
     (paths, tree1), (others, tree2) = (jax.tree_util.tree_flatten_with_path(side) for side in (outputs1, outputs2))
     if not paths or str(tree1) != str(tree2):
         raise InvalidInput("the two datasets' outputs have different structures; give them as lists of Python objects")
-    pairs = [
-        (_split(np.asarray(one)), _split(np.asarray(two))) for (_, one), (_, two) in zip(paths, others, strict=True)
-    ]
-    narrow = all(part.dtype.itemsize <= 4 for one, _ in pairs for part in one)
-    dtype = np.float32 if narrow else np.float64
-    leaves: list[list[_Leaf]] = []
-    for (path, _), (one, two) in zip(paths, pairs, strict=True):
+    groups: list[list[_Leaf]] = []
+    share = max(1, _COLUMNS // len(paths))
+    for (path, one), (_, two) in zip(paths, others, strict=True):
         name = "output" + jax.tree_util.keystr(path)
-        labels = [name] if len(one) == 1 else [f"{name}.real", f"{name}.imag"]
-        leaves.append(
-            [
-                _fit_leaf(label, part1, part2, dtype, representation)
-                for label, part1, part2 in zip(labels, one, two, strict=True)
-            ]
+        pairs = list(zip(_split(np.asarray(one)), _split(np.asarray(two)), strict=True))
+        labels = [name] if len(pairs) == 1 else [f"{name}.real", f"{name}.imag"]
+        groups.append(
+            [_fit_leaf(label, *pair, representation, share) for label, pair in zip(labels, pairs, strict=True)]
         )
 
     def encode(outputs: Any) -> Any:
@@ -203,18 +293,18 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
         xp = jax.numpy if traced else np
         parts = [
             part
-            for array, group in zip(arrays, leaves, strict=True)
+            for array, group in zip(arrays, groups, strict=True)
             for piece, leaf in zip(_split(array if traced else np.asarray(array)), group, strict=True)
-            for part in leaf.encode(piece, xp, dtype)
+            for part in leaf.encode(piece, xp)
         ]
         return parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=1)
 
-    flat = [leaf for group in leaves for leaf in group]
+    leaves = [leaf for group in groups for leaf in group]
     return Encoder(
-        tuple(name for leaf in flat for name in leaf.names),
-        tuple(flag for leaf in flat for flag in leaf.discrete),
+        tuple(name for leaf in leaves for name in leaf.names),
+        tuple(flag for leaf in leaves for flag in leaf.discrete),
         encode,
-        traceable=not any(leaf.bits for leaf in flat),
+        traceable=all(leaf.bits is None for leaf in leaves),
     )
 
 
@@ -222,99 +312,53 @@ def _split(array: Any) -> list[Any]:
     return [array.real, array.imag] if np.iscomplexobj(array) else [array]
 
 
-def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, dtype: Any, representation: Representation) -> _Leaf:
+def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Representation, share: int) -> _Leaf:
     if one.shape[1:] != two.shape[1:]:
         raise InvalidInput(f"{name} has shape {one.shape[1:]} on dataset 1 and {two.shape[1:]} on dataset 2")
-    if len(one) + len(two) == 0:
+    if not len(one) or not len(two):
         raise InvalidInput("no outputs to learn the columns from; draw at least one sample per dataset")
-    kind = "f" if one.dtype.kind == "f" else "i"
+    places = [""] if one.ndim == 1 else [f"[{','.join(map(str, at))}]" for at in np.ndindex(one.shape[1:])]
     sides = [side.reshape(len(side), -1) for side in (one, two)]
+    chosen = None
+    if len(places) > share:  # those in which the two sides differ most
+        means = [np.nan_to_num(side.astype(float), posinf=0, neginf=0).mean(axis=0) for side in sides]
+        spread = np.nan_to_num(np.concatenate(sides).astype(float), posinf=0, neginf=0).std(axis=0)
+        chosen = np.sort(np.argsort(-np.abs(means[0] - means[1]) / np.where(spread > 0, spread, 1))[:share])
+        sides, places = [side[:, chosen] for side in sides], [places[index] for index in chosen]
+    names = [name + place for place in places]
     values = np.concatenate(sides)
-    size = values.shape[1]
-    names = [name] if one.ndim == 1 else [f"{name}[{','.join(map(str, at))}]" for at in np.ndindex(one.shape[1:])]
-    nothing = np.zeros(0, np.intp)
-    if kind == "i":
-        wide = nothing
-        if values.dtype.kind != "b" and len(values):
-            limit = 2.0 ** (24 if dtype == np.float32 else 53)
-            wide = np.flatnonzero(np.abs(values.astype(float)).max(axis=0) > limit)
-        names += [f"{names[index]} mod 65536" for index in wide]
-        empty = np.zeros(size)
-        return _Leaf(
-            tuple(names), (True,) * len(names), one.shape[1:], kind, empty, None, empty, empty, nothing, nothing,
-            nothing, wide, False,
-        )  # fmt: skip
-    fits = [_fit_column(values[:, index], [side[:, index] for side in sides]) for index in range(size)]
-    marks = {
-        label: np.flatnonzero(test(values).any(axis=0))
-        for label, test in (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf))
-    }
-    discrete = [fit.discrete for fit in fits]
-    base = list(names)
-    for label, chosen in marks.items():
-        names += [f"{base[index]} is {label}" for index in chosen]
-        discrete += [True] * len(chosen)
-    bits = representation == "bits"
-    if bits:
-        from dpassay.auditors.bits import columns as bit_columns
+    if values.dtype.kind != "f":
+        integers = _Integers.fit(values)
+        shown = [_moved(label, offset) for label, offset in zip(names, integers.offset, strict=True)]
+        shown += [f"{names[place]} mod 65536" for place in integers.wide]
+        return _Leaf(tuple(shown), (True,) * len(shown), chosen, integers=integers)
+    numbers = _Floats.fit(sides)
+    shown = [_moved(label, offset) for label, offset in zip(names, numbers.offset.tolist(), strict=True)]
+    discrete = numbers.discrete.tolist()
+    tests = (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf))
+    indicators = tuple(np.flatnonzero(test(values).any(axis=0)) for _, test in tests)
+    for (label, _), found in zip(tests, indicators, strict=True):
+        shown += [f"{names[index]} is {label}" for index in found]
+        discrete += [True] * len(found)
+    bits = None
+    if representation == "bits":
+        from dpassay.auditors.bits import fit
 
-        extra = bit_columns(np.concatenate([one, two]))[1]
-        names += list(extra)
-        discrete += [True] * len(extra)
-    return _Leaf(
-        tuple(names),
-        tuple(discrete),
-        one.shape[1:],
-        kind,
-        np.array([fit.neutral for fit in fits]),
-        None if bits else np.array([fit.grid for fit in fits]),
-        np.array([fit.low for fit in fits]),
-        np.array([fit.high for fit in fits]),
-        marks["NaN"],
-        marks["inf"],
-        marks["-inf"],
-        nothing,
-        bits,
-    )
+        first, second = (np.where(np.isfinite(side), side, 0) for side in sides)
+        bits = fit(first, second, names)
+        shown += list(bits.names)
+        discrete += list(bits.discrete)
+    return _Leaf(tuple(shown), tuple(discrete), chosen, numbers, None, bits is None, indicators, bits)
 
 
-@dataclass(frozen=True)
-class _Column:
-    neutral: float
-    grid: float
-    low: float
-    high: float
-    discrete: bool
+def _width(values: np.ndarray) -> np.ndarray:
+    """Interquartile range of every column, 0 where there is no number."""
+    filled = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    return np.asarray(np.subtract(*np.nanquantile(filled, [0.75, 0.25], axis=0)))
 
 
-def _fit_column(values: np.ndarray, sides: Sequence[np.ndarray]) -> _Column:
-    """Neutral value, grid (a power of two, so that rounding to it is exact) and limits of one column of numbers."""
-    finite = values[np.isfinite(values)].astype(float)
-    finite = finite[np.abs(finite) <= _HUGE]
-    if not len(finite):
-        return _Column(0.0, 1.0, -1.0, 1.0, True)
-    extent = float(np.ptp(finite))
-    spread = _spread(sides) or extent or abs(float(finite[0])) or 1.0
-    whole = bool((finite == np.round(finite)).all())
-    grid = 2.0 ** math.floor(math.log2(max(spread, 1e-280))) * _GRID
-    if whole:
-        grid = min(grid, 1.0)
-    reach = _REACH * max(extent, spread)
-    low, high = max(float(finite.min()) - reach, -_HUGE), min(float(finite.max()) + reach, _HUGE)
-    distinct = len(np.unique(finite))
-    neutral = float(np.sort(finite)[len(finite) // 2])  # a value that occurs, not a mean of two
-    return _Column(neutral, grid, low, high, whole or distinct <= len(finite) // 4)
-
-
-def _spread(sides: Sequence[np.ndarray]) -> float:
-    """The smaller interquartile range of the two sides that is not zero: datasets far apart must not hide the noise."""
-    ranges = []
-    for side in sides:
-        finite = side[np.isfinite(side)].astype(float)
-        if len(finite):
-            quarter, rest = np.quantile(finite, [0.25, 0.75])
-            ranges.append(float(rest - quarter))
-    return min((value for value in ranges if 0 < value < math.inf), default=0.0)
+def _moved(name: str, offset: float) -> str:
+    return name if offset == 0 else f"{name} - {offset:.17g}" if offset > 0 else f"{name} + {-offset:.17g}"
 
 
 # Lists of Python objects.
@@ -337,14 +381,14 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
     row = inner.features(first)
 
     def encode(outputs: Any) -> np.ndarray:
-        stacked = outputs if not isinstance(outputs, list) else plain(outputs)
-        if stacked is not None and _pattern(stacked) == pattern:
+        stacked = _conform(outputs if not isinstance(outputs, list) else plain(outputs), pattern)
+        if stacked is not None:
             rows = inner.features(stacked)
             return np.concatenate([rows, np.zeros((len(rows), 1), rows.dtype)], axis=1)
         # Some output is unlike those of training: it is "unseen", whatever it is.
         rows = np.concatenate([np.repeat(row, len(outputs), axis=0), np.ones((len(outputs), 1), row.dtype)], axis=1)
-        singles = [plain([value]) for value in outputs]
-        known = [index for index, single in enumerate(singles) if single is not None and _pattern(single) == pattern]
+        singles = [_conform(plain([value]), pattern) for value in outputs]
+        known = [index for index, single in enumerate(singles) if single is not None]
         if known:
             joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[singles[index] for index in known])
             rows[known, :-1] = inner.features(joined)
@@ -354,11 +398,30 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
     return Encoder((*inner.names, "unseen output"), (*inner.discrete, True), encode, traceable=False)
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """What must agree between arrays of one encoder: the shape of a sample, and whether numbers are whole or not."""
+
+    shape: tuple[int, ...]
+    kind: str
+
+
 def _pattern(array: Any) -> Any:
-    """What must agree between arrays of one encoder: structure, shapes, and whether numbers are whole or not."""
     if isinstance(array, tuple):
         return tuple(_pattern(part) for part in array)
-    return array.shape[1:], "f" if array.dtype.kind == "f" else "i"
+    return _Kind(array.shape[1:], "f" if array.dtype.kind == "f" else "i")
+
+
+def _conform(array: Any, pattern: Any) -> Any:
+    """The array, whole numbers as floats where the pattern has floats; None where it does not fit."""
+    if array is None or isinstance(array, tuple) != isinstance(pattern, tuple):
+        return None
+    if isinstance(array, tuple):
+        parts = [_conform(*pair) for pair in zip(array, pattern, strict=False)]
+        return tuple(parts) if len(array) == len(pattern) and all(part is not None for part in parts) else None
+    if array.shape[1:] != pattern.shape or (array.dtype.kind == "f" and pattern.kind != "f"):
+        return None
+    return array.astype(float) if pattern.kind == "f" and array.dtype.kind != "f" else array
 
 
 Place = tuple[str, str]  # where in the output, and which kind of entry: number, category, member
@@ -381,7 +444,7 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
 
     def encode(outputs: Any) -> np.ndarray:
         rows = [_record(output) for output in outputs]
-        result = np.zeros((len(rows), len(columns) + 1))
+        result = np.zeros((len(rows), len(columns) + 1), np.float32)
         for index, column in enumerate(columns):
             result[:, index] = [column.of(row.get(column.place)) for row in rows]
         result[:, -1] = [
@@ -428,10 +491,19 @@ def _entries(
         return entries
     numbers = [np.array([float(value) for index, value in found if (index < half) == first]) for first in (True, False)]
     values = np.concatenate(numbers)
-    fit = _fit_column(values, numbers)
     exact = all(isinstance(value, bool | int) for _, value in found)
-    grid = 0.0 if exact or representation == "bits" else fit.grid
-    entries.append(_Entry(name, exact or fit.discrete, place, lambda value: _number(value, fit, grid)))
+    if exact:
+        integers = _Integers.fit(np.array([[int(value)] for _, value in found], object))
+        column: Callable[[Any], float] = partial(_whole, integers, int(found[0][1]))
+        offset, discrete = float(integers.offset[0]), True
+    else:
+        floats = _Floats.fit([part[:, None] for part in numbers])
+        number = _Number(
+            *(float(part[0]) for part in (floats.neutral, floats.grid, floats.low, floats.high, floats.offset))
+        )
+        column = partial(number.of, representation != "bits")
+        offset, discrete = number.offset, bool(floats.discrete[0])
+    entries.append(_Entry(_moved(name, offset), discrete, place, column))
     for label, test in (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf)):
         if test(values).any():
             entries.append(_Entry(f"{name} is {label}", True, place, partial(_passes, test)))
@@ -459,16 +531,25 @@ def _passes(test: Callable[[Any], Any], entry: Any) -> float:
     return float(entry is not None and bool(test(float(entry))))
 
 
-def _number(value: Any, fit: _Column, grid: float) -> float:
-    if value is None:
-        return fit.neutral
-    number = float(value)
-    if math.isnan(number):
-        return fit.neutral
-    if grid == 0.0 and isinstance(value, int):
-        return max(-_HUGE, min(_HUGE, number))
-    number = max(fit.low, min(fit.high, number))
-    return number if grid == 0.0 else round(number / grid) * grid
+@dataclass(frozen=True)
+class _Number:
+    """One column of `_Floats`, for one number at a time."""
+
+    neutral: float
+    grid: float
+    low: float
+    high: float
+    offset: float
+
+    def of(self, rounded: bool, value: Any) -> float:
+        number = self.neutral if value is None or math.isnan(value) else max(self.low, min(self.high, float(value)))
+        return (round(number / self.grid) * self.grid if rounded else number) - self.offset
+
+
+def _whole(integers: _Integers, neutral: int, value: Any) -> float:
+    number = neutral if value is None or value != value else value
+    number = max(integers.low[0], min(integers.high[0], number))
+    return float(number - integers.offset[0])
 
 
 def _unseen(place: Place, value: Any, known: frozenset[Place], vocabularies: Mapping[Place, frozenset[str]]) -> bool:
