@@ -22,7 +22,7 @@ from dpassay.ratings import Ratings
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOVIELENS_100K", "Split", "fetch_movielens", "load_folds", "load_ratings", "load_split"]
+__all__ = ["MOVIELENS_100K", "Split", "fetch_movielens", "load_dense_pair", "load_folds", "load_ratings", "load_split"]
 
 MOVIELENS_100K = "movielens-100k"
 MOVIELENS_100K_FINGERPRINT = "94570898bd53500b8872e1c046530f54edf21104f35d8ca4305bcdbade9febe3"
@@ -95,6 +95,24 @@ def load_ratings(path: str | Path, scale: tuple[float, float] | None = None) -> 
     table = _Table(path)
     users, items = _codes(table.ids("user")), _codes(table.ids("item"))
     return _named(table.ratings(users, items, bounds))
+
+
+def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Two files of delimited or Parquet ratings as matrices (users, items) in which a row is one user of both files.
+
+    Ratings may be any finite numbers; whoever is in one file only has a row of NaN in the other's matrix.
+
+    Raises:
+        InvalidInput: a file is missing, empty or malformed.
+    """
+    tables = [_Table(_file(Path(path))) for path in (path1, path2)]
+    users = _common_codes([table.ids("user") for table in tables])
+    items = _common_codes([table.ids("item") for table in tables])
+    matrices = [
+        table.ratings(user, item, (-np.inf, np.inf)).dense()
+        for table, user, item in zip(tables, users, items, strict=True)
+    ]
+    return matrices[0], matrices[1]
 
 
 def load_folds(folder: str | Path) -> tuple[tuple[Ratings, Ratings], ...]:

@@ -317,7 +317,7 @@ def test_durations_in_words() -> None:
 
 def test_columns_of_floats_have_equal_decimals_and_lose_no_digit() -> None:
     table = {"title": "", "columns": ["a", "b", "c"], "rows": [[0.5, 1e-9, "x"], [0.125, 2.0, 3], [None, True, 4]]}
-    shown = report._table(table)
+    shown = report.page_table(table)
     assert shown["rows"] == [["0.500", "1e-09", "x"], ["0.125", "2", "3"], ["–", "yes", "4"]]
     assert shown["numeric"] == [True, False, False]
 

@@ -21,7 +21,18 @@ from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run
 
-__all__ = ["render"]
+__all__ = [
+    "cell",
+    "duration",
+    "environment",
+    "factor",
+    "nats",
+    "page_plot",
+    "page_table",
+    "printable",
+    "probability",
+    "render",
+]
 
 FOLDER = Path(__file__).parent
 
@@ -65,7 +76,7 @@ def render(run: Mapping[str, Any]) -> str:
     Raises:
         InvalidInput: the run does not follow the schema.
     """
-    run = _printable(validate_run(run))
+    run = printable(validate_run(run))
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     names = ["", *(verdict["id"] for verdict in run["verdicts"]), ""]
@@ -173,8 +184,8 @@ def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
     evidence = [
         {
             **record,
-            "tables": [_table(table) for table in record["tables"]],
-            "plots": [_plot(plot, f"plot-{verdict['id']}-{next(plots)}") for plot in record["plots"]],
+            "tables": [page_table(table) for table in record["tables"]],
+            "plots": [page_plot(plot, f"plot-{verdict['id']}-{next(plots)}") for plot in record["plots"]],
         }
         for record in verdict["evidence"]
     ]
@@ -192,12 +203,13 @@ def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plot(plot: Mapping[str, Any], name: str) -> dict[str, Any]:
+def page_plot(plot: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The plot with its drawing and the key of each series; `name` prefixes its ids."""
     series = [{**one, "key": render_key(plot, index)} for index, one in enumerate(plot["series"])]
     return {**plot, "series": series, "drawing": render_plot(plot, name)}
 
 
-def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+def page_table(table: Mapping[str, Any]) -> dict[str, Any]:
     """The table with its cells as text, and which columns are set flush right."""
     columns = [[row[index] for row in table["rows"]] for index in range(len(table["columns"]))]
     texts = [_column(values) for values in columns]
@@ -317,14 +329,27 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """The templates beside this module, with the filters that the macros use."""
+    created = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    created.filters |= {
+        "cell": cell,
+        "duration": duration,
+        "factor": factor,
+        "nats": nats,
+        "probability": probability,
+        "slug": lambda outcome: outcome.replace(" ", "-"),
+    }
+    return created
+
+
+def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
     names = sorted(run["claims"], key=len, reverse=True)
     mention = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])") if names else None
     judged = {verdict["id"] for verdict in run["verdicts"]}
@@ -339,23 +364,16 @@ def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
             for position, part in enumerate(parts)
         )
 
-    environment.filters |= {
-        "cell": cell,
-        "duration": duration,
-        "factor": factor,
-        "linked": linked,
-        "nats": nats,
-        "probability": probability,
-        "slug": lambda outcome: outcome.replace(" ", "-"),
-    }
-    environment.globals["outcome_names"] = OUTCOMES
-    return environment
+    created = environment()
+    created.filters["linked"] = linked
+    created.globals["outcome_names"] = OUTCOMES
+    return created
 
 
-def _printable(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """The same JSON with a visible sign in place of characters that are not printed or that turn the text around."""
     if isinstance(value, str):
         return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
-        return {_printable(key): _printable(content) for key, content in value.items()}
-    return [_printable(content) for content in value] if isinstance(value, list) else value
+        return {printable(key): printable(content) for key, content in value.items()}
+    return [printable(content) for content in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["render_key", "render_plot"]
+__all__ = ["render_key", "render_plot", "render_sandwich"]
 
 NUM_COLORS = 6
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -28,7 +28,9 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
 
     Args:
         plot: {"title", "x_label", "y_label", "series": [{"label", "x", "y", "low"?, "high"?}]}; x are numbers, or
-            names when one of them is no number; y may be null or infinite, which leaves a gap.
+            names when one of them is no number; y may be null or infinite, which leaves a gap. Optional are "shape" of
+            a series ("steps": a histogram by its left edges, the last one closing it), "x_scale" and "y_scale"
+            ("log"), "marks" (lines across: [{"axis", "at", "label"}]) and "shaded" ([{"low", "high", "label"}] on x).
         name: a prefix, unique on the page, for the ids inside.
     """
     from matplotlib import rc_context, rcdefaults, rcParams  # half a second that a report without plots does not pay
@@ -58,6 +60,7 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         _draw(axes, plot["series"])
+        _annotate(axes, plot)
         axes.set_xlabel(plot["x_label"])
         axes.set_ylabel(plot["y_label"])
         axes.grid(axis="y", linewidth=0.6)
@@ -88,6 +91,89 @@ def render_key(plot: Mapping[str, Any], index: int) -> Markup:
     )
 
 
+def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> Markup:
+    """Lower bound, exact value, upper bound and claim as bars on one scale, in one `<svg>` element.
+
+    Args:
+        sandwich: {"lower", "exact", "upper", "claim"}, numbers, "inf" or null where unknown.
+        parameter: what the numbers are, such as epsilon.
+        name: a prefix, unique on the page, for the ids inside.
+    """
+    claim = float(sandwich["claim"])
+    known = [
+        (label, float(sandwich[key]), key)
+        for key, label in (("lower", "shown, at least"), ("exact", "exact value"), ("upper", "proved, at most"))
+        if sandwich[key] is not None
+    ]
+    finite = [value for value in (claim, *(value for _, value, _ in known)) if math.isfinite(value)]
+    scale = 300 / (1.12 * max([*finite, 1e-300]))
+    left, top, pitch = 118, 30, 30
+
+    def place(value: float) -> float:
+        return round(left + min(max(value, 0.0) * scale, 320), 1) if math.isfinite(value) else left + 320
+
+    bottom = top + pitch * max(len(known), 1)
+    parts = [f'<line x1="{left}" y1="{top - 6}" x2="{left}" y2="{bottom}" stroke="var(--rule)"/>']
+    for row, (label, value, key) in enumerate(known):
+        y, end = top + pitch * row + 5, place(value)
+        color = "var(--refuted)" if key != "upper" and value > claim else "var(--series-1)"
+        parts.append(f'<text x="{left - 10}" y="{y + 12}" text-anchor="end" fill="var(--ink-soft)">{label}</text>')
+        if key == "upper":  # the value lies somewhere up to here
+            parts.append(
+                f'<path d="M{left} {y + 8}H{end}M{end} {y + 1}v14" fill="none" stroke="{color}" stroke-width="2" '
+                'stroke-dasharray="5 3"/>'
+            )
+        else:
+            parts.append(f'<rect x="{left}" y="{y}" width="{max(end - left, 1):.1f}" height="16" fill="{color}"/>')
+        parts.append(f'<text x="{end + 8}" y="{y + 12}" fill="var(--ink)">{_shown(value)}</text>')
+    if not known:
+        parts.append(f'<text x="{left + 10}" y="{top + 17}" fill="var(--ink-soft)">nothing was shown</text>')
+    at = place(claim)
+    if math.isfinite(claim):
+        parts.append(
+            f'<line x1="{at}" y1="{top - 8}" x2="{at}" y2="{bottom}" stroke="var(--ink)" stroke-width="1.6"/>'
+            f'<text x="{at}" y="{top - 13}" text-anchor="middle" fill="var(--ink)">claim {_shown(claim)}</text>'
+        )
+    said = "; ".join(
+        [
+            f"claim {_shown(claim)}" if math.isfinite(claim) else "nothing claimed",
+            *(f"{label} {_shown(value)}" for label, value, _ in known),
+        ]
+    )
+    title = f"Bounds on {escape(parameter)} beside the claim"
+    return Markup(
+        f'<svg class="plot sandwich" viewBox="0 0 510 {bottom + 4}" role="img" aria-labelledby="{name}-title '
+        f'{name}-desc" font-size="13" font-family="sans-serif"><title id="{name}-title">{title}</title>'
+        f'<desc id="{name}-desc">{escape(parameter)}: {said}.</desc>{"".join(parts)}</svg>'
+    )
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "infinite"
+
+
+def _annotate(axes: Any, plot: Mapping[str, Any]) -> None:
+    """Scales, tinted ranges and lines across the whole plot."""
+    for name in ("x", "y"):
+        if plot.get(f"{name}_scale") == "log":
+            getattr(axes, f"set_{name}scale")("log")
+    if plot.get("shaded"):
+        ends = axes.get_xlim()
+        for part in plot["shaded"]:
+            low, high = max(float(part["low"]), ends[0]), min(float(part["high"]), ends[1])
+            if low < high:
+                axes.axvspan(low, high, color=GRID, alpha=0.45, linewidth=0, zorder=0)
+                axes.annotate(
+                    part["label"], ((low + high) / 2, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom"
+                )
+        axes.set_xlim(ends)
+    for mark in plot.get("marks", ()):
+        draw, place = (axes.axvline, (mark["at"], 1)) if mark["axis"] == "x" else (axes.axhline, (1, mark["at"]))
+        draw(mark["at"], color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+        frame = ("data", "axes fraction") if mark["axis"] == "x" else ("axes fraction", "data")
+        axes.annotate(mark["label"], place, xycoords=frame, ha="right", va="bottom")
+
+
 def _draw(axes: Any, series: Sequence[Mapping[str, Any]]) -> None:
     names: dict[str, int] = {}
     categorical = _is_categorical(series)
@@ -95,13 +181,15 @@ def _draw(axes: Any, series: Sequence[Mapping[str, Any]]) -> None:
         x = [names.setdefault(str(v), len(names)) for v in one["x"]] if categorical else [float(v) for v in one["x"]]
         y = [_finite(value) for value in one["y"]]
         color = f"#a0000{index % NUM_COLORS + 1}"
+        shape = "points" if categorical else one.get("shape", "line")
         axes.plot(
             x,
             y,
             color=color,
             linewidth=1.6,
-            linestyle="none" if categorical else DASHES[_dash(index)],
-            marker=MARKERS[index % len(MARKERS)] if categorical or len(x) < 60 else None,
+            linestyle="none" if shape == "points" else DASHES[_dash(index)],
+            drawstyle="steps-post" if shape == "steps" else "default",
+            marker=MARKERS[index % len(MARKERS)] if shape != "steps" and (categorical or len(x) < 60) else None,
             markersize=6 if categorical else 4.5,
         )
         if "low" in one:

@@ -1,4 +1,4 @@
-"""Checks a run and a certificate against their JSON Schemas (2020-12), which ship beside this module."""
+"""Checks a run, an audit and a certificate against their JSON Schemas (2020-12), which ship beside this module."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,17 +8,19 @@ from typing import Any
 
 from dpassay.errors import InvalidInput
 
-__all__ = ["schema", "validate_certificate", "validate_run"]
+__all__ = ["schema", "validate_audits", "validate_certificate", "validate_run"]
+
+REPAIR: Mapping[str, str] = {"audit": "audit --json", "certificate": "verify", "verdicts": "verify"}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema `verdicts` or `certificate`, as JSON.
+    """The schema `verdicts`, `certificate` or `audit`, as JSON.
 
     Raises:
         InvalidInput: no schema has this name.
     """
-    if name not in ("certificate", "verdicts"):
-        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate")
+    if name not in REPAIR:
+        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate or audit")
     content: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text(encoding="utf-8"))
     return content
 
@@ -45,6 +47,29 @@ def validate_run(run: Mapping[str, Any]) -> dict[str, Any]:
     return content
 
 
+def validate_audits(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The audits of a file as plain JSON values, once it follows `audit.schema.json`: one audit, or a list of them.
+
+    Beyond the schema: no event counts more than was sampled, and rows are as long as their headings.
+
+    Raises:
+        InvalidInput: the content does not; the one line names the place.
+    """
+    listed = content.get("format") == "dpassay-audits" if isinstance(content, Mapping) else False
+    branch = "audits" if listed else "audit"  # a failure is then explained by the branch that was meant
+    valid = _validated("audit", content, "the file of audits" if listed else "the audit", f"#/$defs/{branch}")
+    audits: list[dict[str, Any]] = valid["audits"] if listed else [valid]
+    for audit in audits:
+        _rectangular(audit["mechanism"], audit)
+        for event in audit["events"]:
+            if event["count1"] > event["samples1"] or event["count2"] > event["samples2"]:
+                raise InvalidInput(
+                    f"{audit['mechanism']}: event {event['description']!r} counts more than was sampled; "
+                    "write it again with audit --json"
+                )
+    return audits
+
+
 def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:
     """A certificate file's content as plain JSON values, once it follows `certificate.schema.json`.
 
@@ -62,27 +87,30 @@ def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:
     return valid
 
 
-def _validated(name: str, content: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _validated(name: str, content: Mapping[str, Any], what: str, part: str = "") -> dict[str, Any]:
     from jsonschema.exceptions import best_match  # the command line's help and error paths must not pay for it
 
     try:
         plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{what} is not JSON ({error}); write infinities as strings and arrays as lists") from error
-    failure = best_match(_validator(name).iter_errors(plain))
+    failure = best_match(_validator(name, part).iter_errors(plain))
     if failure is not None:
         place = "/".join(str(step) for step in failure.absolute_path) or "the top level"
         message = " ".join(failure.message.split())
         short = message if len(message) <= 160 else f"{message[:60]} ... {message[-90:]}"
-        raise InvalidInput(f"{what} does not follow {name}.schema.json at {place}: {short}; write it again with verify")
+        raise InvalidInput(
+            f"{what} does not follow {name}.schema.json at {place}: {short}; write it again with {REPAIR[name]}"
+        )
     return plain
 
 
 @cache
-def _validator(name: str) -> Any:
+def _validator(name: str, part: str) -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(schema(name))
+    whole = schema(name)
+    return Draft202012Validator({"$ref": part, "$defs": whole["$defs"]} if part else whole)
 
 
 def _reject(problem: str, names: Iterable[str]) -> None:

@@ -1,8 +1,9 @@
-"""What the command line prints: progress, the table of verdicts, a witness as a small rating table."""
+"""What the command line prints: progress, the table of verdicts, an audit, a witness as a small rating table."""
 
 import math
 import re
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ import rich.progress
 import rich.table
 import rich.text
 
+from dpassay.report import audit_text
+
 if TYPE_CHECKING:
     from dpassay.privacy import Witness
     from dpassay.verification import Run
 
-__all__ = ["print_tables", "print_verdicts", "progress_bar", "witness_text"]
+__all__ = ["live_status", "print_audit", "print_tables", "print_verdicts", "progress_bar", "witness_text"]
 
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
 
@@ -61,6 +64,97 @@ class progress_bar:
         self.bar.advance(self.task)
         if not self.console.is_terminal:
             sys.stderr.write(f"{name:12} {outcome:12} {seconds:6.1f} s\n")
+
+
+class live_status:
+    """What a single long task is doing: one line that changes on a terminal, plain lines elsewhere; standard error.
+
+    Args:
+        task: what runs, for the terminal.
+        limit: seconds after which it ends by itself, drawn as a bar; None when it has no limit.
+    """
+
+    PAUSE = 5.0  # seconds between plain lines
+
+    def __init__(self, task: str, limit: float | None = None) -> None:
+        self.console = rich.console.Console(stderr=True)
+        columns: list[rich.progress.ProgressColumn] = [
+            rich.progress.SpinnerColumn(),
+            rich.progress.TextColumn("{task.description}", markup=False),
+            *([rich.progress.BarColumn(bar_width=24)] if limit else []),
+            rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("{task.fields[note]}", markup=False),
+        ]
+        self.bar = rich.progress.Progress(
+            *columns, console=self.console, transient=True, disable=not self.console.is_terminal
+        )
+        self.limit = limit
+        self.task = self.bar.add_task(task, total=limit, note="")
+        self.begin = time.monotonic()
+        self.printed = -math.inf
+
+    def __enter__(self) -> "live_status":
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+    def note(self, text: str) -> None:
+        """A step advanced."""
+        now = time.monotonic()
+        if self.console.is_terminal:
+            elapsed = None if self.limit is None else min(now - self.begin, self.limit)
+            self.bar.update(self.task, note=text[: max(20, self.console.width - 60)], completed=elapsed)
+        elif now - self.printed >= self.PAUSE:
+            self.printed = now
+            sys.stderr.write(f"{now - self.begin:6.1f} s  {text}\n")
+            sys.stderr.flush()
+
+
+def print_audit(audit: Mapping[str, Any]) -> None:
+    """One audit, as JSON: the verdict, what it rests on, and what it could not have seen."""
+    console, outcome = _console(), audit["verdict"]["outcome"]
+    name, event = audit["parameter_name"], audit_text.best_event(audit)
+    console.print(
+        rich.text.Text.assemble((outcome.upper(), f"bold {STYLES[outcome]}"), "  ", audit_text.headline(audit))
+    )
+    rows = [
+        (
+            "loss",
+            f"{audit_text.at_least(name, audit['parameter_lower'])}; "
+            f"claimed: {audit_text.number(audit['sandwich']['claim'])} ({audit['claim']['text']})",
+        ),
+        ("confidence", audit_text.guarantee(audit)),
+    ]
+    if event is not None:
+        rows.append(("event", event["description"]))
+        rows.append(("counts", audit_text.counted(event)))
+    samples = audit["samples"]
+    used = f"{samples['training'] + samples['selection']:,} to learn events, {samples['test']:,} to test them"
+    looks = "" if audit["looks"] <= 1 else f", {audit['looks']} looks"
+    rows.append(("samples", f"of each dataset: {used}; {audit['seconds']:.3g} s{looks}, seed {audit['seed']}"))
+    if audit["ledger"] is not None:
+        ledger = audit["ledger"]
+        rows.append(
+            (
+                "ledger",
+                f"{ledger['path']}: {ledger['runs']} runs, evidence {audit_text.number(ledger['log_e_value'])} of "
+                f"the {audit_text.number(ledger['log_threshold'])} nats that refute",
+            )
+        )
+    rows += [("warning" if index == 0 else "", text) for index, text in enumerate(audit["warnings"])]
+    if outcome != "refuted":
+        rows += [("not seen" if index == 0 else "", text) for index, text in enumerate(audit_text.blind_spots(audit))]
+    rows += [("next" if index == 0 else "", text) for index, text in enumerate(audit_text.next_steps(audit))]
+    grid = rich.table.Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(ratio=1)
+    for label, text in rows:
+        grid.add_row(label, rich.text.Text(text))
+    console.print(grid, highlight=False)
 
 
 def print_verdicts(run: "Run") -> None:

@@ -1,0 +1,130 @@
+"""Audits as one HTML file that needs nothing else: no server, no network, no script.
+
+Everything an audit says is escaped, and the page forbids itself every outside resource and every script.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from dpassay.report import audit_text
+from dpassay.report.html import FOLDER, OUTCOME_MEANINGS, environment, page_plot, page_table, printable
+from dpassay.report.plots import render_sandwich
+from dpassay.report.schema import validate_audits
+
+__all__ = ["render_audits"]
+
+OUTCOMES = ("refuted", "not refuted", "open")
+RELATIONS_SAID = "this pair of datasets only; no neighboring relation was stated"
+
+
+def render_audits(content: Mapping[str, Any]) -> str:
+    """The report as the text of one HTML file; equal audits give equal bytes.
+
+    Args:
+        content: an audit or a list of them, described by `audit.schema.json`.
+
+    Raises:
+        InvalidInput: the content does not follow the schema.
+    """
+    audits = [printable(audit) for audit in validate_audits(content)]
+    pages = [_page(audit, f"audit-{index}") for index, audit in enumerate(audits, start=1)]
+    counts = [(outcome, sum(audit["verdict"]["outcome"] == outcome for audit in audits)) for outcome in OUTCOMES]
+    templates = environment()
+    templates.filters["number"] = audit_text.number
+    return templates.get_template("audit.html.j2").render(
+        pages=pages,
+        program=audits[0]["program"] if audits else "dpassay",
+        heading=_heading(audits, counts),
+        outcomes=[(outcome, number, OUTCOME_MEANINGS[outcome]) for outcome, number in counts],
+        style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
+    )
+
+
+def _heading(audits: list[Any], counts: list[tuple[str, int]]) -> str:
+    if len(audits) == 1:
+        return f"{audit_text.title(audits[0])}: {audits[0]['verdict']['outcome']}"
+    said = ", ".join(f"{number} {outcome}" for outcome, number in counts if number)
+    return f"{len(audits)} audits: {said}" if audits else "No audit was made"
+
+
+def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What one audit's section shows, computed beforehand so that the template only places it."""
+    best, event_tables = audit_text.best_event(audit), []
+    if audit["events"]:
+        event_tables = [page_table(_event_table(audit))]
+    others = [table for table in audit["tables"] if table["columns"][:1] != ["event"]]  # ours of events says more
+    return {
+        "name": name,
+        "audit": audit,
+        "title": audit_text.title(audit),
+        "outcome": audit["verdict"]["outcome"],
+        "headline": audit_text.headline(audit),
+        "explanation": _beyond(audit["verdict"]["explanation"], audit_text.headline(audit)),
+        "bound": audit_text.at_least(audit["parameter_name"], audit["parameter_lower"]),
+        "claimed": f"{audit['parameter_name']} at most {audit_text.number(audit['sandwich']['claim'])}",
+        "sandwich": render_sandwich(audit["sandwich"], audit["parameter_name"], f"{name}-sandwich"),
+        "best": best,
+        "counted": "" if best is None else audit_text.counted(best),
+        "guarantee": audit_text.guarantee(audit),
+        "blind_spots": audit_text.blind_spots(audit),
+        "next_steps": audit_text.next_steps(audit),
+        "relation": audit["relation"] or RELATIONS_SAID,
+        "samples": _samples(audit),
+        "ledger": _ledger(audit),
+        "event_tables": event_tables,
+        "tables": [page_table(table) for table in others],
+        "plots": [page_plot(plot, f"{name}-plot-{index}") for index, plot in enumerate(audit["plots"], start=1)],
+        "summaries": [record["summary"] for record in audit["verdict"]["evidence"]],
+        "assumptions": audit["verdict"].get("assumptions", []),
+    }
+
+
+def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
+    several = len({event["pair"] for event in audit["events"]}) > 1
+    curve = len({(event["epsilon"], event["delta"]) for event in audit["events"]}) > 1
+    betting = any(event["log_e_value"] is not None for event in audit["events"])
+    columns = ["event", "likelier under", "dataset 1", "rate 1", "dataset 2", "rate 2", "loss as counted, nats"]
+    columns += ["judged at (epsilon, delta)"] * curve + ["pair"] * several + ["weight"] * betting
+    columns.append("log e-value, nats" if betting else "p-value")
+    rows = []
+    for event in sorted(audit["events"], key=audit_text.evidence, reverse=True):
+        row: list[Any] = [event["description"], event["direction"].replace("dataset", "dataset ")]
+        for side in (1, 2):
+            count, samples = event[f"count{side}"], event[f"samples{side}"]
+            row += [f"{count:,} of {samples:,}", count / samples if samples else None]
+        loss = audit_text.event_loss(event)
+        row.append("" if loss != loss else audit_text.number(loss))
+        if curve:
+            row.append(f"({audit_text.number(event['epsilon'])}, {audit_text.number(event['delta'])})")
+        row += [event["pair"] + 1] * several + [event["weight"]] * betting
+        value = event["log_e_value"] if betting else event["p_value"]
+        row.append(value if value is None or betting else f"{value:.2g}")
+        rows.append(row)
+    return {"title": "Events, counted in samples that had no part in choosing them", "columns": columns, "rows": rows}
+
+
+def _samples(audit: Mapping[str, Any]) -> str:
+    samples = audit["samples"]
+    looks = f"; the evidence was looked at {audit['looks']} times" if audit["looks"] > 1 else ""
+    return (
+        f"{samples['total']:,} of each dataset: {samples['training']:,} to learn events, {samples['selection']:,} to "
+        f"choose among them, {samples['test']:,} to test them{looks}"
+    )
+
+
+def _ledger(audit: Mapping[str, Any]) -> str:
+    ledger = audit["ledger"]
+    if ledger is None:
+        return ""
+    number = audit_text.number
+    return (
+        f"{ledger['path']}: {ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}, together evidence of "
+        f"{number(ledger['log_e_value'])} nats; {number(ledger['log_threshold'])} nats refute"
+    )
+
+
+def _beyond(explanation: str, headline: str) -> str:
+    """The explanation without what the headline has just said."""
+    return "" if explanation.rstrip(".") == headline.rstrip(".") else explanation

@@ -1,0 +1,229 @@
+"""What one audit comes to, in words: the same sentences and the same digits in the terminal, HTML, SARIF and JUnit.
+
+Every function takes an audit as JSON (`audit.schema.json`).
+"""
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "RULES",
+    "at_least",
+    "best_event",
+    "blind_spots",
+    "counted",
+    "definition",
+    "event_loss",
+    "evidence",
+    "finding",
+    "guarantee",
+    "headline",
+    "next_steps",
+    "number",
+    "rule",
+    "title",
+]
+
+Audit = Mapping[str, Any]
+RULES: Mapping[str, str] = {
+    "claim-refuted": "The mechanism loses more privacy than it claims",
+    "representation-leak": "The floating-point representation of the outputs reveals the dataset",
+    "same-stream-leak": "The same random stream shows a dependence on the data that no noise hides",
+}
+
+
+ONE_PAIR = "Only this pair of datasets was judged; another pair may reveal more."
+
+
+def number(value: float | str | None) -> str:
+    """A number as every report writes it: six digits, `infinite`, or a dash for None; counts keep all their digits."""
+    if value is None:
+        return "\N{EN DASH}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    real = float(value)
+    if math.isinf(real):
+        return "infinite" if real > 0 else "minus infinity"
+    return f"{real:.6g}"
+
+
+def at_least(name: str, lower: float | str | None) -> str:
+    """A lower bound in words, such as `epsilon is at least 1.2`."""
+    if lower is None:
+        return f"no bound on {name}"
+    return f"{name} is {'infinite' if float(lower) == math.inf else f'at least {number(lower)}'}"
+
+
+def title(audit: Audit) -> str:
+    """The audit's own name where it has one, else the mechanism's."""
+    return str(audit.get("name") or audit["mechanism"])
+
+
+def rule(audit: Audit) -> str | None:
+    """The kind of finding, a key of `RULES`; None when the audit found nothing."""
+    if audit["verdict"]["outcome"] != "refuted":
+        return None
+    if audit["mode"] == "same-stream":
+        return "same-stream-leak"
+    return "representation-leak" if audit["representation"] == "bits" else "claim-refuted"
+
+
+def headline(audit: Audit) -> str:
+    """The verdict in one sentence, which never calls a mechanism private."""
+    outcome, claim, name = audit["verdict"]["outcome"], audit["claim"]["text"], audit["parameter_name"]
+    lower = audit["parameter_lower"]
+    if audit["mode"] == "same-stream":
+        return _same_stream_headline(audit)
+    if outcome == "refuted":
+        shown = "" if lower is None else f": {at_least(name, lower)}"
+        return f"{audit['mechanism']} is not {claim}{shown}."
+    if outcome == "open":
+        return f"Whether {audit['mechanism']} is {claim} stays open."
+    bound = "" if lower is None else f" What it showed is that {at_least(name, lower)}."
+    return (
+        f"No violation of {claim} was found in {number(audit['samples']['total'])} samples of each dataset.{bound} "
+        "This does not show the mechanism private."
+    )
+
+
+def finding(audit: Audit) -> str:
+    """What was found, in a paragraph: the verdict, the event and its counts, and how surely."""
+    event = best_event(audit)
+    seen = "" if event is None else f' The event "{event["description"]}" held in {counted(event)}.'
+    return f"{headline(audit)}{seen} {guarantee(audit)}"
+
+
+def guarantee(audit: Audit) -> str:
+    """How surely the verdict is right, and what the probability covers."""
+    failure = number(audit["failure_probability"])
+    if audit["mode"] == "same-stream":
+        return "Both datasets met the same random numbers, so what differs comes from the data alone."
+    covers = "both directions, all events, and every moment at which the run may stop"
+    if audit["mode"] == "fixed":
+        covers = "both directions and all events"
+    ledger = "" if audit["ledger"] is None else ", over all runs that share the ledger"
+    return f"A correct mechanism is refuted with probability at most {failure}; that covers {covers}{ledger}."
+
+
+def blind_spots(audit: Audit) -> list[str]:
+    """What the audit could not have seen, one sentence each."""
+    if audit["mode"] == "same-stream":
+        return [
+            "Only what differs on equal random numbers was looked for; whether the noise is large enough was not.",
+            *([ONE_PAIR] if audit["relation"] is None else []),
+        ]
+    detectable, claim = audit["detectable"], audit["claim"]["text"]
+    chance = number(detectable["probability"])
+    smallest, rarest = detectable["smallest_epsilon"], detectable["rarest_event"]
+    sentences = []
+    if smallest is not None:
+        sentences.append(
+            f"A true loss of epsilon {number(smallest)} on these events would have been caught with probability "
+            f"{chance}; a smaller violation of {claim} may have been missed."
+        )
+    else:
+        sentences.append(f"No violation of {claim}, however large, would have been caught with probability {chance}.")
+    if rarest is not None:
+        sentences.append(f"A leak in an event rarer than {number(rarest)} would have been missed more often than that.")
+    if audit["relation"] is None:
+        sentences.append(ONE_PAIR)
+    if audit["representation"] == "values":
+        sentences.append("Outputs were judged as numbers, on a grid far below the noise; their bits were not attacked.")
+    return sentences
+
+
+def next_steps(audit: Audit) -> list[str]:
+    """What a person can do now, one imperative sentence each."""
+    outcome = audit["verdict"]["outcome"]
+    if audit["mode"] == "same-stream":
+        if outcome == "refuted":
+            return ["Add noise to every part of the output that is named, scaled to the largest change of the answer."]
+        return ["Run the same audit without --same-stream: it measures whether the noise suffices."]
+    if outcome == "refuted":
+        return [
+            "Find out why the mechanism makes this event so much likelier on one dataset than on the other.",
+            f"Run the same command again for the same numbers (seed {audit['seed']}), another --seed for fresh ones.",
+        ]
+    steps = []
+    if audit["ledger"] is None:
+        steps.append("Give --ledger FILE: later runs then add to this evidence at the same false-alarm rate.")
+    steps.append("Raise --num-samples or --time-limit to see smaller violations and rarer events.")
+    if audit["relation"] is None:
+        steps.append("Let `dpassay search` look for a pair of datasets that reveals more.")
+    if audit["representation"] == "values":
+        steps.append("Give --representation bits to attack the floating-point representation as well.")
+    return steps
+
+
+def best_event(audit: Audit) -> Mapping[str, Any] | None:
+    """The event with the strongest evidence against the claim; None when none was tested."""
+    return max(audit["events"], key=evidence, default=None)
+
+
+def counted(event: Mapping[str, Any]) -> str:
+    """The event's counts in words."""
+    parts = []
+    for side in (1, 2):
+        count, samples = event[f"count{side}"], event[f"samples{side}"]
+        rate = f" ({number(count / samples)})" if samples else ""
+        parts.append(f"{number(count)} of {number(samples)} samples of dataset {side}{rate}")
+    return " and ".join(parts)
+
+
+def event_loss(event: Mapping[str, Any]) -> float:
+    """ln((rate - delta) / other rate) as counted, in nats: no bound; NaN where nothing was counted."""
+    likely, other = (1, 2) if event["direction"] == "dataset1" else (2, 1)
+    if not event["samples1"] or not event["samples2"]:
+        return math.nan
+    rate = event[f"count{likely}"] / event[f"samples{likely}"] - event["delta"]
+    base = event[f"count{other}"] / event[f"samples{other}"]
+    if rate <= 0:
+        return math.nan if base == 0 else -math.inf
+    return math.inf if base == 0 else math.log(rate / base)
+
+
+def definition(mechanism: Any) -> dict[str, Any] | None:
+    """Where a mechanism is defined, {"file", "line"}: the function it wraps, else its class; None when unknown.
+
+    The file is relative to the working folder when it lies in it, so that it is the same on every machine.
+    """
+    subject = getattr(mechanism, "function", mechanism)
+    while hasattr(subject, "func"):  # functools.partial
+        subject = subject.func
+    subject = inspect.unwrap(subject) if callable(subject) else subject
+    if not (inspect.isfunction(subject) or inspect.ismethod(subject) or inspect.isclass(subject)):
+        subject = type(subject)
+    try:
+        file, line = inspect.getsourcefile(subject), inspect.getsourcelines(subject)[1]
+    except (OSError, TypeError):
+        return None
+    if file is None:
+        return None
+    path, here = Path(file).resolve(), Path.cwd().resolve()
+    return {"file": (path.relative_to(here) if path.is_relative_to(here) else path).as_posix(), "line": max(line, 1)}
+
+
+def all_warnings(audits: Sequence[Audit]) -> list[str]:
+    """Every warning once, in order."""
+    return list(dict.fromkeys(warning for audit in audits for warning in audit["warnings"]))
+
+
+def evidence(event: Mapping[str, Any]) -> float:
+    """How strongly an event speaks against the claim, nats; to order events by, not to decide."""
+    if event["log_e_value"] is not None:
+        return float(event["log_e_value"]) + (math.log(event["weight"]) if event["weight"] > 0 else -math.inf)
+    if event["p_value"] is not None:
+        return -math.log(event["p_value"]) if event["p_value"] > 0 else math.inf
+    return -math.inf
+
+
+def _same_stream_headline(audit: Audit) -> str:
+    outcome, streams = audit["verdict"]["outcome"], number(audit["samples"]["total"])
+    if outcome == "refuted":
+        return f"{audit['mechanism']} reveals the dataset on equal random numbers: {audit['verdict']['explanation']}"
+    if outcome == "open":
+        return f"Equal random numbers could not be compared: {audit['verdict']['explanation']}"
+    return f"Nothing was found on {streams} equal random streams. This does not show the mechanism private."

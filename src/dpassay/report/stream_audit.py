@@ -1,0 +1,92 @@
+"""What two datasets did on the same random streams, in the form of an audit, so that every report can show it."""
+
+from typing import TYPE_CHECKING, Any
+
+from dpassay import __version__
+
+if TYPE_CHECKING:
+    from dpassay.auditors.same_stream import StreamReport
+    from dpassay.privacy import PrivacyClaim
+
+__all__ = ["stream_audit"]
+
+
+def stream_audit(
+    report: "StreamReport",
+    *,
+    mechanism: str,
+    datasets: tuple[str, str],
+    claim: "PrivacyClaim | None" = None,
+    command: str = "",
+    seed: int = 0,
+    seconds: float = 0.0,
+) -> dict[str, Any]:
+    """The report as JSON described by `audit.schema.json`, with mode `same-stream` and no probability of error.
+
+    Args:
+        report: of `dpassay.auditors.same_stream`.
+        mechanism: its name, for readers.
+        datasets: both, for readers.
+        claim: what the mechanism claims; None when only its noise is in question.
+        command: how to run this again.
+        seed: of the streams.
+        seconds: taken.
+    """
+    declared, observed = report.sensitivity, report.observed_sensitivity
+    moves = "" if declared is None else f", and moves by at most {declared:g}"
+    said = {"kind": "same-stream", "text": f"noisy wherever it depends on the data{moves}"}
+    if report.findings:
+        outcome, words = "refuted", ". ".join(_sentence(text) for text in report.findings) + "."
+    elif report.streams:
+        outcome = "not refuted"
+        words = "No part of the output depends on the data without noise on these streams; this does not show privacy."
+    else:
+        outcome, words = "open", ". ".join(_sentence(text) for text in report.notes) + "."
+    evidence = [] if outcome == "open" else [{"kind": "statistics", "summary": words, "tables": [], "plots": []}]
+    return {
+        "format": "dpassay-audit",
+        "version": 1,
+        "program": f"dpassay {__version__}",
+        "command": command,
+        "mechanism": mechanism,
+        "dataset1": datasets[0],
+        "dataset2": datasets[1],
+        "relation": None if claim is None or claim.relation is None else str(claim.relation),
+        "representation": "values",
+        "claim": said if claim is None else claim.to_json(),
+        "mode": "same-stream",
+        "failure_probability": 0.0,
+        "parameter_name": "sensitivity",
+        "parameter_lower": observed,
+        "epsilon_lower": None,
+        "verdict": {
+            "id": "SAME-STREAM",
+            "outcome": outcome,
+            "explanation": words,
+            "evidence": evidence,
+            "dataset": "",
+            "epsilon_lower": None,
+            "epsilon_claimed": None,
+            "confidence": None,
+            "witness": None,
+            "assumptions": ["equal generators give equal random numbers"],
+            "arithmetic": "executed",
+            "repair": "",
+        },
+        "events": [],
+        "samples": {"training": 0, "selection": 0, "test": report.streams, "total": report.streams},
+        "looks": 1,
+        "seconds": seconds,
+        "seed": seed,
+        "run": 0,
+        "detectable": {"probability": 0.9, "smallest_epsilon": None, "rarest_event": None},
+        "ledger": None,
+        "sandwich": {"lower": observed, "exact": None, "upper": None, "claim": "inf" if declared is None else declared},
+        "warnings": [_sentence(text) + "." for text in report.notes],
+        "tables": [],
+        "plots": [],
+    }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
