@@ -17,7 +17,6 @@ against its closest null (Grünwald, de Heide and Koolen 2024: growth-rate optim
 
 import copy
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +31,10 @@ __all__ = ["EProcess", "epsilon_grid", "lower_bound"]
 RATIO = 1.004
 """Of neighboring points of the grid."""
 SPAN = 64.0
+EXPECTED, SHARES = (0.3, 1.2), (0.6, 0.4)
+"""Strategies: the excess over a null that each expects, as a multiple of the null's own log-ratio, and its share."""
+
+_STEEPEST = 150.0  # log slopes beyond which nothing is staked
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -79,7 +82,8 @@ class EProcess:
             in. These events may depend on everything those epochs saw.
         prior: counts (successes1 (K,), trials1, successes2 (K,), trials2) that chose the events, never their test
             counts: they guide the first bets and are no evidence.
-        record: column of the null whose bets `certificate_inputs` hands on, or None.
+        claim_index: column of the claim's own null: bets expect a truth near it, and those against it are recorded for
+            `certificate_inputs`. None: no such guess, no record.
 
     Raises:
         InvalidInput: shapes that do not fit, offsets or weights out of range.
@@ -93,7 +97,7 @@ class EProcess:
         *,
         log_wealth: Any = None,
         prior: tuple[Any, float, Any, float] | None = None,
-        record: int | None = None,
+        claim_index: int | None = None,
     ) -> None:
         self.log_slopes = np.atleast_2d(np.asarray(log_slopes, float))
         self.offsets = np.broadcast_to(np.asarray(offsets, float), self.log_slopes.shape)
@@ -106,11 +110,17 @@ class EProcess:
         self.log_wealth = np.zeros(nulls) if log_wealth is None else np.asarray(log_wealth, float)
         if self.log_wealth.shape != (nulls,):
             raise InvalidInput(f"log_wealth needs one number per null, {nulls}, got shape {self.log_wealth.shape}")
-        self.log_e_events = np.zeros((events, nulls))
+        self._log_e = np.zeros((len(SHARES), events, nulls))
         x, n, y, m = (np.zeros(events), 0.0, np.zeros(events), 0.0) if prior is None else prior
         self._seen = (np.asarray(x, float), float(n), np.asarray(y, float), float(m))
-        self._record = record
-        self.history: list[tuple[Array, int, Array, int, Array, Array]] = []
+        self.claim_index = claim_index
+        self._history: list[tuple[Array, int, Array, int, Array, Array]] = []
+
+    @property
+    def log_e_events(self) -> Array:
+        """Log evidence of this epoch per event, shape (K, G), nats, without weights."""
+        result: Array = special.logsumexp(self._log_e + np.log(np.array(SHARES))[:, None, None], axis=0)
+        return result
 
     @property
     def log_e(self) -> Array:
@@ -122,7 +132,7 @@ class EProcess:
     def copy(self) -> "EProcess":
         """An independent process in the same state."""
         twin = copy.copy(self)
-        twin.log_e_events, twin.history = self.log_e_events.copy(), list(self.history)
+        twin._history = list(self._history)
         return twin
 
     def update(self, successes1: Any, trials1: int, successes2: Any, trials2: int) -> None:
@@ -134,43 +144,89 @@ class EProcess:
         x, y = np.atleast_1d(np.asarray(successes1, float)), np.atleast_1d(np.asarray(successes2, float))
         n, m = int(trials1), int(trials2)
         if x.shape != self.weights.shape or y.shape != self.weights.shape:
-            raise InvalidInput(f"a batch needs one count per event and side, {self.weights.size}, got {x.size}, {y.size}")
+            raise InvalidInput(f"a batch needs {self.weights.size} counts per side, one per event; got {x.size}, {y.size}")
         if n < 1 or m < 1 or np.any((x < 0) | (x > n) | (y < 0) | (y > m)):
             raise InvalidInput(f"counts must be between 0 and their trials ({n} and {m}), with at least one trial each")
         bets, points = self._bets(n, m)
-        self.log_e_events = self.log_e_events + _log_e(
-            x[:, None], n, y[:, None], m, self.log_slopes, self.offsets, bets, points
-        )
+        gains = _log_e(x[:, None], n, y[:, None], m, self.log_slopes, self.offsets, bets, points)
+        self._log_e = self._log_e + gains
         seen_x, seen_n, seen_y, seen_m = self._seen
         self._seen = (seen_x + x, seen_n + n, seen_y + y, seen_m + m)
-        if self._record is not None:
-            column = self._record
-            self.history.append((x, n, y, m, bets[:, column].copy(), points[:, column].copy()))
+        if self.claim_index is not None:
+            index = self.claim_index
+            self._history.append((x, n, y, m, points[:, index].copy(), bets[:, :, index].copy()))
+
+    def certificate_inputs(self, *, events: int = 8) -> list[dict[str, Any]]:
+        """This epoch's evidence against the null at `claim_index`, as `dpassay.replay.audit` reads it.
+
+        The heaviest `events` only; leaving others out lowers the evidence. One mapping per event: weight, log_slope,
+        offset, strategies (shares), looks: [x, n, y, m, q0, bet per strategy], numbers exact decimals in strings.
+        """
+        if self.claim_index is None:
+            raise InvalidInput("no bets were recorded; build the EProcess with claim_index")
+        value = self.log_e_events[:, self.claim_index] + np.log(self.weights)
+        return [
+            {
+                "weight": _exact(self.weights[k]),
+                "log_slope": _exact(self.log_slopes[k, self.claim_index]),
+                "offset": _exact(self.offsets[k, self.claim_index]),
+                "strategies": [_exact(share) for share in SHARES],
+                "looks": [
+                    [int(x[k]), n, int(y[k]), m, f"{point[k]:.12g}", *(f"{bet:.12g}" for bet in bets[:, k])]
+                    for x, n, y, m, point, bets in self._history
+                ],
+            }
+            for k in np.argsort(-value)[:events]
+        ]
 
     def _bets(self, n: int, m: int) -> tuple[Array, Array]:
-        """Bet and boundary point q0 per event and null for a batch of n and m trials, from what was seen before."""
+        """Bets (J, K, G) and boundary points q0 (K, G) for a batch of n and m trials, from what was seen before.
+
+        Moving from the closest null (p0, q0) against the null changes the log-ratio by eta = log(p/p0) - log(q/q0).
+        A strategy expects eta to be normal, above 0, with a standard deviation of its own, and bets on the mean given
+        the counts so far; a bare plug-in would stake on noise until the counts are large.
+        """
         x, seen_n, y, seen_m = self._seen
         p, q = ((x + 0.5) / (seen_n + 1))[:, None], ((y + 0.5) / (seen_m + 1))[:, None]
-        slope = np.exp(np.minimum(self.log_slopes, 300.0))
-        rich = p > slope * q + self.offsets  # else no bet is good
-        point = np.where(rich, closest_null(p, q, n, m, slope, self.offsets, rounds=12), q)
-        null = np.minimum(slope * point + self.offsets, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bet = (p - null) / (null * (1 - null))
-            most = np.minimum(1 / null, m / (n * slope * (1 - point)))
-        bet = np.where(rich & np.isfinite(bet), np.clip(bet, 0.0, most * (1 - 1e-9)), 0.0)
-        return bet, point
+        slope = np.exp(np.minimum(self.log_slopes, _STEEPEST))
+        point = np.maximum(closest_null(p, q, n, m, slope, self.offsets, rounds=12), 1e-300)
+        null = slope * point + self.offsets
+        steep1, steep2 = 1 - null, slope * (n / m) * (1 - point)  # of log(p/p0) and -log(q/q0), per unit of the bet
+        with np.errstate(all="ignore"):
+            scale = np.log(slope + self.offsets / point)
+            claimed = 0.0 if self.claim_index is None else scale[:, self.claim_index, None]
+            scale = np.maximum(scale, np.where(claimed > 0, 1e-3, 0.1))
+            expected = np.maximum(np.multiply.outer(np.array(EXPECTED), scale), claimed - scale)
+            seen = np.log(p / null) - np.log(q / point)
+            variance = slope**2 * point * (1 - point)
+            noise = np.sqrt(null * (1 - null) / seen_n + variance / seen_m) if seen_n and seen_m else np.inf
+            noise = (steep1 + steep2) / (null * (1 - null) + variance * (n / m)) * noise
+            share = 1 / (1 + (noise / expected) ** 2)
+            deviation = expected * np.sqrt(1 - share)
+            ratio = np.where(np.isfinite(noise), seen, 0.0) * share / deviation
+            mean = deviation * (ratio + np.exp(-(ratio**2) / 2 - special.log_ndtr(ratio)) / math.sqrt(2 * math.pi))
+            growth = np.exp(np.clip(mean, 0.0, 300.0))
+            bets = (growth - 1) / (steep1 + steep2 * growth)
+            most = np.minimum(1 / null, 1 / steep2)
+        usable = (null < 1) & (self.log_slopes <= _STEEPEST) & np.isfinite(bets)
+        return np.where(usable, np.clip(bets, 0.0, most * (1 - 1e-9)), 0.0), point
 
 
 def _log_e(x: Any, n: int, y: Any, m: int, log_slope: Array, offset: Array, bet: Array, point: Array) -> Array:
     """log E of one batch, nats; where the bet is 0 nothing is staked."""
-    slope = np.exp(np.minimum(log_slope, 300.0))
+    slope = np.exp(np.minimum(log_slope, _STEEPEST))
     null = slope * point + offset
     other = bet * slope * (n / m)
-    total: Array = (
-        special.xlog1py(x, bet * (1 - null))
-        + special.xlog1py(n - x, -bet * null)
-        + special.xlog1py(y, -other * (1 - point))
-        + special.xlog1py(m - y, other * point)
-    )
+    with np.errstate(all="ignore"):
+        total: Array = (
+            special.xlog1py(x, bet * (1 - null))
+            + special.xlog1py(n - x, -bet * null)
+            + special.xlog1py(y, -other * (1 - point))
+            + special.xlog1py(m - y, other * point)
+        )
     return np.where(bet > 0, total, 0.0)
+
+
+def _exact(value: float) -> str:
+    """The very number as a fraction."""
+    return str(Fraction(float(value)))

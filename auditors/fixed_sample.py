@@ -3,9 +3,10 @@
 X of n outputs under one dataset and Y of m under the other fall into an event; X ~ Bin(n, p), Y ~ Bin(m, q),
 independent. An (epsilon, delta)-private mechanism has p <= e^epsilon q + delta (Dwork et al. 2006). The methods:
 
-    exact            decides. Orders all (x, y) by the signed root of the likelihood ratio against a null fixed before
-                     the data (`reference`), and bounds the probability of an order at least as extreme over every
-                     (p, q) of the null in a confidence set of tiny failure probability (Berger and Boos 1994).
+    exact            decides. Orders all (x, y) by a bound of epsilon that is valid for large counts only (where the
+                     signed root of the likelihood ratio meets the normal quantile), and bounds the probability of an
+                     order at least as high over every (p, q) of the null in a confidence set of tiny failure
+                     probability (Berger and Boos 1994). Valid for all counts, no approximation but upward.
     clopper-pearson  valid: two bounds (Clopper and Pearson 1934) at half the failure probability each.
     conditional      given X + Y, as if Poisson (Przyborowski and Wilenski 1940); delta = 0 only; no proof for binomials.
     score            asymptotic (Koopman 1984; Farrington and Manning 1990): shown, never decides.
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from dpassay.errors import InvalidInput
 
@@ -48,6 +49,8 @@ WINDOW = 6.0
 """Standard deviations of a count beyond which its tail is bounded by one block."""
 LARGEST = 500.0
 """Nats; no bound is searched beyond."""
+LOG_STEEPEST = 100.0
+"""Nats; the steepest null that orders outcomes."""
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -77,24 +80,34 @@ class Counts:
 
 
 def p_value(
-    counts: Counts, epsilon: float, delta: float = 0.0, *, reference: float, nuisance_share: float = 1e-6
+    counts: Counts,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    reference: float | None = None,
+    failure_probability: float = 0.01,
+    nuisance_share: float | None = None,
 ) -> float:
     """Certified p-value of p <= e^epsilon q + delta: under it, P(p_value <= a) <= a for every a in (0, 1).
 
     Args:
-        counts: of one event on samples that neither chose it nor `reference`.
+        counts: of one event on samples that did not choose it.
         epsilon: nats, >= 0.
         delta: a probability in [0, 1).
-        reference: epsilon whose null orders the outcomes, nats, >= 0; fixed before the counts were seen, best near
-            the bound that one expects. For one reference the p-value never falls when epsilon or delta grows.
-        nuisance_share: failure probability of the confidence set for (p, q), included in the p-value; fixed beforehand.
+        reference: None orders the outcomes by their approximate bounds of epsilon at `failure_probability`, which is
+            about as powerful as can be at that level; a number of nats >= 0, fixed before the counts were seen, by
+            their evidence against that epsilon. For one ordering the p-value never falls when epsilon grows.
+        failure_probability: the level at which the p-value is meant to be most powerful; fixed beforehand.
+        nuisance_share: failure probability of the confidence set for (p, q), included in the p-value; fixed beforehand;
+            None takes failure_probability / 200.
 
     Raises:
-        InvalidInput: epsilon, delta, reference or nuisance_share out of range.
+        InvalidInput: a parameter out of range.
     """
-    _check(epsilon=epsilon, delta=delta, reference=reference, nuisance_share=nuisance_share)
-    region = _region(counts, float(reference), float(delta))
-    return region.p_value(float(epsilon), float(delta), nuisance_share)
+    share = failure_probability / 200 if nuisance_share is None else nuisance_share
+    _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability, nuisance_share=share)
+    region = _epsilon_region(counts, delta, failure_probability, reference)
+    return 1.0 if region is None else region.p_value(float(epsilon), float(delta), share)
 
 
 def epsilon_lower(
@@ -117,7 +130,7 @@ def epsilon_lower(
         method: one of METHODS.
 
     Raises:
-        InvalidInput: a parameter out of range, an unknown method, "conditional" with delta > 0, no reference.
+        InvalidInput: a parameter out of range, an unknown method, "conditional" with delta > 0.
     """
     _check(delta=delta, failure_probability=failure_probability)
     x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
@@ -135,36 +148,36 @@ def epsilon_lower(
         return _bisected(lambda epsilon: _score(x, n, y, m, math.exp(epsilon), delta) >= quantile)
     if method != "exact":
         raise InvalidInput(f"no method is called {method!r}; choose from {', '.join(METHODS)}")
-    if reference is None:
-        raise InvalidInput("the exact method needs a reference: an epsilon fixed before the counts were seen")
-    _check(reference=reference)
-    region = _region(counts, float(reference), float(delta))
-    start = float(predicted_lower(x, n, y, m, delta=delta, failure_probability=failure_probability))
+    region = _epsilon_region(counts, delta, failure_probability, reference)
+    if region is None:
+        return 0.0
+    start = region.reference[0] if reference is None else float(predicted_lower(x, n, y, m, delta=delta, failure_probability=failure_probability))
     return region.bound(lambda value: (value, float(delta)), start, LARGEST, failure_probability)
 
 
-def delta_lower(counts: Counts, *, epsilon: float, failure_probability: float, reference: float) -> float:
+def delta_lower(
+    counts: Counts, *, epsilon: float, failure_probability: float, reference: float | None = None
+) -> float:
     """Lower bound of the smallest delta >= 0 with p <= e^epsilon q + delta: the exact method for one epsilon.
 
     Args:
         counts: of one event on fresh samples.
         epsilon: nats, >= 0.
         failure_probability: in (0, 1).
-        reference: the delta whose null orders the outcomes, in [0, 1); fixed before the counts were seen.
+        reference: None orders the outcomes by their approximate bounds of delta; a delta in [0, 1), fixed before the
+            counts were seen, by their evidence against it.
 
     Raises:
         InvalidInput: a parameter out of range.
     """
-    if not 0 <= reference < 1:
-        raise InvalidInput(f"reference is {reference}; for a bound of delta it is a probability in [0, 1)")
     _check(epsilon=epsilon, failure_probability=failure_probability)
+    if reference is None:
+        reference = _meets(counts, lambda value: (float(epsilon), value), 0.0, 1 - 1e-9, failure_probability)
+        if reference is None:  # not even delta = 0 looks refuted: the lowest of all orders
+            return 0.0
+    _check(delta=reference)
     region = _region(counts, float(epsilon), float(reference))
-    x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
-    slope = math.exp(epsilon)
-    p, q = x / n, y / m
-    spread = math.sqrt((p * (1 - p) + 1 / n) / n + slope**2 * (q * (1 - q) + 1 / m) / m)
-    start = p - slope * q + float(special.ndtri(failure_probability)) * spread
-    return region.bound(lambda value: (float(epsilon), value), max(0.0, start), 1.0, failure_probability)
+    return region.bound(lambda value: (float(epsilon), value), float(reference), 1.0, failure_probability)
 
 
 def predicted_lower(
@@ -180,30 +193,32 @@ def predicted_lower(
     quantile = -special.ndtri(alpha)
     y = np.minimum(y + _PREDICTED_SHIFT, m)
     p, q = x / n, y / m
-    low = np.zeros(p.shape)
-    epsilon = np.log(np.maximum(p - d, 1e-300) / q)
-    high = np.maximum(epsilon, 0.0)
-    epsilon = high * 0.5
-    for _ in range(8):
+    excess = np.maximum(p - d, 1e-300)
+    estimate = np.log(excess / q)
+    low, high = np.zeros(p.shape), np.maximum(estimate, 0.0)
+    with np.errstate(all="ignore"):
+        epsilon = estimate - quantile * np.sqrt(p * (1 - p) / (n * excess**2) + (1 - q) / (m * q))
+    epsilon = np.where((epsilon > low) & (epsilon < high), epsilon, high / 2)
+    for _ in range(10):
         slope = np.exp(epsilon)
-        null = closest_null(p, q, n, m, slope, d, rounds=6)
+        null = closest_null(p, q, n, m, slope, d, rounds=8)
         root = np.sqrt(2 * np.maximum(log_likelihood_ratio(p, q, n, m, slope, d, null), 0.0))
         above = root >= quantile
         low, high = np.where(above, epsilon, low), np.where(above, high, epsilon)
         likeliest = slope * null + d
-        gradient = n * slope * null * (likeliest - p) / np.maximum(likeliest * (1 - likeliest), 1e-300)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
+            gradient = n * slope * null * (likeliest - p) / (likeliest * (1 - likeliest))
             step = epsilon - (root - quantile) * root / gradient
         epsilon = np.where((step > low) & (step < high), step, (low + high) / 2)
-    return np.where((p > d) & (high > 0), np.where(low > 0, epsilon, np.minimum(epsilon, high)), 0.0)
+    result: Array = np.where((p > d) & (epsilon > 1e-9), epsilon, 0.0)
+    return result
 
 
 def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, *, rounds: int = 40) -> Array:
     """The q' whose boundary point (slope q' + offset, q') is closest to (p, q): the reverse-KL projection.
 
-    Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'. Only where p > slope q + offset,
-    that is for an alternative, where q < q' < (p - offset) / slope; elsewhere the value means nothing. Arrays
-    broadcast. `rounds` bounds the safeguarded Newton steps; for offset = 0 the root is closed.
+    Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'; q' is between q and
+    (p - offset) / slope. Arrays broadcast. `rounds` bounds the safeguarded Newton steps; for offset 0 the root is closed.
     """
     p, q, n, m, s, d = np.broadcast_arrays(*(np.asarray(v, float) for v in (p, q, trials1, trials2, slope, offset)))
     if not np.any(d):
@@ -211,20 +226,22 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
         linear = (s * (n + m * q) + m + n * p) / (n + m)
         constant = (n * p + m * q) / (n + m)
         return 2 * constant / (linear + np.sqrt(np.maximum(linear**2 - 4 * s * constant, 0.0)))
-    low, high = np.minimum(q, (p - d) / s), np.maximum(q, (p - d) / s)
+    end = np.minimum((1 - d) / s, 1.0)
+    first, second = np.clip(q, 0.0, end), np.clip((p - d) / s, 0.0, end)
+    low, high = np.minimum(first, second), np.maximum(first, second)
     point = (low + high) / 2
-    for _ in range(rounds):
-        null = s * point + d
-        left, right = np.maximum(null * (1 - null), 1e-300), np.maximum(point * (1 - point), 1e-300)
-        slope_here = -n * s * (p - null) / left - m * (q - point) / right  # derivative of the distance
-        low, high = np.where(slope_here < 0, point, low), np.where(slope_here < 0, high, point)
-        curvature = n * s**2 * (p / np.maximum(null, 1e-300) ** 2 + (1 - p) / np.maximum(1 - null, 1e-300) ** 2)
-        curvature = curvature + m * (q / np.maximum(point, 1e-300) ** 2 + (1 - q) / np.maximum(1 - point, 1e-300) ** 2)
-        step = point - slope_here / curvature
-        new = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if np.all(np.abs(new - point) <= 1e-15 * point):
-            break
-        point = new
+    with np.errstate(all="ignore"):
+        for _ in range(rounds):
+            null = s * point + d
+            rise = m * (point - q) / (point * (1 - point)) - n * s * (p - null) / (null * (1 - null))
+            low, high = np.where(rise < 0, point, low), np.where(rise < 0, high, point)
+            curvature = n * s**2 * (p / null**2 + (1 - p) / (1 - null) ** 2)
+            curvature += m * (q / point**2 + (1 - q) / (1 - point) ** 2)
+            step = point - rise / curvature
+            new = np.where((step > low) & (step < high), step, (low + high) / 2)
+            if np.all(np.abs(new - point) <= 1e-14 * point):
+                break
+            point = new
     return point
 
 
@@ -243,6 +260,7 @@ class _Region:
     """The outcomes at least as extreme as the observed one, from above: y <= limits[j] for edges[j-1] < x <= edges[j]."""
 
     counts: Counts
+    reference: tuple[float, float]
     edges: Array
     limits: Array
 
@@ -368,6 +386,32 @@ class _Region:
         return total + (1 - np.take_along_axis(below, stop, axis=1)[:, 0])
 
 
+def _epsilon_region(counts: Counts, delta: float, failure_probability: float, reference: float | None) -> _Region | None:
+    """The outcomes ordered no lower than the observed one; None when all are."""
+    if reference is not None:
+        _check(reference=reference)
+        return _region(counts, float(reference), float(delta))
+    bound = _meets(counts, lambda value: (value, float(delta)), -30.0, LOG_STEEPEST, failure_probability)
+    return None if bound is None else _region(counts, bound, float(delta))
+
+
+def _meets(counts: Counts, null: Any, low: float, high: float, failure_probability: float) -> float | None:
+    """Where the signed root of the observed outcome, which falls along the nulls, is the normal quantile.
+
+    The outcomes of no smaller bound are those whose signed root against this null is at least the quantile.
+    """
+    x, y = np.array(float(counts.successes1)), np.array(float(counts.successes2))
+    quantile = -float(special.ndtri(failure_probability))
+
+    def excess(value: float) -> float:
+        log_slope, offset = null(value)
+        return float(_signed_root(x, y, counts.trials1, counts.trials2, math.exp(log_slope), offset)) - quantile
+
+    if excess(low) < 0:
+        return None
+    return float(optimize.brentq(excess, low, high, xtol=1e-14, rtol=1e-14)) if excess(high) < 0 else high
+
+
 @functools.lru_cache(maxsize=64)
 def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
@@ -379,13 +423,13 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     edges = np.concatenate([x - far, near, x + far, [0.0, float(x), float(n)]])
     edges = np.unique(np.floor(np.clip(edges, 0, n)))
     observed = float(_signed_root(np.array(float(x)), np.array(float(y)), n, m, slope, offset))
-    least = observed - 1e-9 * (1 + abs(observed))  # ties and rounding go into the region
+    least = observed - 1e-7 * (1 + abs(observed))  # ties and rounding go into the region
     low, high = np.full(edges.shape, -1.0), np.full(edges.shape, float(m))  # the limit is in [low, high]
     while np.any(low < high):
         middle = np.ceil((low + high) / 2)
         extreme = _signed_root(edges, middle, n, m, slope, offset) >= least
         low, high = np.where(extreme, middle, low), np.where(extreme, high, middle - 1)
-    return _Region(counts, edges, np.maximum.accumulate(low))
+    return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
 
 
 def _signed_root(x: Array, y: Array, n: int, m: int, slope: float, offset: float) -> Array:
