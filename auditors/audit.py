@@ -1,0 +1,465 @@
+"""`dp.audit`: decides from samples whether a mechanism keeps a privacy claim on given pairs of datasets.
+
+Theorem (docs/theorems/black-box-audits.md). If the mechanism satisfies the claim on every given pair, the verdict is
+`refuted`, or the reported lower bound exceeds the true parameter, with probability at most `failure_probability`; over
+both directions, every event tried, all pairs, all points of the claim's curve, and in anytime-valid mode however often
+the evidence is looked at. It needs one thing of the sampler: that its draws are independent.
+
+Sources: DP-Sniper (Bichsel et al. 2021) for the scheme of learned events; Shafer and Vovk (2019) for betting.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dpassay import __version__
+from dpassay.claims import Evidence, Verdict
+from dpassay.errors import InvalidInput
+from dpassay.privacy import PrivacyClaim
+from dpassay.protocol import Mechanism, from_callable
+
+if TYPE_CHECKING:
+    from dpassay.auditors.anytime import AnytimeRun, Tested
+    from dpassay.auditors.one_shot import OneShotRun
+    from dpassay.auditors.sampling import Sampler
+    from dpassay.ledger import Ledger, LedgerRun
+
+__all__ = ["Audit", "audit", "run_audit"]
+
+DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
+LEAST_SAMPLES = 8  # per dataset
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything one audit did and found; `verdict` is the short form, `to_json()` what reports are made of.
+
+    Attributes:
+        mechanism: its name, for readers.
+        samples: draws per dataset and pair: training, selection, test, total.
+        parameter_lower: lower confidence bound of the claim's parameter (epsilon in nats, mu, rho, ...).
+        epsilon_lower: the same for epsilon at the claim's delta; None for other kinds of claims.
+        tested: the events that were tested, most telling first.
+        detectable: the smallest epsilon and the rarest event (a probability) that this run would have caught with
+            probability 0.9.
+        ledger: path, runs, evidence and threshold when a ledger carried evidence over, else None.
+    """
+
+    verdict: Verdict
+    mechanism: str
+    claim: PrivacyClaim
+    mode: Literal["fixed", "anytime"]
+    representation: str
+    failure_probability: float
+    parameter_lower: float | None
+    epsilon_lower: float | None
+    tested: tuple["Tested", ...]
+    samples: dict[str, int]
+    looks: int
+    seconds: float
+    seed: int
+    run: int
+    detectable: dict[str, float | None]
+    sandwich: dict[str, Any]
+    datasets: tuple[str, str]
+    ledger: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    command: str = ""
+    certificate: dict[str, Any] | None = field(default=None, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping, described by `report/audit.schema.json`."""
+        evidence = self.verdict.evidence[0].to_json() if self.verdict.evidence else {"tables": [], "plots": []}
+        content = {
+            "format": "dpassay-audit",
+            "version": 1,
+            "program": f"dpassay {__version__}",
+            "command": self.command,
+            "mechanism": self.mechanism,
+            "dataset1": self.datasets[0],
+            "dataset2": self.datasets[1],
+            "relation": None if self.claim.relation is None else str(self.claim.relation),
+            "representation": self.representation,
+            "claim": self.claim.to_json(),
+            "mode": self.mode,
+            "failure_probability": self.failure_probability,
+            "parameter_name": self.claim.parameter_name,
+            "parameter_lower": self.parameter_lower,
+            "epsilon_lower": self.epsilon_lower,
+            "verdict": self.verdict.to_json(),
+            "events": [_event(item) for item in self.tested],
+            "samples": self.samples,
+            "looks": self.looks,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "run": self.run,
+            "detectable": {"probability": POWER, **self.detectable},
+            "ledger": self.ledger,
+            "sandwich": self.sandwich,
+            "warnings": list(self.warnings),
+            "tables": evidence["tables"],
+            "plots": evidence["plots"],
+        }
+        return {key: _finite(value) for key, value in content.items()}
+
+
+def audit(
+    mechanism: Any,
+    dataset1: Any,
+    dataset2: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    failure_probability: float = 0.05,
+    num_samples: int | None = None,
+    time_limit: float | None = None,
+    representation: Literal["values", "bits"] = "values",
+    seed: int = 0,
+    ledger: "Ledger | Path | str | None" = None,
+    claim: PrivacyClaim | None = None,
+    more_pairs: Sequence[tuple[Any, Any]] = (),
+) -> Verdict:
+    """Tests a privacy claim on samples of a mechanism; `not refuted` never means private.
+
+    Guarantee: P(any false refutation) <= failure_probability, for every delta, both directions, all events and pairs,
+    all points of a curve; with a ledger over its whole life. Proof in docs/theorems/black-box-audits.md.
+
+    Args:
+        mechanism: anything with `sample(key, dataset)` (a JAX function is batched and compiled), or a Python function
+            `fn(rng, dataset)`, wrapped or not by `dp.from_callable`. Outputs may be of any kind.
+        dataset1: handed to the sampler as it is.
+        dataset2: its neighbor.
+        epsilon: the claim, nats; or give `claim`.
+        delta: the claim, a probability.
+        failure_probability: of a false refutation.
+        num_samples: all draws per dataset, training included. Alone, one test with a fixed number of samples.
+        time_limit: seconds. With it, or with a ledger, the test is anytime-valid and stops as soon as it can. With
+            neither samples nor time, 10 seconds.
+        representation: "values" judges the mechanism's values; "bits" also attacks their floating-point form.
+        seed: of the random streams and of what is learned; runs that share a ledger use fresh streams by themselves.
+        ledger: an SQLite file that carries evidence from run to run.
+        claim: another kind of claim (Gaussian DP, zCDP, Renyi DP, a curve) instead of epsilon and delta.
+        more_pairs: further pairs of datasets on which the claim must hold.
+
+    Raises:
+        InvalidInput: unusable input, in one line that says how to mend it.
+
+    Example:
+        >>> import dpassay as dp
+        >>> def noisy_sum(rng, ratings): return sum(ratings) + rng.laplace(scale=1.0)
+        >>> verdict = dp.audit(noisy_sum, [5, 4], [5, 2], epsilon=1.0, num_samples=4000)  # one rating moves it by 2
+        >>> verdict.outcome, 1.0 < verdict.epsilon_lower < 2.0
+        ('refuted', True)
+    """
+    stated = _claim(epsilon, delta, claim)
+    return run_audit(
+        mechanism,
+        dataset1,
+        dataset2,
+        claim=stated,
+        failure_probability=failure_probability,
+        num_samples=num_samples,
+        time_limit=time_limit,
+        representation=representation,
+        seed=seed,
+        ledger=ledger,
+        more_pairs=more_pairs,
+    ).verdict
+
+
+def run_audit(
+    mechanism: Any,
+    dataset1: Any,
+    dataset2: Any,
+    *,
+    claim: PrivacyClaim,
+    failure_probability: float = 0.05,
+    num_samples: int | None = None,
+    time_limit: float | None = None,
+    representation: Literal["values", "bits"] = "values",
+    seed: int = 0,
+    ledger: "Ledger | Path | str | None" = None,
+    name: str = "",
+    more_pairs: Sequence[tuple[Any, Any]] = (),
+    command: str = "",
+    progress: Callable[[str], None] = lambda _: None,
+) -> Audit:
+    """`audit`, with everything that was found.
+
+    Args:
+        name: of the mechanism, for readers and for the ledger; by default that of the function or class.
+        command: how to run this again, for the reports.
+        progress: called with a short text when a step advances.
+
+    The other arguments, and the error, are those of `audit`.
+    """
+    begin = time.perf_counter()
+    _check(failure_probability, num_samples, time_limit, representation)
+    pairs = ((dataset1, dataset2), *more_pairs)
+    if claim.relation is not None:
+        for pair in pairs:
+            claim.relation.changed(*pair)
+    sampled, name = _mechanism(mechanism), name or _name(mechanism)
+    run: LedgerRun | None = None
+    if time_limit is None and ledger is None and num_samples is not None:
+        samplers = _samplers(sampled, pairs, seed, 0, representation)
+        result = _fixed(samplers, claim, failure_probability, num_samples, seed, progress)
+    else:
+        if num_samples is None and time_limit is None:
+            time_limit = DEFAULT_TIME_LIMIT
+        from dpassay.auditors.betting import epsilon_grid
+
+        grid = epsilon_grid(claim.parameter)
+        if ledger is not None:
+            run = _ledger_run(ledger, name, sampled, pairs, claim, representation, grid)
+        samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation)
+        deadline = None if time_limit is None else begin + time_limit
+        result = _anytime(samplers, claim, grid, failure_probability, num_samples, deadline, run, seed, progress)
+    from dpassay.auditors import findings
+
+    warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
+    found = findings.describe(result, samplers, sampled, pairs, claim, failure_probability, representation, name)
+    verdict = Verdict(
+        name,
+        "refuted" if result.refuted else "not refuted" if result.could_refute else "open",
+        found.explanation,
+        (Evidence("statistics", found.summary, None, found.tables, found.plots),),
+        epsilon_lower=result.epsilon_lower,
+        epsilon_claimed=claim.epsilon,
+        confidence=1 - failure_probability,
+        arithmetic="executed" if representation == "bits" else "ideal",
+        assumptions=("the sampler's draws are independent of each other",),
+    )
+    return Audit(
+        verdict=verdict,
+        mechanism=name,
+        claim=claim,
+        mode=result.mode,
+        representation=representation,
+        failure_probability=failure_probability,
+        parameter_lower=result.parameter_lower,
+        epsilon_lower=result.epsilon_lower,
+        tested=result.tested,
+        samples=result.samples,
+        looks=result.looks,
+        seconds=time.perf_counter() - begin,
+        seed=seed,
+        run=0 if run is None else run.run,
+        detectable=found.detectable,
+        sandwich=found.sandwich,
+        datasets=found.datasets,
+        ledger=result.ledger,
+        warnings=warnings,
+        command=command,
+        certificate=found.certificate,
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What either procedure found, in one form.
+
+    Attributes:
+        could_refute: whether any outcome of the test would have refuted the claim.
+        batches: for the certificate and the pictures: the run itself.
+    """
+
+    refuted: bool
+    could_refute: bool
+    mode: Literal["fixed", "anytime"]
+    parameter_lower: float | None
+    epsilon_lower: float | None
+    tested: tuple["Tested", ...]
+    samples: dict[str, int]
+    looks: int
+    run: "AnytimeRun | OneShotRun"
+    share: float
+    ledger: dict[str, Any] | None = None
+
+
+def _fixed(
+    samplers: Sequence["Sampler"],
+    claim: PrivacyClaim,
+    failure_probability: float,
+    num_samples: int,
+    seed: int,
+    progress: Callable[[str], None],
+) -> Result:
+    from dpassay.auditors.one_shot import run_one_shot
+
+    run = run_one_shot(
+        samplers, claim, failure_probability=failure_probability, num_samples=num_samples, seed=seed, progress=progress
+    )
+    lower = max(run.parameter_lower)
+    split = run.plan
+    return Result(
+        refuted=lower > claim.parameter,
+        could_refute=run.could_refute,
+        mode="fixed",
+        parameter_lower=lower,
+        epsilon_lower=lower if claim.parameter_name == "epsilon" else None,
+        tested=run.tested,
+        samples={"training": split.training, "selection": split.selection, "test": split.test, "total": num_samples},
+        looks=1,
+        run=run,
+        share=failure_probability / len(samplers),
+    )
+
+
+def _anytime(
+    samplers: Sequence["Sampler"],
+    claim: PrivacyClaim,
+    grid: np.ndarray,
+    failure_probability: float,
+    num_samples: int | None,
+    deadline: float | None,
+    ledger_run: "LedgerRun | None",
+    seed: int,
+    progress: Callable[[str], None],
+) -> Result:
+    from dpassay.auditors.anytime import run_anytime
+    from dpassay.auditors.betting import lower_bound
+
+    share = failure_probability * (1.0 if ledger_run is None else ledger_run.share)
+    threshold = math.log(1 / share)
+    past = np.zeros_like(grid) if ledger_run is None else ledger_run.past
+    run = run_anytime(
+        samplers,
+        claim,
+        grid,
+        log_threshold=threshold,
+        deadline=deadline,
+        num_samples=num_samples,
+        past=past,
+        seed=seed,
+        commit=(lambda log_e, samples: None) if ledger_run is None else ledger_run.commit,
+        progress=progress,
+    )
+    total = run.log_e + past
+    at_claim = int(np.argmin(np.abs(grid - claim.parameter)))
+    lower = lower_bound(grid, total, threshold)
+    ledger = None
+    if ledger_run is not None:
+        ledger = {
+            "path": str(ledger_run.ledger.path),
+            "runs": ledger_run.past_runs + 1,
+            "log_e_value": float(total[at_claim]),
+            "log_threshold": threshold,
+        }
+    return Result(
+        refuted=bool(total[at_claim] >= threshold),
+        could_refute=run.could_refute(threshold) or ledger_run is not None,
+        mode="anytime",
+        parameter_lower=lower,
+        epsilon_lower=lower if claim.parameter_name == "epsilon" else None,
+        tested=run.tested(at_claim),
+        samples={"training": run.first, "selection": 0, "test": run.drawn - run.first, "total": run.drawn},
+        looks=run.looks,
+        run=run,
+        share=share,
+        ledger=ledger,
+    )
+
+
+def _ledger_run(
+    ledger: "Ledger | Path | str",
+    name: str,
+    mechanism: Mechanism,
+    pairs: Sequence[tuple[Any, Any]],
+    claim: PrivacyClaim,
+    representation: str,
+    grid: np.ndarray,
+) -> "LedgerRun":
+    from dpassay.fingerprint import fingerprint
+    from dpassay.ledger import Ledger
+
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
+    return book.begin(name, fingerprint(mechanism, ones, twos, claim, representation), grid)
+
+
+def _samplers(
+    mechanism: Mechanism, pairs: Sequence[tuple[Any, Any]], seed: int, run: int, representation: Any
+) -> list["Sampler"]:
+    from dpassay.auditors.sampling import Sampler
+
+    samplers = []
+    for index, (one, two) in enumerate(pairs):
+        # The run number also separates the streams of several pairs.
+        streams = run * len(pairs) + index
+        samplers.append(Sampler(mechanism, one, two, seed=seed, run=streams, representation=representation))
+    return samplers
+
+
+def _claim(epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:
+    if (epsilon is None) == (claim is None):
+        raise InvalidInput("state what is claimed: either epsilon (and delta) or claim=PrivacyClaim...")
+    return claim if claim is not None else PrivacyClaim(epsilon, delta)  # type: ignore[arg-type]
+
+
+def _check(failure_probability: float, num_samples: int | None, time_limit: float | None, representation: str) -> None:
+    if not 0 < failure_probability < 1:
+        raise InvalidInput(f"failure_probability is {failure_probability}; give a probability above 0 and below 1")
+    if num_samples is not None and (isinstance(num_samples, bool) or int(num_samples) != num_samples):
+        raise InvalidInput(f"num_samples is {num_samples!r}; give a whole number")
+    if num_samples is not None and num_samples < LEAST_SAMPLES:
+        raise InvalidInput(f"num_samples is {num_samples}, too few to say anything; give at least {LEAST_SAMPLES}")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise InvalidInput(f"time_limit is {time_limit}; give a number of seconds above 0")
+    if representation not in ("values", "bits"):
+        raise InvalidInput(f"representation is {representation!r}; choose values or bits")
+
+
+def _mechanism(mechanism: Any) -> Mechanism:
+    if isinstance(mechanism, type):
+        raise InvalidInput(f"{mechanism.__name__} is a class; give an instance, for example {mechanism.__name__}()")
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    if callable(mechanism):
+        return from_callable(mechanism)
+    raise InvalidInput(
+        f"{type(mechanism).__name__} is no mechanism: give sample(key, dataset), or a function fn(rng, dataset)"
+    )
+
+
+def _name(mechanism: Any) -> str:
+    function = getattr(mechanism, "function", mechanism)
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    return str(name)
+
+
+def _event(item: "Tested") -> dict[str, Any]:
+    counts = item.counts
+    pair = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
+    first, second = pair if item.event.direction == 0 else pair[::-1]
+    return {
+        "pair": item.pair,
+        "direction": f"dataset{item.event.direction + 1}",
+        "description": item.event.description,
+        "scorer": item.event.scorer.name,
+        "epsilon": item.event.point[0],
+        "delta": item.event.point[1],
+        "count1": first[0],
+        "samples1": first[1],
+        "count2": second[0],
+        "samples2": second[1],
+        "weight": item.weight,
+        "log_e_value": item.log_e_value,
+        "p_value": item.p_value,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Infinities become strings, as everywhere in our JSON."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,265 @@
+"""What an audit found, in words, tables and pictures: the evidence of its verdict."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpassay.auditors import fixed_sample
+from dpassay.errors import InvalidInput
+from dpassay.privacy import PrivacyClaim
+from dpassay.protocol import FiniteMechanism, Mechanism
+
+if TYPE_CHECKING:
+    from dpassay.auditors.anytime import Tested
+    from dpassay.auditors.audit import Result
+    from dpassay.auditors.sampling import Sampler
+
+__all__ = ["POWER", "Findings", "describe"]
+
+POWER = 0.9  # of what is called detectable
+LARGEST_ENUMERATION = 4096  # outputs, up to which the exact loss is computed for the picture
+EVENTS_SHOWN = 8
+BINS = 40
+PICTURED = 20_000  # samples per dataset in the picture of scores
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The parts of an audit's record that are made for readers; see `Audit`."""
+
+    explanation: str
+    summary: str
+    tables: tuple[dict[str, Any], ...]
+    plots: tuple[dict[str, Any], ...]
+    detectable: dict[str, float | None]
+    sandwich: dict[str, Any]
+    datasets: tuple[str, str]
+    certificate: dict[str, Any] | None
+
+
+def describe(
+    result: "Result",
+    samplers: Sequence["Sampler"],
+    mechanism: Mechanism,
+    pairs: Sequence[tuple[Any, Any]],
+    claim: PrivacyClaim,
+    failure_probability: float,
+    representation: str,
+    name: str,
+) -> Findings:
+    """Puts a procedure's result into words, tables and pictures."""
+    detectable = _detectable(result, claim)
+    exact = _exact(mechanism, pairs, claim)
+    upper = _upper(mechanism, claim)
+    from dpassay.auditors.upper_bounds import sandwich
+
+    picture = sandwich(claim, result.parameter_lower, exact, upper)
+    plots = [plot for plot in (picture.pop("plot", None), _growth(result), _scores(result, samplers)) if plot]
+    confidence = f"{1 - failure_probability:.10g}"
+    if result.refuted:
+        explanation = _violation(result, claim, confidence)
+    elif result.could_refute:
+        explanation = _nothing_found(result, claim, detectable)
+    else:
+        explanation = (
+            f"The {result.samples['total']:,} samples per dataset are too few to refute {claim}, whatever they had shown; "
+            f"give more samples or time, or a larger failure probability."
+        )
+    summary = _method(result, claim, failure_probability, len(pairs))
+    datasets = (_text(pairs[0][0]), _text(pairs[0][1]))
+    return Findings(explanation, summary, (_events(result),), tuple(plots), detectable, picture, datasets, None)
+
+
+def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
+    first = result.tested[0]
+    one, two = (side + 1 for side in ((0, 1) if first.event.direction == 0 else (1, 0)))
+    counts = first.counts
+    lower = result.parameter_lower
+    words = (
+        f"{claim} is violated: the {claim.parameter_name} is at least {_number(lower)} with confidence {confidence}. "
+        f"The event \"{first.event.description}\" happened in {counts.successes1:,} of {counts.trials1:,} runs on dataset "
+        f"{one} and in {counts.successes2:,} of {counts.trials2:,} on dataset {two}."
+    )
+    if result.ledger and result.ledger["runs"] > 1:
+        words += f" The evidence of {result.ledger['runs']} runs was put together."
+    return words
+
+
+def _nothing_found(result: "Result", claim: PrivacyClaim, detectable: dict[str, float | None]) -> str:
+    words = (
+        f"No violation of {claim} was found with {result.samples['total']:,} samples per dataset; this does not show the "
+        f"mechanism private."
+    )
+    smallest, rarest = detectable["smallest_epsilon"], detectable["rarest_event"]
+    if smallest is not None:
+        words += (
+            f" With probability {POWER:g} this run would have caught a loss of {_number(smallest)} nats or more in an "
+            f"event as frequent as the one tested"
+        )
+        words += f", and an event of one dataset only if its probability is {rarest:.2g} or more." if rarest else "."
+    return words
+
+
+def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, num_pairs: int) -> str:
+    pairs = "" if num_pairs == 1 else f" on {num_pairs} pairs of datasets"
+    if result.mode == "fixed":
+        how = (
+            f"one event for each pair, learned on {result.samples['training']:,} and chosen on "
+            f"{result.samples['selection']:,} samples per dataset, was counted in {result.samples['test']:,} fresh ones; "
+            f"exact test, certified for every number of samples"
+        )
+    else:
+        how = (
+            f"bets on {len(result.tested)} events at a time, {result.looks} looks at {result.samples['total']:,} samples "
+            f"per dataset; e-process, valid however often one looks"
+        )
+    return (
+        f"Samples{pairs}: {how}. The probability of a false refutation is at most {failure_probability:.10g}, over both "
+        f"directions and everything tried."
+    )
+
+
+def _events(result: "Result") -> dict[str, Any]:
+    rows = [
+        [
+            item.event.description,
+            f"dataset {item.event.direction + 1}",
+            *(_share(*pair) for pair in _by_dataset(item)),
+            _evidence(item),
+        ]
+        for item in result.tested[:EVENTS_SHOWN]
+    ]
+    measure = "p-value" if result.mode == "fixed" else "evidence, nats"
+    return {
+        "title": "Events and how often they happened in fresh samples",
+        "columns": ["event", "likelier under", "dataset 1", "dataset 2", measure],
+        "rows": rows,
+    }
+
+
+def _by_dataset(item: "Tested") -> tuple[tuple[int, int], tuple[int, int]]:
+    counts = item.counts
+    pair = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
+    return pair if item.event.direction == 0 else (pair[1], pair[0])
+
+
+def _share(successes: int, trials: int) -> str:
+    return f"{successes:,} of {trials:,}"
+
+
+def _evidence(item: "Tested") -> str:
+    if item.p_value is not None:
+        return f"{item.p_value:.3g}"
+    return "" if item.log_e_value is None else f"{item.log_e_value:.2f}"
+
+
+def _detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None]:
+    """For the event most in view: what would have been caught with probability 0.9 at these numbers of samples."""
+    if not result.tested or not result.could_refute:
+        return {"smallest_epsilon": None, "rarest_event": None}
+    item = result.tested[0]
+    counts, (epsilon, delta) = item.counts, item.event.point
+    trials = result.samples["test"]
+    other = (counts.successes2 + 0.5) / (counts.trials2 + 1)
+    smallest = fixed_sample.detectable_epsilon(
+        trials, trials, other, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER
+    )
+    rarest = fixed_sample.rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER)
+    return {"smallest_epsilon": smallest, "rarest_event": rarest}
+
+
+def _exact(mechanism: Mechanism, pairs: Sequence[tuple[Any, Any]], claim: PrivacyClaim) -> float | None:
+    """The exact epsilon of the first pair where the law is known and small: for the picture, never for the verdict."""
+    if claim.kind != "dp" or claim.delta or not isinstance(mechanism, FiniteMechanism):
+        return None
+    from dpassay.auditors.exact import exact
+
+    try:
+        if len(mechanism.outputs(pairs[0][0])) > LARGEST_ENUMERATION:
+            return None
+        return exact(mechanism, *pairs[0]).epsilon
+    except (InvalidInput, TypeError, ValueError, NotImplementedError):
+        return None
+
+
+def _upper(mechanism: Mechanism, claim: PrivacyClaim) -> float | None:
+    """An accountant's bound, where the mechanism brings the event it is made of."""
+    event = getattr(mechanism, "dp_event", None)
+    if event is None or claim.kind != "dp":
+        return None
+    from dpassay.auditors.upper_bounds import upper_bound
+
+    try:
+        return upper_bound(event, claim.delta)
+    except InvalidInput:
+        return None
+
+
+def _growth(result: "Result") -> dict[str, Any] | None:
+    growth = getattr(result.run, "growth", ())
+    if len(growth) < 2:
+        return None
+    samples, evidence = zip(*growth, strict=True)
+    threshold = math.log(1 / result.share)
+    return {
+        "title": "Evidence against the claim",
+        "x_label": "samples per dataset",
+        "y_label": "log e-value, nats",
+        "series": [
+            {"label": "evidence", "x": list(samples), "y": [float(value) for value in evidence]},
+            {"label": "refuted above", "x": [samples[0], samples[-1]], "y": [threshold, threshold]},
+        ],
+    }
+
+
+def _scores(result: "Result", samplers: Sequence["Sampler"]) -> dict[str, Any] | None:
+    """How the tested order of outputs tells the datasets apart, drawn from training samples and decided by others."""
+    if not result.tested:
+        return None
+    item = result.tested[0]
+    sampler = samplers[item.pair]
+    if not math.isfinite(sampler.seconds_per_sample) or sampler.seconds_per_sample * PICTURED > 1.0:
+        number = max(64, min(PICTURED, int(1.0 / max(sampler.seconds_per_sample, 1e-9)))) if (
+            math.isfinite(sampler.seconds_per_sample)
+        ) else 256
+    else:
+        number = PICTURED
+    event = item.event
+    scores = [
+        np.asarray(event.scorer(np.asarray(sampler.draw(side, "training", number))), float) for side in (0, 1)
+    ]
+    low, high = np.quantile(np.concatenate(scores), [0.001, 0.999])
+    if not low < high:
+        return None
+    edges = np.linspace(low, high, BINS + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    series = [
+        {
+            "label": f"dataset {side + 1}",
+            "x": middles.tolist(),
+            "y": (np.histogram(np.clip(values, low, high), edges)[0] / len(values)).tolist(),
+        }
+        for side, values in enumerate(scores)
+    ]
+    top = max(max(line["y"]) for line in series)
+    series.append({"label": f"event: score {'>=' if event.above else '<'} cut", "x": [event.cut] * 2, "y": [0.0, top]})
+    return {
+        "title": f"Order of outputs behind the event ({event.scorer.name})",
+        "x_label": "score (an estimated log-likelihood ratio or a value of the output)",
+        "y_label": "share of samples",
+        "series": series,
+    }
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else "infinite" if math.isinf(value) else f"{value:.4g}"
+
+
+def _text(dataset: Any) -> str:
+    """A dataset for readers: short ones whole, larger ones by their shape."""
+    shape = np.shape(dataset) if not isinstance(dataset, dict | str) else ()
+    text = " ".join(str(np.asarray(dataset).tolist() if shape else dataset).split())
+    return text if len(text) <= 120 else f"{type(dataset).__name__} of shape {shape}" if shape else text[:117] + "..."

@@ -1,0 +1,143 @@
+"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test one event on the rest.
+
+One event in one direction at one point of the claim is fixed before the test samples are drawn, so the exact test needs
+no correction for the search; several pairs of datasets split the failure probability evenly. The scheme is that of
+DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpassay.auditors.anytime import Tested, first_samples
+from dpassay.auditors.events import Event, learn, select
+from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
+from dpassay.auditors.sampling import Sampler
+from dpassay.privacy import PrivacyClaim
+
+__all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
+
+SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
+LARGEST_TRAINING = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Samples per dataset of every phase."""
+
+    training: int
+    selection: int
+    test: int
+
+
+@dataclass(frozen=True)
+class OneShotRun:
+    """What a run found.
+
+    Attributes:
+        tested: one event for each pair of datasets, with its p-value at the claim.
+        references: for each pair, the epsilon that orders the outcomes of its test, fixed before the test samples.
+        parameter_lower: for each pair, the lower confidence bound of the claim's parameter; all hold together.
+        plan: samples per dataset and pair.
+        could_refute: whether so many samples can refute the claim at all.
+    """
+
+    tested: tuple[Tested, ...]
+    references: tuple[float, ...]
+    parameter_lower: tuple[float, ...]
+    plan: Plan
+    could_refute: bool
+
+
+def plan(num_samples: int) -> Plan:
+    """How `num_samples` draws per dataset are split: a fifth to a third for the search, the rest for the test."""
+    if num_samples < SMALL:
+        training = max(num_samples // 4, 1)
+        return Plan(training, 0, num_samples - training)
+    training = min(num_samples // 10, LARGEST_TRAINING)
+    selection = num_samples // 6
+    return Plan(training, selection, num_samples - training - selection)
+
+
+def run_one_shot(
+    samplers: Sequence[Sampler],
+    claim: PrivacyClaim,
+    *,
+    failure_probability: float,
+    num_samples: int,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> OneShotRun:
+    """Searches for the most telling event and tests it once.
+
+    Args:
+        samplers: one for each pair of datasets.
+        claim: the null hypothesis.
+        failure_probability: of all pairs together.
+        num_samples: draws per dataset and pair, all phases together.
+        seed: of what is learned.
+        progress: called with a short text before every phase.
+    """
+    split = plan(num_samples)
+    share = failure_probability / len(samplers)
+    events = []
+    for sampler in samplers:
+        events.append(_search(sampler, claim, split, share, seed, progress))
+    tested, lower, could = [], [], False
+    for index, (sampler, event) in enumerate(zip(samplers, events, strict=True)):
+        progress(f"testing on {split.test:,} fresh samples per dataset")
+        counted = [int(np.asarray(sampler.counts(side, "test", split.test, (event,)))[0]) for side in (0, 1)]
+        likelier, other = counted if event.direction == 0 else counted[::-1]
+        counts = Counts(likelier, split.test, other, split.test)
+        epsilon, delta = event.point
+        value = p_value(counts, epsilon, delta, reference=event.predicted)
+        tested.append(Tested(index, event, counts, 1 / len(samplers), p_value=value))
+        lower.append(_parameter_lower(claim, event, counts, share))
+        extreme = Counts(split.test, split.test, 0, split.test)
+        could = could or p_value(extreme, epsilon, delta, reference=event.predicted) <= share
+    return OneShotRun(tuple(tested), tuple(event.predicted for event in events), tuple(lower), split, could)
+
+
+def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:
+    """The bound of the claim's parameter that one event's counts give, 0 when they give none."""
+    epsilon, delta = event.point
+    if claim.kind in ("dp", "profile"):  # the parameter moves epsilon and leaves delta
+        bound = epsilon_lower(counts, delta=delta, failure_probability=share, reference=max(event.predicted, 0.0))
+        return bound if claim.kind == "dp" else bound / epsilon if epsilon > 0 else float("inf") if bound > 0 else 0.0
+    found = delta_lower(counts, epsilon=epsilon, failure_probability=share, reference=delta)
+    # delta at this epsilon grows with the parameter: the largest parameter that allows less than what was found.
+    low, high = 0.0, max(claim.parameter, 1e-6)
+    while claim.delta_at(epsilon, high) < found and high < 1e6:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if claim.delta_at(epsilon, middle) < found else (low, middle)
+    return low
+
+
+def _search(
+    sampler: Sampler, claim: PrivacyClaim, split: Plan, share: float, seed: int, progress: Callable[[str], None]
+) -> Event:
+    slopes, offsets = claim.nulls(np.array([claim.parameter]))
+    points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
+    progress(f"learning events from {split.training:,} samples per dataset")
+    training = first_samples(sampler, split.training)
+    encoder = sampler.encoder
+    assert encoder is not None
+    effort = "normal" if split.selection else "small"
+    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
+    if split.selection:
+        progress(f"choosing among {len(scorers)} orders of outputs on {split.selection:,} samples per dataset")
+        scores = [np.asarray(sampler.scores(side, "selection", split.selection, scorers)) for side in (0, 1)]
+    else:
+        scores = [np.stack([np.asarray(scorer(rows)) for scorer in scorers], axis=1) for rows in training]
+    return select(
+        scorers,
+        scores[0],
+        scores[1],
+        points=points,
+        num_test=split.test,
+        failure_probability=share,
+        names=encoder.names,
+    )[0]
