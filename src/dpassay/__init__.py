@@ -7,6 +7,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `__getattr__` finds, for type checkers and editors
+    from dpassay.auditors.audit import Audit as Audit
+    from dpassay.auditors.audit import audit as audit
+    from dpassay.auditors.audit import run_audit as run_audit
     from dpassay.auditors.exact import ExactLoss as ExactLoss
     from dpassay.auditors.exact import exact as exact
     from dpassay.auditors.search import search as search
@@ -16,6 +19,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for type checkers and editors
     from dpassay.claims import Verdict as Verdict
     from dpassay.data import load_ratings as load_ratings
     from dpassay.errors import InvalidInput as InvalidInput
+    from dpassay.ledger import Ledger as Ledger
     from dpassay.mechanisms import mechanism as mechanism
     from dpassay.mechanisms import mechanisms as mechanisms
     from dpassay.privacy import NeighboringRelation as NeighboringRelation
@@ -34,6 +38,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for type checkers and editors
 __version__ = "0.1.0"
 
 _HOME = {
+    "Audit": "dpassay.auditors.audit",
     "CallableMechanism": "dpassay.protocol",
     "Certificate": "dpassay.certificate",
     "Claim": "dpassay.claims",
@@ -41,6 +46,7 @@ _HOME = {
     "ExactLoss": "dpassay.auditors.exact",
     "FiniteMechanism": "dpassay.protocol",
     "InvalidInput": "dpassay.errors",
+    "Ledger": "dpassay.ledger",
     "Mechanism": "dpassay.protocol",
     "NeighboringRelation": "dpassay.privacy",
     "PrivacyClaim": "dpassay.privacy",
@@ -48,12 +54,14 @@ _HOME = {
     "Replay": "dpassay.replay",
     "Verdict": "dpassay.claims",
     "Witness": "dpassay.privacy",
+    "audit": "dpassay.auditors.audit",
     "exact": "dpassay.auditors.exact",
     "from_callable": "dpassay.protocol",
     "load_ratings": "dpassay.data",
     "mechanism": "dpassay.mechanisms",
     "mechanisms": "dpassay.mechanisms",
     "replay": "dpassay.replay",
+    "run_audit": "dpassay.auditors.audit",
     "search": "dpassay.auditors.search",
     "synthetic": "dpassay.ratings",
     "verify": "dpassay.verification",
