@@ -1,4 +1,4 @@
-"""Draws outputs by calling Python: one NumPy generator per chunk, and a watch on calls that hang, raise or misbehave."""
+"""Draws outputs by calling Python: one NumPy generator per chunk, watched for calls that hang, raise or misbehave."""
 
 import threading
 import time
@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 _CALLS = 4096  # of one chunk of a sampler that is called sample by sample
 _BATCH = 1 << 16  # largest chunk of a batched sampler
-_REPEATS = 4  # calls made twice to see whether the generator decides
+_REPEATED = 3  # the stream of these calls, behind those of the phases
+_REPEATS = 2  # calls made twice to see whether the generator decides
 
 
 class Beat:
@@ -79,8 +80,7 @@ def key_words(seed: int, *stream: int) -> np.ndarray:
 class Caller:
     """Outputs of a Python sampler.
 
-    Attributes:
-        warnings: what a reader of the verdict should know; added to while drawing.
+    An exception is an output, too, unless every call raises: whoever sees the result sees that there was none.
     """
 
     def __init__(
@@ -91,10 +91,9 @@ class Caller:
         seed: int,
         run: int,
         call_limit: float,
-        warnings: list[str],
     ) -> None:
         self.mechanism, self.datasets = mechanism, datasets
-        self.seed, self.run, self.limit, self.warnings = seed, run, call_limit, warnings
+        self.seed, self.run, self.limit = seed, run, call_limit
         self.batched = isinstance(mechanism, CallableMechanism) and mechanism.batched
         self.raised: list[int] = [0, 0]
         self.called: list[int] = [0, 0]
@@ -120,8 +119,7 @@ class Caller:
 
     def repeats(self, side: int) -> bool:
         """Whether equal generators give equal outputs, on a stream that is used for nothing else."""
-        stream, number = 3, _REPEATS
-        first, second = (self.outputs(side, stream, 0, number) for _ in range(2))
+        first, second = (self.outputs(side, _REPEATED, 0, _REPEATS) for _ in range(2))
         return _same(first, second)
 
     def _batch(self, side: int, phase: int, chunk: int, n: int) -> Any:
@@ -170,19 +168,22 @@ class Caller:
             sample(jax.random.wrap_key_data(words[index], impl="threefry2x32"), dataset)
         )
 
-    def check_raised(self) -> None:
-        """Raises InvalidInput when every call so far raised; warns when some did."""
-        if not any(self.raised):
-            return
-        if self.raised == self.called:
+    def warnings(self) -> list[str]:
+        """What a reader of the verdict should know of the calls so far.
+
+        Raises:
+            InvalidInput: every call raised.
+        """
+        if any(self.raised) and self.raised == self.called:
             error = self.error[0] or self.error[1]
             assert error is not None
-            raise InvalidInput(f"the sampler raises on both datasets at every call: {_quoted(error)}") from error
-        for side, error in enumerate(self.error):
-            if error is not None:
-                text = f"the sampler raised on dataset {side + 1}, counted as an output: {_quoted(error)}"
-                if text not in self.warnings:
-                    self.warnings.append(text)
+            raise InvalidInput(f"the sampler raises at every call, on both datasets: {_quoted(error)}") from error
+        return [
+            f"the sampler raised at {self.raised[side]} of {self.called[side]} calls on dataset {side + 1}, "
+            f"which counts as an output: {_quoted(error)}"
+            for side, error in enumerate(self.error)
+            if error is not None
+        ]
 
 
 def _counted(result: Any, n: int) -> tuple[Any, int]:

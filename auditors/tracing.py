@@ -1,0 +1,288 @@
+"""A mechanism that JAX can trace, as compiled functions of chunks of keys: outputs, features, scores, or counts.
+
+Sample i of a stream has the 64-bit Threefry key base + i; keys and counters may be consecutive integers (Salmon,
+Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"). What is drawn does not depend on how it is
+cut into chunks. A mechanism with `sample_batch` has one key per chunk instead.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpassay.auditors.calling import watched
+from dpassay.auditors.outputs import Encoder
+
+__all__ = ["Traced", "advance", "trace"]
+
+SMALL = 256  # samples of the chunk by which cost is measured
+LARGE = 1 << 16
+_MEMORY = 64 << 20  # bytes of temporaries of one chunk
+_SECONDS = 0.05  # of one chunk
+# XLA prefers vectors of 256 bits and is half as fast as a CPU with wider ones allows.
+_OPTIONS: Any = {"xla_cpu_prefer_vector_width": 512}
+
+Compiled = Callable[..., Any]
+
+
+class Traced:
+    """Both sides of an audit as compiled functions.
+
+    Attributes:
+        chunk: samples that a compiled function draws at a time.
+        batched: whether the mechanism draws whole chunks by itself.
+        alike: whether outputs have the same structure, shapes and types on both datasets.
+    """
+
+    def __init__(self, mechanism: Any, datasets: tuple[Any, Any], *, wide: bool, as_argument: bool) -> None:
+        """Traces both sides; raises whatever tracing raises."""
+        self.mechanism, self.datasets, self._wide, self._as_argument = mechanism, datasets, wide, as_argument
+        self.batched = callable(getattr(mechanism, "sample_batch", None))
+        self.chunk = LARGE
+        self._compiled: dict[Any, Compiled] = {}
+        self._lock = threading.Lock()
+        shapes = [self._shape(side) for side in (0, 1)]
+        self.alike = str(shapes[0]) == str(shapes[1])
+        self._width = max(sum(map(_row_bytes, jax.tree.leaves(shape))) for shape in shapes)
+
+    def stride(self, size: int) -> int:
+        """Keys that `size` samples in a row use up."""
+        return -(-size // self.chunk) if self.batched else size
+
+    def calibrate(self, limit: float) -> float:
+        """Fits `chunk` to the memory, and for single samples to the time, that the mechanism needs.
+
+        Args:
+            limit: seconds after which a run of a small chunk counts as hanging.
+
+        Returns:
+            Seconds per sample, without compilation.
+
+        Raises:
+            InvalidInput: it hangs.
+        """
+        words = np.zeros(2, np.uint32)
+        if self.batched:
+            while self.chunk > SMALL and self._temporaries(self._outputs(0, self.chunk)) > _MEMORY:
+                self.chunk //= 4
+            size = self.chunk
+        else:
+            size = SMALL
+        seconds = []
+        for side in (0, 1):
+            function = self._outputs(side, size)
+
+            def run(beat: Any, function: Compiled = function) -> float:
+                best = np.inf
+                for _ in range(2):
+                    start = time.perf_counter()
+                    jax.block_until_ready(function(words))
+                    best = min(best, time.perf_counter() - start)
+                    beat.calls += 1
+                return best
+
+            seconds.append(watched(run, limit, f"the sampler on dataset {side + 1}") / size)
+        if not self.batched:
+            memory = max(self._temporaries(self._outputs(0, SMALL)) // SMALL, self._width)
+            while self.chunk > SMALL and (self.chunk * memory > _MEMORY or self.chunk * max(seconds) > 16 * _SECONDS):
+                self.chunk //= 4
+        return max(seconds)
+
+    def outputs(self, side: int, words: np.ndarray, size: int) -> Any:
+        """`size` outputs, at most a chunk, as NumPy arrays."""
+        if self.batched or size > 64 * SMALL:
+            rows = self._outputs(side, self.chunk)(words)
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], rows)
+        parts = [
+            jax.tree.map(np.asarray, self._outputs(side, SMALL)(advance(words, start)))
+            for start in range(0, size, SMALL)
+        ]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:size], *parts)
+
+    def features(self, side: int, encoder: Encoder) -> Compiled:
+        """words -> features of a chunk, float32, shape (chunk, columns)."""
+
+        def run(data: Any, words: Any) -> Any:
+            return encoder.features(self._sample(side, words, data, self.chunk))
+
+        return self._compile(("features", _Same(encoder), self.chunk), side, run)
+
+    def scores(self, side: int, encoder: Encoder, scorers: Sequence[Any]) -> Compiled:
+        """words -> scores of a chunk, float32, shape (chunk, scorers)."""
+        arrays, rebuild, name = _split(tuple(scorers))
+
+        def run(data: Any, words: Any, arrays: Any) -> Any:
+            features = encoder.features(self._sample(side, words, data, self.chunk))
+            return jnp.stack([scorer(features).astype(jnp.float32) for scorer in rebuild(arrays)], axis=1)
+
+        return self._compile(("scores", _Same(encoder), self.chunk, name), side, run, arrays)
+
+    def counts(self, side: int, encoder: Encoder, events: Sequence[Any]) -> Compiled:
+        """words, size -> how many of the next `size` samples lie in each event, int32; size below 2^31 - chunk."""
+        scorers = list({id(event.scorer): event.scorer for event in events}.values())
+        which = [[id(scorer) for scorer in scorers].index(id(event.scorer)) for event in events]
+        above = tuple(bool(event.above) for event in events)
+        cuts = np.array([event.cut for event in events], np.float32)
+        arrays, rebuild, name = _split(tuple(scorers))
+        chunk = self.chunk
+
+        def run(data: Any, words: Any, size: Any, arrays: Any, cuts: Any) -> Any:
+            rebuilt = rebuild(arrays)
+
+            def body(index: Any, totals: Any) -> Any:
+                step = index.astype(jnp.uint32) * np.uint32(1 if self.batched else chunk)
+                features = encoder.features(self._sample(side, _shifted_in_jit(words, step), data, chunk))
+                valid = jnp.arange(chunk, dtype=jnp.int32) < size - index * chunk
+                scores = [scorer(features).astype(jnp.float32) for scorer in rebuilt]
+                # As `Event.contains`: at least the cut, or below it; a score that is NaN is below every cut.
+                inside = [(scores[number] >= cuts[place]) == above[place] for place, number in enumerate(which)]
+                return totals + jnp.stack([jnp.sum(one & valid, dtype=jnp.int32) for one in inside])
+
+            return jax.lax.fori_loop(jnp.int32(0), (size + chunk - 1) // chunk, body, jnp.zeros(len(which), jnp.int32))
+
+        key = ("counts", _Same(encoder), chunk, name, tuple(which), above)
+        function = self._compile(key, side, run, np.int32(0), arrays, cuts, place=1)
+        return lambda words, size: function(words, np.int32(size))
+
+    def _sample(self, side: int, words: Any, dataset: Any, chunk: int) -> Any:
+        """Outputs of one chunk, leaves of shape (chunk, ...). Traced."""
+        data = dataset if self._as_argument else self.datasets[side]
+        if self.batched:
+            outputs = self.mechanism.sample_batch(jax.random.wrap_key_data(words, impl="threefry2x32"), data, chunk)
+        else:
+            low = words[1] + jnp.arange(chunk, dtype=jnp.uint32)
+            high = words[0] + (low < words[1]).astype(jnp.uint32)
+            keys = jax.random.wrap_key_data(jnp.stack([high, low], axis=1), impl="threefry2x32")
+            outputs = jax.vmap(lambda key: self.mechanism.sample(key, data))(keys)
+        return jax.tree.map(jnp.asarray, tuple(outputs) if isinstance(outputs, list) else outputs)
+
+    def _shape(self, side: int) -> Any:
+        with jax.enable_x64(self._wide):
+            result = jax.eval_shape(
+                lambda words, data: self._sample(side, words, data, SMALL),
+                np.zeros(2, np.uint32),
+                self._argument(side),
+            )
+        leaves = jax.tree.leaves(result)
+        if not leaves or any(leaf.shape[:1] != (SMALL,) or leaf.dtype.kind not in "biufc" for leaf in leaves):
+            raise TypeError("the outputs are not arrays with one row per sample")
+        return result
+
+    def _argument(self, side: int) -> Any:
+        return self.datasets[side] if self._as_argument else None
+
+    def _outputs(self, side: int, chunk: int) -> Compiled:
+        return self._compile(("outputs", chunk), side, lambda data, words: self._sample(side, words, data, chunk))
+
+    def _compile(self, name: Any, side: int, function: Callable[..., Any], *rest: Any, place: int = 0) -> Compiled:
+        """function(dataset, words, *rest), compiled once per name and shapes, with all but words (and what stands in
+        the first `place` of rest) filled in.
+        """
+        data = self._argument(side)
+        key = (name, _signature(data) if self._as_argument else side, _signature(rest))
+        words = np.zeros(2, np.uint32)
+        # JAX's 64-bit types are on per thread: whoever traces or calls enters them.
+        with self._lock, jax.enable_x64(self._wide):
+            if key not in self._compiled:
+                options = _OPTIONS if jax.default_backend() == "cpu" else None
+                lowered = jax.jit(function, compiler_options=options).lower(data, words, *rest)
+                self._compiled[key] = lowered.compile()
+        compiled, fixed = self._compiled[key], rest[place:]
+
+        def call(words: Any, *first: Any) -> Any:
+            with jax.enable_x64(self._wide):
+                return compiled(data, words, *first, *fixed)
+
+        call.compiled = compiled  # type: ignore[attr-defined]
+        return call
+
+    def _temporaries(self, function: Compiled) -> int:
+        """Bytes that a compiled function needs besides its arguments."""
+        analysis = function.compiled.memory_analysis()  # type: ignore[attr-defined]
+        if analysis is None:
+            return 0
+        return int(analysis.temp_size_in_bytes) + int(analysis.output_size_in_bytes)
+
+
+def trace(mechanism: Any, datasets: tuple[Any, Any]) -> "Traced | Exception":
+    """The mechanism under jit, the datasets as arguments where possible; the error when JAX cannot trace it."""
+    wide = bool(jax.config.read("jax_enable_x64")) or _uses_64_bits(mechanism, datasets[0])
+    failure: Exception = TypeError("the sampler cannot be traced")
+    for as_argument in (True, False) if all(map(_numeric, datasets)) else (False,):
+        try:
+            return Traced(mechanism, datasets, wide=wide, as_argument=as_argument)
+        except Exception as error:
+            failure = error
+    return failure
+
+
+def _row_bytes(leaf: Any) -> int:
+    return int(leaf.size * leaf.dtype.itemsize // SMALL)
+
+
+def _numeric(data: Any) -> bool:
+    kinds = bool | int | float | np.number | np.ndarray | jax.Array
+    leaves = jax.tree.leaves(data)
+    return all(isinstance(leaf, kinds) and np.asarray(leaf).dtype.kind in "biufc" for leaf in leaves)
+
+
+def _uses_64_bits(mechanism: Any, dataset: Any) -> bool:
+    """Whether the mechanism computes in 64 bits inside a program that has them off."""
+    key = jax.random.key(0, impl="threefry2x32")
+    try:
+        text = str(jax.make_jaxpr(lambda key: mechanism.sample(key, dataset))(key))
+    except Exception:
+        return True  # mixing widths may be why: trace it with 64 bits on
+    return "f64[" in text or "i64[" in text
+
+
+def _signature(values: Any) -> Any:
+    leaves, tree = jax.tree.flatten(values)
+    return tree, tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
+
+
+def _split(scorers: tuple[Any, ...]) -> tuple[list[Any], Callable[[Any], Any], Any]:
+    """Arrays of scorers that are pytrees, how to put them back, and a name for the rest.
+
+    New numbers in the same structure need no new compilation; a scorer that is not a pytree is a constant.
+    """
+    leaves, tree = jax.tree.flatten(scorers)
+    moves = [isinstance(leaf, np.ndarray | np.generic | jax.Array | float) for leaf in leaves]
+    rest = [None if moved else leaf for leaf, moved in zip(leaves, moves, strict=True)]
+
+    def rebuild(arrays: Any) -> Any:
+        values = iter(arrays)
+        return jax.tree.unflatten(
+            tree, [next(values) if moved else leaf for leaf, moved in zip(rest, moves, strict=True)]
+        )
+
+    name = (tree, tuple(leaf if leaf is None or isinstance(leaf, int | str) else _Same(leaf) for leaf in rest))
+    return [np.asarray(leaf) for leaf, moved in zip(leaves, moves, strict=True) if moved], rebuild, name
+
+
+class _Same:
+    """Hashes and compares by identity, and keeps the object alive so that its identity stays its own."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+def advance(words: np.ndarray, steps: int) -> np.ndarray:
+    """A 64-bit counter, high and low word, some steps on."""
+    total = ((int(words[0]) << 32) + int(words[1]) + steps) % (1 << 64)
+    return np.array([total >> 32, total & 0xFFFFFFFF], np.uint32)
+
+
+def _shifted_in_jit(words: Any, steps: Any) -> Any:
+    low = words[1] + steps
+    return jnp.stack([words[0] + (low < steps).astype(jnp.uint32), low])
