@@ -39,6 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("dpassay: interrupted; nothing was written", err=True)
         return INTERRUPTED
+    except Exception as error:  # Python would exit with 1, which says "violated": an error of ours is no finding
+        if os.environ.get("DPASSAY_TRACEBACK"):
+            raise
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        click.echo(f"dpassay: stopped by an error of its own ({message}); DPASSAY_TRACEBACK=1 shows where", err=True)
+        return UNUSABLE
     return code if isinstance(code, int) else 0
 
 
@@ -354,13 +360,38 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 @click.option(
     "--peers", type=_path(), metavar="PYTHON", help="A Python that has the rivals installed. Default: this one."
 )
-def bench(name: str, quick: bool, seed: int, peers: Path | None) -> int:
-    """Measure speed, side by side with the rivals that are installed. NAME: samplers."""
+@click.option("--output", type=_path(), metavar="FILE", help="Write the tables as JSON, and as Markdown beside it.")
+@click.option("--resume", type=_path(), metavar="FILE", help="Keep finished rows in this file, and go on from them.")
+def bench(name: str, quick: bool, seed: int, peers: Path | None, output: Path | None, resume: Path | None) -> int:
+    """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are."""
     from dpassay.benchmarks import run
+    from dpassay.report.markdown import tables_page
     from dpassay.report.terminal import print_tables
 
-    result = run(name, quick=quick, seed=seed, peers=peers, progress=lambda text: click.echo(f"  {text}", err=True))
+    for path in (output, resume):
+        _writable(path)
+    options: dict[str, Any] = {} if resume is None else {"resume": resume}
+    kept = (
+        "nothing was written" if resume is None else f"finished rows are in {resume}; the same command goes on from it"
+    )
+    with _interruptible(kept):
+        result = run(
+            name,
+            quick=quick,
+            seed=seed,
+            peers=peers,
+            progress=lambda text: click.echo(f"  {text}", err=True),
+            **options,
+        )
     print_tables(result["tables"])
+    if output is not None:
+        numbers, page = (
+            output.with_suffix(".json" if output.suffix == ".md" else output.suffix),
+            output.with_suffix(".md"),
+        )
+        write_text(numbers, json.dumps(result, indent=1) + "\n")
+        write_text(page, tables_page(f"Benchmark {name}", result["tables"], _command()))
+        click.echo(f"tables in {numbers} and {page}")
     return 0
 
 

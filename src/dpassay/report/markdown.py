@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["mapping", "pages"]
+__all__ = ["mapping", "pages", "tables_page"]
 
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
 
@@ -29,6 +29,16 @@ def mapping(run: Mapping[str, Any]) -> str:
             rows.append([claim["id"], claim["place"], _path(module), function, verdict["outcome"], _kinds(verdict)])
         columns = ["claim", "place in the paper", "file", "function", "verdict", "evidence"]
         lines += ["", f"## {title}", "", *_table(columns, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def tables_page(title: str, tables: Iterable[Mapping[str, Any]], command: str = "") -> str:
+    """Tables of any result ({"title", "columns", "rows"}) as one page."""
+    lines = [f"# {title}"]
+    if command:
+        lines += ["", f"Written by `{_portable(command)}`."]
+    for table in tables:
+        lines += ["", f"**{_escaped(table['title'])}**", "", *_table(table["columns"], table["rows"])]
     return "\n".join(lines) + "\n"
 
 
