@@ -67,7 +67,10 @@ def _implementation() -> Any:
 
     def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         words = base.random_bits(key[:2], bit_width, shape)
-        choices = base.random_bits(base.fold_in(key[:2], np.uint32(0x7A11)), 32, shape)
+        # The same word once more, mixed (MurmurHash3's finalizer): another Threefry call takes long to compile.
+        choices = words.astype(np.uint32)
+        choices = (choices ^ (choices >> 16)) * np.uint32(0x85EBCA6B)
+        choices = (choices ^ (choices >> 13)) * np.uint32(0xC2B2AE35)
         longest = min(LONGEST, bit_width - 8)
         length = jnp.minimum(4 + (choices >> 8) % max(1, longest - 4), bit_width - 1)
         rest = words >> length.astype(words.dtype)

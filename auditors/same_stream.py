@@ -154,25 +154,27 @@ class _Player:
         self.extreme = True
         self.mechanism, self.datasets = mechanism, datasets
         self.compiled = False
+        self.players: list[Callable[[Any], Any]] = []
         if not self.python:
             one, two = (data.dense() if isinstance(data, Ratings) else data for data in datasets)
             self.datasets = one, two
             self._prepare_jax()
 
     def _prepare_jax(self) -> None:
+        """Chooses the fastest way to run the sampler that works, and extreme keys if it takes them."""
         import jax
 
-        self.functions = [self._closed(side) for side in (0, 1)]
-        jitted = [jax.jit(function) for function in self.functions]
-        for functions, extreme in ((jitted, True), (jitted, False), (self.functions, True)):
-            self.extreme = extreme
-            if not any(isinstance(_attempt(function, self._key(None, 0)), _Raised) for function in functions):
-                self.compiled = functions is jitted
-                break
-        self.players = jitted if self.compiled else self.functions
+        shared = jax.jit(self.mechanism.sample)  # one compilation for both datasets, unless Python looks into them
+        closed = [self._closed(side, self.mechanism.sample) for side in (0, 1)]
+        ways = [[self._closed(side, shared) for side in (0, 1)], [jax.jit(function) for function in closed], closed]
+        for self.players, self.extreme in itertools.product(ways, (True, False)):
+            if not any(isinstance(_attempt(function, self._key(None, 0)), _Raised) for function in self.players):
+                self.compiled = self.players is not closed
+                return
+        self.extreme = True
 
-    def _closed(self, side: int) -> Callable[[Any], Any]:
-        return lambda key: self.mechanism.sample(key, self.datasets[side])
+    def _closed(self, side: int, sample: Callable[..., Any]) -> Callable[[Any], Any]:
+        return lambda key: sample(key, self.datasets[side])
 
     def _key(self, kind: Tail | None, stream: int) -> Any:
         import jax
@@ -244,7 +246,7 @@ class _Player:
 
         for _ in range(2):  # the first time fills JAX's caches of inner functions
             with _traced() as executed:
-                jax.make_jaxpr(self._closed(side))(self._key(None, place))
+                jax.make_jaxpr(self._closed(side, self.mechanism.sample))(self._key(None, place))
         return tuple(executed)
 
     def notes(self) -> list[str]:
