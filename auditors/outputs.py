@@ -236,19 +236,21 @@ class _Leaf:
             for part in (self.integers.low, self.integers.high, self.integers.offset)
         )
         parts = [(xp.clip(columns, low, high) - offset).astype(np.float32)]
-        if len(self.integers.wide):
-            parts.append((columns[:, self.integers.wide] & columns.dtype.type(0xFFFF)).astype(np.float32))
+        for word in range(self.integers.words if self.integers.wide else 0):
+            low_bits = columns[:, self.integers.wide] >> columns.dtype.type(16 * word)
+            parts.append((low_bits & columns.dtype.type(0xFFFF)).astype(np.float32))
         return parts
 
 
 @dataclass(frozen=True)
 class _Integers:
-    """How whole numbers become float32 exactly: far ones measured from an offset, wide ones with their low 16 bits."""
+    """How whole numbers become float32 exactly: far ones measured from an offset, wide ones with low bits beside."""
 
     low: list[int]
     high: list[int]
     offset: list[int]
     wide: list[int]
+    words: int  # of 16 bits that the first 24 bits do not cover
 
     @classmethod
     def fit(cls, values: np.ndarray) -> "_Integers":
@@ -268,7 +270,7 @@ class _Integers:
             low.append(bounds[0])
             high.append(bounds[1])
             offset.append(bounds[2])
-        return cls(low, high, offset, wide)
+        return cls(low, high, offset, wide, 1 if values.dtype.itemsize <= 4 else 3)
 
 
 def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) -> Encoder:
@@ -330,7 +332,8 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
     if values.dtype.kind != "f":
         integers = _Integers.fit(values)
         shown = [_moved(label, offset) for label, offset in zip(names, integers.offset, strict=True)]
-        shown += [f"{names[place]} mod 65536" for place in integers.wide]
+        words = range(integers.words)
+        shown += [f"{names[at]} bits {16 * word} to {16 * word + 15}" for word in words for at in integers.wide]
         return _Leaf(tuple(shown), (True,) * len(shown), chosen, integers=integers)
     numbers = _Floats.fit(sides)
     shown = [_moved(label, offset) for label, offset in zip(names, numbers.offset.tolist(), strict=True)]
