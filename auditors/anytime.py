@@ -28,6 +28,7 @@ SMALL = 4096  # pools below it learn and select on the same samples, with cuts t
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted
 LEARNED = 100_000  # of them at most, the rest choose the cuts
 EVENTS = 18
+PATIENCE = 60.0  # seconds left, from which on trees and networks are worth their training
 SHARE_OF_TIME = 0.2  # of what is left, that one batch may take
 
 
@@ -102,6 +103,7 @@ class _Pair:
     log_wealth: np.ndarray
     wager: Wager | None = None
     epoch_ends: int = 0
+    seconds_per_look: float = 0.0
 
 
 def run_anytime(
@@ -143,7 +145,7 @@ def run_anytime(
             if pair.seen >= limit:
                 continue
             if pair.wager is None or pair.seen >= pair.epoch_ends:
-                pair.wager = _new_epoch(pair, claim, grid, seed)
+                pair.wager = _new_epoch(pair, claim, grid, deadline, seed)
                 wagers.append(pair.wager)
             _bet(pair, _batch(pair, limit, deadline))
         log_e = logsumexp(_capital(pairs), axis=0) - np.log(len(pairs))
@@ -177,7 +179,7 @@ def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
     return _Pair(index, sampler, pools, first, np.zeros_like(grid))
 
 
-def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, seed: int) -> Wager:
+def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: float | None, seed: int) -> Wager:
     """Learns events from everything seen, and puts the capital so far on them."""
     if pair.wager is not None:
         pair.log_wealth = pair.wager.process.log_e
@@ -189,7 +191,8 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, seed: int) ->
     half = len(pair.pools[0]) if small else min(len(pair.pools[0]) // 2, LEARNED)
     training = [pool[:half] for pool in pair.pools]
     selection = training if small else [pool[half:] for pool in pair.pools]
-    effort = "small" if small else "normal"
+    patient = deadline is None or deadline - time.perf_counter() > PATIENCE
+    effort = "normal" if patient and not small else "small"
     scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     scores = [np.stack([np.asarray(scorer(rows)) for scorer in scorers], axis=1) for rows in selection]
     events = select(
@@ -221,11 +224,12 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, seed: int) ->
 
 
 def _batch(pair: _Pair, limit: int, deadline: float | None) -> int:
-    """Samples per dataset of the next look: a share of what was seen, less when time runs out."""
-    size = max(16, pair.seen // 6)
+    """Samples per dataset of the next look: a share of what was seen, more where looking takes longer than sampling."""
+    each = 2 * _seconds_per_sample(pair)
+    size = max(16, pair.seen // 6, min(pair.seen, int(pair.seconds_per_look / each)))
     if deadline is not None:
         left = max(deadline - time.perf_counter(), 0.0)
-        size = min(size, int(SHARE_OF_TIME * left / (2 * _seconds_per_sample(pair))))
+        size = min(size, int(SHARE_OF_TIME * left / each))
     return max(1, min(size, limit - pair.seen, max(pair.epoch_ends - pair.seen, 1)))
 
 
@@ -238,7 +242,9 @@ def _bet(pair: _Pair, size: int) -> None:
     else:
         counts = [np.asarray(pair.sampler.counts(side, "test", size, pair.wager.events)) for side in (0, 1)]
         one, two = _likelier_first(pair.wager.events, counts)
+    begin = time.perf_counter()
     pair.wager.process.update(one, size, two, size)
+    pair.seconds_per_look = time.perf_counter() - begin
     pair.wager.counts = [pair.wager.counts[0] + one, pair.wager.counts[1] + two]
     pair.wager.trials += size
     pair.seen += size

@@ -98,7 +98,7 @@ class Audit:
             "seconds": self.seconds,
             "seed": self.seed,
             "run": self.run,
-            "detectable": {"probability": POWER, **self.detectable},
+            "detectable": self.detectable,
             "ledger": self.ledger,
             "sandwich": self.sandwich,
             "warnings": list(self.warnings),
@@ -192,11 +192,23 @@ def run_audit(
     """`audit`, with everything that was found.
 
     Args:
+        mechanism: see `audit`, like everything that is not described here.
+        dataset1: see `audit`.
+        dataset2: see `audit`.
+        claim: of any kind.
+        failure_probability: see `audit`.
+        num_samples: see `audit`.
+        time_limit: see `audit`.
+        representation: see `audit`.
+        seed: see `audit`.
+        ledger: see `audit`.
+        more_pairs: see `audit`.
         name: of the mechanism, for readers and for the ledger; by default that of the function or class.
         command: how to run this again, for the reports.
         progress: called with a short text when a step advances.
 
-    The other arguments, and the error, are those of `audit`.
+    Raises:
+        InvalidInput: see `audit`.
     """
     begin = time.perf_counter()
     _check(failure_probability, num_samples, time_limit, representation)
@@ -218,7 +230,7 @@ def run_audit(
         if ledger is not None:
             run = _ledger_run(ledger, name, sampled, pairs, claim, representation, grid)
         samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation)
-        deadline = None if time_limit is None else begin + time_limit
+        deadline = None if time_limit is None else time.perf_counter() + time_limit  # imports and set-up do not count
         result = _anytime(samplers, claim, grid, failure_probability, num_samples, deadline, run, seed, progress)
     from dpassay.auditors import findings
 

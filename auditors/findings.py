@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpassay.auditors import fixed_sample
+from dpassay.auditors.fixed_sample import detectable_epsilon, rarest_event
 from dpassay.errors import InvalidInput
 from dpassay.privacy import PrivacyClaim
 from dpassay.protocol import FiniteMechanism, Mechanism
@@ -65,8 +65,8 @@ def describe(
         explanation = _nothing_found(result, claim, detectable)
     else:
         explanation = (
-            f"The {result.samples['total']:,} samples per dataset are too few to refute {claim}, whatever they had shown; "
-            f"give more samples or time, or a larger failure probability."
+            f"The {result.samples['total']:,} samples per dataset are too few to refute {claim}, whatever they "
+            f"had shown; give more samples or time, or a larger failure probability."
         )
     summary = _method(result, claim, failure_probability, len(pairs))
     datasets = (_text(pairs[0][0]), _text(pairs[0][1]))
@@ -80,8 +80,8 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
     lower = result.parameter_lower
     words = (
         f"{claim} is violated: the {claim.parameter_name} is at least {_number(lower)} with confidence {confidence}. "
-        f"The event \"{first.event.description}\" happened in {counts.successes1:,} of {counts.trials1:,} runs on dataset "
-        f"{one} and in {counts.successes2:,} of {counts.trials2:,} on dataset {two}."
+        f'The event "{first.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
+        f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}."
     )
     if result.ledger and result.ledger["runs"] > 1:
         words += f" The evidence of {result.ledger['runs']} runs was put together."
@@ -90,17 +90,16 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
 
 def _nothing_found(result: "Result", claim: PrivacyClaim, detectable: dict[str, float | None]) -> str:
     words = (
-        f"No violation of {claim} was found with {result.samples['total']:,} samples per dataset; this does not show the "
-        f"mechanism private."
+        f"No violation of {claim} was found with {result.samples['total']:,} samples per dataset; this does not show "
+        f"the mechanism private."
     )
     smallest, rarest = detectable["smallest_epsilon"], detectable["rarest_event"]
+    caught = []
     if smallest is not None:
-        words += (
-            f" With probability {POWER:g} this run would have caught a loss of {_number(smallest)} nats or more in an "
-            f"event as frequent as the one tested"
-        )
-        words += f", and an event of one dataset only if its probability is {rarest:.2g} or more." if rarest else "."
-    return words
+        caught.append(f"a loss of {_number(smallest)} nats or more in an event as frequent as the one tested")
+    if rarest is not None:
+        caught.append(f"an event that only one of the datasets can give, if its probability is {rarest:.2g} or more")
+    return words + (f" With probability {POWER:g} this run would have caught {' and '.join(caught)}." if caught else "")
 
 
 def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, num_pairs: int) -> str:
@@ -108,17 +107,17 @@ def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, n
     if result.mode == "fixed":
         how = (
             f"one event for each pair, learned on {result.samples['training']:,} and chosen on "
-            f"{result.samples['selection']:,} samples per dataset, was counted in {result.samples['test']:,} fresh ones; "
-            f"exact test, certified for every number of samples"
+            f"{result.samples['selection']:,} samples per dataset, was counted in {result.samples['test']:,} fresh "
+            f"ones; exact test, certified for every number of samples"
         )
     else:
         how = (
-            f"bets on {len(result.tested)} events at a time, {result.looks} looks at {result.samples['total']:,} samples "
-            f"per dataset; e-process, valid however often one looks"
+            f"bets on {len(result.tested)} events at a time, {result.looks} looks at {result.samples['total']:,} "
+            f"samples per dataset; e-process, valid however often one looks"
         )
     return (
-        f"Samples{pairs}: {how}. The probability of a false refutation is at most {failure_probability:.10g}, over both "
-        f"directions and everything tried."
+        f"Samples{pairs}: {how}. The probability of a false refutation is at most {failure_probability:.10g}, over "
+        f"both directions and everything tried."
     )
 
 
@@ -159,16 +158,18 @@ def _evidence(item: "Tested") -> str:
 def _detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None]:
     """For the event most in view: what would have been caught with probability 0.9 at these numbers of samples."""
     if not result.tested or not result.could_refute:
-        return {"smallest_epsilon": None, "rarest_event": None}
+        return {"probability": POWER, "smallest_epsilon": None, "rarest_event": None}
     item = result.tested[0]
     counts, (epsilon, delta) = item.counts, item.event.point
     trials = result.samples["test"]
     other = (counts.successes2 + 0.5) / (counts.trials2 + 1)
-    smallest = fixed_sample.detectable_epsilon(
-        trials, trials, other, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER
-    )
-    rarest = fixed_sample.rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER)
-    return {"smallest_epsilon": smallest, "rarest_event": rarest}
+    smallest = None
+    if claim.kind == "dp":
+        smallest = detectable_epsilon(
+            trials, trials, other, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER
+        )
+    rarest = rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER)
+    return {"probability": POWER, "smallest_epsilon": smallest, "rarest_event": rarest}
 
 
 def _exact(mechanism: Mechanism, pairs: Sequence[tuple[Any, Any]], claim: PrivacyClaim) -> float | None:
@@ -222,15 +223,15 @@ def _scores(result: "Result", samplers: Sequence["Sampler"]) -> dict[str, Any] |
     item = result.tested[0]
     sampler = samplers[item.pair]
     if not math.isfinite(sampler.seconds_per_sample) or sampler.seconds_per_sample * PICTURED > 1.0:
-        number = max(64, min(PICTURED, int(1.0 / max(sampler.seconds_per_sample, 1e-9)))) if (
-            math.isfinite(sampler.seconds_per_sample)
-        ) else 256
+        number = (
+            max(64, min(PICTURED, int(1.0 / max(sampler.seconds_per_sample, 1e-9))))
+            if (math.isfinite(sampler.seconds_per_sample))
+            else 256
+        )
     else:
         number = PICTURED
     event = item.event
-    scores = [
-        np.asarray(event.scorer(np.asarray(sampler.draw(side, "training", number))), float) for side in (0, 1)
-    ]
+    scores = [np.asarray(event.scorer(np.asarray(sampler.draw(side, "training", number))), float) for side in (0, 1)]
     low, high = np.quantile(np.concatenate(scores), [0.001, 0.999])
     if not low < high:
         return None

@@ -37,14 +37,12 @@ class OneShotRun:
 
     Attributes:
         tested: one event for each pair of datasets, with its p-value at the claim.
-        references: for each pair, the epsilon that orders the outcomes of its test, fixed before the test samples.
         parameter_lower: for each pair, the lower confidence bound of the claim's parameter; all hold together.
         plan: samples per dataset and pair.
         could_refute: whether so many samples can refute the claim at all.
     """
 
     tested: tuple[Tested, ...]
-    references: tuple[float, ...]
     parameter_lower: tuple[float, ...]
     plan: Plan
     could_refute: bool
@@ -91,21 +89,21 @@ def run_one_shot(
         likelier, other = counted if event.direction == 0 else counted[::-1]
         counts = Counts(likelier, split.test, other, split.test)
         epsilon, delta = event.point
-        value = p_value(counts, epsilon, delta, reference=event.predicted)
+        value = p_value(counts, epsilon, delta, failure_probability=share)
         tested.append(Tested(index, event, counts, 1 / len(samplers), p_value=value))
         lower.append(_parameter_lower(claim, event, counts, share))
         extreme = Counts(split.test, split.test, 0, split.test)
-        could = could or p_value(extreme, epsilon, delta, reference=event.predicted) <= share
-    return OneShotRun(tuple(tested), tuple(event.predicted for event in events), tuple(lower), split, could)
+        could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
+    return OneShotRun(tuple(tested), tuple(lower), split, could)
 
 
 def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:
     """The bound of the claim's parameter that one event's counts give, 0 when they give none."""
     epsilon, delta = event.point
     if claim.kind in ("dp", "profile"):  # the parameter moves epsilon and leaves delta
-        bound = epsilon_lower(counts, delta=delta, failure_probability=share, reference=max(event.predicted, 0.0))
+        bound = epsilon_lower(counts, delta=delta, failure_probability=share)
         return bound if claim.kind == "dp" else bound / epsilon if epsilon > 0 else float("inf") if bound > 0 else 0.0
-    found = delta_lower(counts, epsilon=epsilon, failure_probability=share, reference=delta)
+    found = delta_lower(counts, epsilon=epsilon, failure_probability=share)
     # delta at this epsilon grows with the parameter: the largest parameter that allows less than what was found.
     low, high = 0.0, max(claim.parameter, 1e-6)
     while claim.delta_at(epsilon, high) < found and high < 1e6:
