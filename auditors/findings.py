@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpassay.auditors.fixed_sample import detectable_epsilon, rarest_event
+from dpassay.auditors.fixed_sample import certificate_inputs, detectable_epsilon, rarest_event
 from dpassay.errors import InvalidInput
 from dpassay.privacy import PrivacyClaim
 from dpassay.protocol import FiniteMechanism, Mechanism
@@ -69,8 +69,9 @@ def describe(
             f"had shown; give more samples or time, or a larger failure probability."
         )
     summary = _method(result, claim, failure_probability, len(pairs))
-    datasets = (_text(pairs[0][0]), _text(pairs[0][1]))
-    return Findings(explanation, summary, (_events(result),), tuple(plots), detectable, picture, datasets, None)
+    texts = [(_text(one), _text(two)) for one, two in pairs]
+    certificate = _certificate(result, texts, claim, name)
+    return Findings(explanation, summary, (_events(result),), tuple(plots), detectable, picture, texts[0], certificate)
 
 
 def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
@@ -170,6 +171,50 @@ def _detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None
         )
     rarest = rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER)
     return {"probability": POWER, "smallest_epsilon": smallest, "rarest_event": rarest}
+
+
+def _certificate(
+    result: "Result", datasets: Sequence[tuple[str, str]], claim: PrivacyClaim, name: str
+) -> dict[str, Any] | None:
+    """This run's counts and bets against the claim, as `replay` recomputes them; None for claims it does not know."""
+    if claim.kind not in ("dp", "gaussian", "profile") or not result.tested or not math.isfinite(claim.parameter):
+        return None
+    pair = result.tested[0].pair
+    stated = {key: _decimal(value) for key, value in claim.to_json().items() if key not in ("text", "multiplier")}
+    inputs = {
+        "mode": result.mode,
+        "mechanism": name,
+        "dataset1": datasets[pair][0],
+        "dataset2": datasets[pair][1],
+        "claim": stated,
+        "failure_probability": _decimal(result.share / (len(datasets) if result.mode == "anytime" else 1)),
+    }
+    if result.mode == "fixed":
+        item = result.tested[0]
+        epsilon, delta = item.event.point
+        event = certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
+        return {"kind": "audit", "inputs": {**inputs, "events": [_as_stated(event, item.event, claim)]}}
+    epochs = [
+        [_as_stated(event, None, claim) for event in wager.process.certificate_inputs()]
+        for wager in result.run.wagers  # type: ignore[union-attr]
+        if wager.pair == pair and wager.trials
+    ]
+    return {"kind": "audit", "inputs": {**inputs, "epochs": epochs}}
+
+
+def _as_stated(record: dict[str, Any], event: Any, claim: PrivacyClaim) -> dict[str, Any]:
+    """Against the claim as a decimal, not as the float nearest to it, which may lie on the other side."""
+    if claim.kind == "dp":
+        record = {**record, "log_slope": _decimal(claim.epsilon), "offset": _decimal(claim.delta)}
+    if event is not None:
+        record = {**record, "direction": f"dataset{event.direction + 1}", "description": event.description}
+    return record
+
+
+def _decimal(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_decimal(item) for item in value]
+    return value if isinstance(value, str) else repr(float(value))
 
 
 def _exact(mechanism: Mechanism, pairs: Sequence[tuple[Any, Any]], claim: PrivacyClaim) -> float | None:
