@@ -144,7 +144,9 @@ class EProcess:
         x, y = np.atleast_1d(np.asarray(successes1, float)), np.atleast_1d(np.asarray(successes2, float))
         n, m = int(trials1), int(trials2)
         if x.shape != self.weights.shape or y.shape != self.weights.shape:
-            raise InvalidInput(f"a batch needs {self.weights.size} counts per side, one per event; got {x.size}, {y.size}")
+            raise InvalidInput(
+                f"a batch needs {self.weights.size} counts per side, one per event; got {x.size}, {y.size}"
+            )
         if n < 1 or m < 1 or np.any((x < 0) | (x > n) | (y < 0) | (y > m)):
             raise InvalidInput(f"counts must be between 0 and their trials ({n} and {m}), with at least one trial each")
         bets, points = self._bets(n, m)

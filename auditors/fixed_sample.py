@@ -17,22 +17,27 @@ Theorem and proofs: docs/theorems/black-box-audits.md.
 import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from dpassay.errors import InvalidInput
 
 __all__ = [
     "METHODS",
     "Counts",
+    "certificate_inputs",
     "closest_null",
     "delta_lower",
+    "detectable_epsilon",
     "epsilon_lower",
     "log_likelihood_ratio",
     "p_value",
     "predicted_lower",
+    "rarest_event",
+    "size",
 ]
 
 METHODS = ("exact", "clopper-pearson", "conditional", "score")
@@ -76,7 +81,9 @@ class Counts:
             object.__setattr__(self, name, int(value))
         for successes, trials in ((self.successes1, self.trials1), (self.successes2, self.trials2)):
             if not 0 <= successes <= trials or trials < 1:
-                raise InvalidInput(f"{successes} successes in {trials} trials; need 0 <= successes <= trials, trials >= 1")
+                raise InvalidInput(
+                    f"{successes} successes in {trials} trials; need 0 <= successes <= trials, trials >= 1"
+                )
 
 
 def p_value(
@@ -151,13 +158,10 @@ def epsilon_lower(
     region = _epsilon_region(counts, delta, failure_probability, reference)
     if region is None:
         return 0.0
-    start = region.reference[0] if reference is None else float(predicted_lower(x, n, y, m, delta=delta, failure_probability=failure_probability))
-    return region.bound(lambda value: (value, float(delta)), start, LARGEST, failure_probability)
+    return region.bound(lambda value: (value, float(delta)), region.reference[0], LARGEST, failure_probability)
 
 
-def delta_lower(
-    counts: Counts, *, epsilon: float, failure_probability: float, reference: float | None = None
-) -> float:
+def delta_lower(counts: Counts, *, epsilon: float, failure_probability: float, reference: float | None = None) -> float:
     """Lower bound of the smallest delta >= 0 with p <= e^epsilon q + delta: the exact method for one epsilon.
 
     Args:
@@ -252,7 +256,138 @@ def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any,
     return result
 
 
+def size(
+    method: str,
+    trials1: int,
+    trials2: int,
+    epsilon: float,
+    delta: float,
+    probability2: float,
+    failure_probability: float,
+) -> float:
+    """P(bound > epsilon) when p = e^epsilon q + delta exactly, summed over all outcomes: the false-alarm rate.
+
+    Args:
+        method: one of METHODS.
+        trials1: n; cost grows with it (all x within nine standard deviations; the rest is added).
+        trials2: m.
+        epsilon: nats, >= 0.
+        delta: a probability in [0, 1).
+        probability2: q, with e^epsilon q + delta <= 1.
+        failure_probability: the level of the bound.
+
+    Raises:
+        InvalidInput: an unknown method, or a parameter out of range.
+    """
+    _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
+    p = math.exp(epsilon) * probability2 + delta
+    if method not in METHODS or not 0 <= probability2 <= 1 or p > 1 + 1e-12:
+        raise InvalidInput(
+            f"need a method of {', '.join(METHODS)} and e^epsilon q + delta <= 1, got {method!r}, {p:.6g}"
+        )
+    p = min(p, 1.0)
+    spread = 9 * math.sqrt(trials1 * p * (1 - p)) + 40
+    first, last = max(0, math.floor(trials1 * p - spread)), min(trials1, math.ceil(trials1 * p + spread))
+    if trials1 <= _SMALL:
+        first, last = 0, trials1  # one search serves every q
+    x = np.arange(first, last + 1, dtype=float)
+    low = _limits_of(method, trials1, trials2, float(epsilon), float(delta), failure_probability, first, last)
+    chance = stats.binom.cdf(low, trials2, probability2)
+    beyond = stats.binom.cdf(first - 1, trials1, p) + stats.binom.sf(last, trials1, p)
+    return float((stats.binom.pmf(x, trials1, p) * chance).sum() + beyond)
+
+
+def detectable_epsilon(
+    trials1: int,
+    trials2: int,
+    probability2: float,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    failure_probability: float,
+    power: float = 0.9,
+) -> float | None:
+    """The smallest epsilon' for which p = e^epsilon' q + delta is found to exceed epsilon with the given probability.
+
+    Args:
+        trials1: n.
+        trials2: m.
+        probability2: q of the event under the dataset that makes it rarer.
+        epsilon: what is claimed, nats.
+        delta: a probability in [0, 1).
+        failure_probability: of the exact bound.
+        power: probability of a refutation, in (0, 1).
+
+    Returns:
+        Nats, by the normal approximation; None when not even p = 1 would do.
+    """
+    _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
+    if not 0 < probability2 < 1 or delta >= 1:
+        raise InvalidInput(f"the event's probability is {probability2}; it must be in (0, 1)")
+    combined = special.ndtr(special.ndtri(failure_probability) - special.ndtri(power))  # the quantiles add up
+
+    def excess(value: float) -> float:
+        p = min(1.0, math.exp(value) * probability2 + delta)
+        found = predicted_lower(
+            p * trials1, trials1, probability2 * trials2, trials2, delta=delta, failure_probability=combined
+        )
+        return float(found) - epsilon
+
+    most = math.log((1 - delta) / probability2)
+    if most <= epsilon or excess(most) <= 0:
+        return None
+    return float(optimize.brentq(excess, epsilon, most, xtol=1e-9)) if excess(epsilon) < 0 else epsilon
+
+
+def rarest_event(
+    trials1: int, trials2: int, *, epsilon: float, delta: float = 0.0, failure_probability: float, power: float = 0.9
+) -> float | None:
+    """The smallest p for which an event that never happens under the other dataset refutes epsilon with that power.
+
+    Exact: the least x that refutes together with y = 0, by the exact method, and the p for which X reaches it with
+    probability `power`. None when x = n does not refute.
+    """
+    _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
+
+    def refutes(x: int) -> bool:
+        counts = Counts(x, trials1, 0, trials2)
+        return p_value(counts, epsilon, delta, failure_probability=failure_probability) <= failure_probability
+
+    if not refutes(trials1):
+        return None
+    low, high = 0, 1
+    while not refutes(min(high, trials1)):
+        low, high = high, 2 * high
+    high = min(high, trials1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if refutes(middle) else (middle, high)
+    return float(special.betaincinv(high, trials1 - high + 1, power))
+
+
+def certificate_inputs(
+    counts: Counts, epsilon: float, delta: float = 0.0, *, failure_probability: float, weight: float = 1.0
+) -> dict[str, Any]:
+    """One event of a fixed-sample audit as `dpassay.replay.audit` reads it, numbers exact.
+
+    Args:
+        counts: of the event on fresh samples.
+        epsilon: log slope of the null, nats; with a curve's tangent, the tangent's.
+        delta: offset of the null.
+        failure_probability: of the whole audit; the checker computes its share.
+        weight: share of the failure probability that is this event's.
+    """
+    _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
+    return {
+        "weight": str(Fraction(weight)),
+        "log_slope": str(Fraction(epsilon)),
+        "offset": str(Fraction(delta)),
+        "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
+    }
+
+
 _PREDICTED_SHIFT = 0.5
+_SMALL = 500
 
 
 @dataclass(frozen=True)
@@ -386,7 +521,9 @@ class _Region:
         return total + (1 - np.take_along_axis(below, stop, axis=1)[:, 0])
 
 
-def _epsilon_region(counts: Counts, delta: float, failure_probability: float, reference: float | None) -> _Region | None:
+def _epsilon_region(
+    counts: Counts, delta: float, failure_probability: float, reference: float | None
+) -> _Region | None:
     """The outcomes ordered no lower than the observed one; None when all are."""
     if reference is not None:
         _check(reference=reference)
@@ -425,10 +562,11 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     observed = float(_signed_root(np.array(float(x)), np.array(float(y)), n, m, slope, offset))
     least = observed - 1e-7 * (1 + abs(observed))  # ties and rounding go into the region
     low, high = np.full(edges.shape, -1.0), np.full(edges.shape, float(m))  # the limit is in [low, high]
-    while np.any(low < high):
-        middle = np.ceil((low + high) / 2)
-        extreme = _signed_root(edges, middle, n, m, slope, offset) >= least
-        low, high = np.where(extreme, middle, low), np.where(extreme, high, middle - 1)
+    while (unsettled := low < high).any():
+        middle = np.ceil((low + high) / 2)[unsettled]
+        extreme = _signed_root(edges[unsettled], middle, n, m, slope, offset) >= least
+        low[unsettled] = np.where(extreme, middle, low[unsettled])
+        high[unsettled] = np.where(extreme, high[unsettled], middle - 1)
     return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
 
 
@@ -455,6 +593,46 @@ def _divergence(p: Any, null: Any) -> Array:
 
     p, null = np.asarray(p, float), np.asarray(null, float)
     return np.where(p == null, 0.0, part(p, null) + part(1 - p, 1 - null))
+
+
+@functools.lru_cache(maxsize=64)
+def _limits_of(
+    method: str, n: int, m: int, epsilon: float, delta: float, failure_probability: float, first: int, last: int
+) -> Array:
+    """For every x from first to last the largest y that the method refutes, -1 when none."""
+    x = np.arange(first, last + 1, dtype=float)
+    low, high = np.full(x.shape, -1.0), np.full(x.shape, float(m))
+    while (unsettled := low < high).any():
+        middle = np.ceil((low + high) / 2)[unsettled]
+        refuted = _refuted(method, x[unsettled], n, middle, m, epsilon, delta, failure_probability)
+        low[unsettled] = np.where(refuted, middle, low[unsettled])
+        high[unsettled] = np.where(refuted, high[unsettled], middle - 1)
+    return low
+
+
+def _refuted(
+    method: str, x: Array, n: int, y: Array, m: int, epsilon: float, delta: float, failure_probability: float
+) -> Any:
+    """Whether the method's bound exceeds epsilon, elementwise."""
+    slope = math.exp(epsilon)
+    if method == "clopper-pearson":
+        half = failure_probability / 2
+        low = np.where(x > 0, special.betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1, half), 0.0)
+        high = np.where(y < m, special.betainccinv(np.minimum(y, m - 1) + 1, m - np.minimum(y, m - 1), half), 1.0)
+        return low > slope * high + delta
+    if method == "conditional":
+        share = np.where(x > 0, special.betaincinv(np.maximum(x, 1), y + 1, failure_probability), 0.0)
+        return share * m > slope * n * (1 - share)
+    if method == "score":
+        null = np.clip(closest_null(x / n, y / m, n, m, slope, delta), 1e-300, 1.0)
+        likeliest = np.minimum(slope * null + delta, 1.0)
+        spread = np.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
+        return x / n - slope * y / m - delta > -special.ndtri(failure_probability) * spread
+    values = [
+        p_value(Counts(int(one), n, int(other), m), epsilon, delta, failure_probability=failure_probability)
+        for one, other in zip(x, y, strict=True)
+    ]
+    return np.array(values) <= failure_probability
 
 
 def _score(x: int, n: int, y: int, m: int, slope: float, offset: float) -> float:

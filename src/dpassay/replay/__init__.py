@@ -21,7 +21,7 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.claims import Claim
 
-__all__ = ["CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
+__all__ = ["AUDIT", "CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
 
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
@@ -35,7 +35,10 @@ CHECKERS: Mapping[str, str] = {
     "proof": "dpassay.replay.proof",
     "statistics": "dpassay.replay.statistics",
     "reproduction": "dpassay.replay.reproduction",
+    "audit": "dpassay.replay.audit",
 }
+AUDIT = "AUDIT"
+"""What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 
 
@@ -99,8 +102,11 @@ def replay(path: str | Path) -> Replay:
     """
     certificate = read(Path(path))
     try:
-        _on_subject(_same_statement(certificate), certificate)
+        if certificate.kind != "audit":
+            _on_subject(_same_statement(certificate), certificate)
         result = check(certificate.kind, certificate.inputs)
+        if certificate.kind == "audit" and (certificate.claim, certificate.statement) != (AUDIT, result["statement"]):
+            raise Rejected(f"an audit's certificate is filed under {AUDIT}, with the statement of its inputs")
         if result["supports"] != certificate.outcome:
             raise Rejected(f"the file says {certificate.outcome!r}, its inputs support {result['supports']!r}")
         recomputed, stated = _canonical(result), _canonical(certificate.result)

@@ -1,0 +1,185 @@
+"""Certificates of audits: they replay, agree with the audit's own numbers, and fail when anything in them is changed."""
+
+import copy
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpassay.auditors.betting import EProcess
+from dpassay.auditors.fixed_sample import Counts, certificate_inputs, epsilon_lower
+from dpassay.certificate import Certificate, checksum
+from dpassay.replay import Rejected, check, replay
+
+BASE: dict[str, Any] = {
+    "mechanism": "noisy count",
+    "dataset1": "[1, 2]",
+    "dataset2": "[1]",
+    "claim": {"kind": "dp", "epsilon": "1/2", "delta": "0"},
+    "failure_probability": "1/100",
+}
+
+
+def fixed(counts: Counts, epsilon: float = 0.5, delta: float = 0.0, **changes: Any) -> dict[str, Any]:
+    claim = {"kind": "dp", "epsilon": str(Fraction(epsilon)), "delta": str(Fraction(delta))}
+    event = certificate_inputs(counts, epsilon, delta, failure_probability=0.01)
+    return {**BASE, "mode": "fixed", "claim": claim, "events": [event], **changes}
+
+
+def anytime(seed: int = 0, batches: int = 30) -> tuple[dict[str, Any], float]:
+    """Two epochs of three events each, and the log e-value of the auditor's own arithmetic."""
+    generator = np.random.default_rng(seed)
+    epochs, wealth = [], np.zeros(1)
+    for trials in ((20, 30), (60, 50)):
+        process = EProcess(np.full((3, 1), 0.5), 0.0, [0.5, 0.25, 0.125], log_wealth=wealth, claim_index=0)
+        for _ in range(batches):
+            process.update(
+                generator.binomial(trials[0], [0.6, 0.4, 0.1]),
+                trials[0],
+                generator.binomial(trials[1], [0.25, 0.2, 0.1]),
+                trials[1],
+            )
+        epochs.append(process.certificate_inputs())
+        wealth = process.log_e
+    return {**BASE, "mode": "anytime", "epochs": epochs}, float(wealth[0])
+
+
+def sealed(inputs: dict[str, Any]) -> dict[str, Any]:
+    result = check("audit", inputs)
+    return Certificate("AUDIT", result["statement"], result["supports"], "audit", inputs, result).to_json()
+
+
+def replays(content: dict[str, Any], folder: Path) -> bool:
+    path = folder / "certificate.json"
+    path.write_text(json.dumps({**content, "sha256": checksum(content)}))
+    return replay(path).checks
+
+
+def test_the_capital_is_that_of_the_auditor() -> None:
+    inputs, log_e = anytime()
+    result = check("audit", inputs)
+    assert result["supports"] == "refuted"
+    assert sum(float(value) for value in result["log_e_values"]) == pytest.approx(log_e, abs=1e-6)
+
+
+def test_too_little_capital_refutes_nothing() -> None:
+    inputs, log_e = anytime(batches=2)
+    assert check("audit", {**inputs, "failure_probability": str(Fraction(math.exp(-log_e - 1e-6)))})["supports"] == (
+        "not refuted"
+    )
+    assert check("audit", {**inputs, "failure_probability": str(Fraction(math.exp(-log_e + 1e-6)))})["supports"] == (
+        "refuted"
+    )
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Counts(10, 1000, 0, 1000),
+        Counts(60, 100, 40, 100),
+        Counts(300, 10**8, 200, 10**8),
+        Counts(4100, 10**4, 3700, 10**4),
+        Counts(50, 60, 50, 110),
+    ],
+)
+@pytest.mark.parametrize("delta", [0.0, 1 / 256])
+def test_the_fixed_test_agrees_with_the_auditor(counts: Counts, delta: float) -> None:
+    bound = epsilon_lower(counts, delta=delta, failure_probability=0.01)
+    # a hair above the bound nothing is refuted, a little below it is: coarser cells cost a few hundredths of a deviation
+    deviation = math.sqrt(1 / counts.successes1 + 1 / (counts.successes2 + 1))
+    assert check("audit", fixed(counts, bound + 0.05 * deviation, delta))["supports"] == "not refuted"
+    if bound > 0.2 * deviation:
+        assert check("audit", fixed(counts, bound - 0.15 * deviation, delta))["supports"] == "refuted"
+
+
+def test_certificates_replay_without_a_registered_claim(tmp_path: Path) -> None:
+    for inputs in (anytime()[0], fixed(Counts(500, 1000, 100, 1000))):
+        content = sealed(inputs)
+        assert replays(content, tmp_path)
+        assert not replays({**content, "statement": content["statement"] + " "}, tmp_path)
+        assert not replays({**content, "claim": "PP-L2"}, tmp_path)
+        assert not replays({**content, "outcome": "not refuted"}, tmp_path)
+        assert not replays({**content, "kind": "statistics"}, tmp_path)
+        for part in ("inputs", "result"):
+            for name in content[part]:
+                changed = copy.deepcopy(content)
+                del changed[part][name]
+                assert not replays(changed, tmp_path), (part, name)
+
+
+def test_changed_counts_bets_and_claims_are_noticed(tmp_path: Path) -> None:
+    content = sealed(anytime(batches=4)[0])
+    event = content["inputs"]["epochs"][1][0]
+    places = [(event, "weight"), (event["strategies"], 0), *((event["looks"][2], index) for index in range(7))]
+    for holder, place in places:
+        kept = holder[place]
+        holder[place] = kept + 1 if isinstance(kept, int) else str(Fraction(kept) * Fraction(9, 10))
+        assert not replays(content, tmp_path), place
+        holder[place] = kept
+    for name, value in (("epsilon", "1/4"), ("delta", "1/1000"), ("epsilon", "501/1000")):
+        changed = copy.deepcopy(content)
+        changed["inputs"]["claim"][name] = value
+        assert not replays(changed, tmp_path)
+    assert replays(content, tmp_path)
+
+
+def test_a_null_that_the_claim_does_not_imply_is_rejected() -> None:
+    counts = Counts(500, 1000, 100, 1000)
+    steep = fixed(counts, claim={"kind": "dp", "epsilon": "501/1000", "delta": "0"})
+    with pytest.raises(Rejected, match="does not imply"):
+        check("audit", steep)
+    # a Gaussian claim of 1 allows 0.12693... at epsilon 1
+    for offset, implied in ((0.1270, True), (0.1269, False)):
+        inputs = fixed(counts, 1.0, offset, claim={"kind": "gaussian", "mu": "1"})
+        if implied:
+            assert check("audit", inputs)["supports"] == "refuted"
+        else:
+            with pytest.raises(Rejected, match="does not imply"):
+                check("audit", inputs)
+    profile = {"kind": "profile", "points": [["1/2", "1/10"], ["1", "0"]]}
+    assert check("audit", fixed(counts, 0.5, 0.125, claim=profile))["supports"] == "refuted"
+    with pytest.raises(Rejected, match="does not imply"):
+        check("audit", fixed(counts, 0.75, 0.0625, claim=profile))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mode": "later"}, "mode"),
+        ({"failure_probability": "2"}, "failure probability"),
+        ({"mechanism": ""}, "text"),
+        ({"claim": {"kind": "none"}}, "kind of claim"),
+        ({"events": []}, "sum to at most 1"),
+        ({"note": "1"}, "unknown fields"),
+    ],
+)
+def test_unusable_inputs_are_rejected(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Rejected, match=message):
+        check("audit", fixed(Counts(5, 10, 1, 10), **change))
+
+
+def test_bets_and_weights_out_of_range_are_rejected() -> None:
+    inputs, _ = anytime(batches=2)
+
+    def changed(place: Any, value: Any) -> dict[str, Any]:
+        other = copy.deepcopy(inputs)
+        place(other["epochs"][0][0], value)
+        return other
+
+    def look(index: int) -> Any:
+        return lambda event, value: event["looks"][0].__setitem__(index, value)
+
+    for place, value in (
+        (look(5), "100"),  # the capital could become negative
+        (look(5), "-1/100"),  # a bet on the null
+        (look(4), "2"),
+        (look(0), 21),
+        (lambda event, value: event.__setitem__("weight", value), "2"),
+        (lambda event, value: event["strategies"].__setitem__(0, value), "2"),
+    ):
+        with pytest.raises(Rejected):
+            check("audit", changed(place, value))
