@@ -1,14 +1,23 @@
-"""Speed, side by side with the public implementations of the same task, measured in one run."""
+"""Power, soundness and speed, side by side with the public implementations of the same task, measured in one run."""
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dpassay.errors import InvalidInput
 
-__all__ = ["BENCHMARKS", "run"]
+__all__ = ["BENCHMARKS", "RESUMABLE", "run"]
 
-BENCHMARKS = ("samplers",)
+BENCHMARKS = {
+    "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
+    "calibration": "false-alarm rates of audits of correct mechanisms",
+    "power": "bounds and samples beside Clopper-Pearson's and the best possible",
+    "samplers": "exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer: scikit-learn)",
+    "throughput": "samples per second of sampling, counting and scoring (peer: NumPy)",
+}
+RESUMABLE = ("auditor", "calibration")
 
 
 def run(
@@ -18,32 +27,37 @@ def run(
     seed: int = 0,
     peers: Path | str | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    resume: Path | None = None,
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
     Args:
-        name: "samplers", exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer:
-            scikit-learn).
+        name: one of `BENCHMARKS`.
         quick: fewer tasks, shorter runs.
         seed: of everything random.
         peers: a Python interpreter in which the peers are installed; None takes the one that runs us. Absent peers are
             named in the table with how to install them, and their columns stay empty.
         progress: called with a short text before every task.
+        resume: the file that keeps finished runs, for the benchmarks in `RESUMABLE`; by default in the cache folder.
 
     Returns:
         A JSON-able result: "benchmark", "quick", "seed", "tables" ({"title", "columns", "rows"}).
 
     Raises:
-        InvalidInput: an unknown benchmark, or an interpreter that cannot be run.
+        InvalidInput: an unknown benchmark, one that keeps nothing, or an interpreter that cannot be run.
     """
-    if name not in BENCHMARKS:
-        raise InvalidInput(f"no benchmark is called {name!r}; choose from {', '.join(BENCHMARKS)}")
+    if name not in BENCHMARKS or importlib.util.find_spec(f"{__name__}.{name}") is None:
+        listed = "; ".join(f"{known}: {about}" for known, about in BENCHMARKS.items())
+        raise InvalidInput(f"no benchmark is called {name!r}; choose from {listed}")
+    if resume is not None and name not in RESUMABLE:
+        raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
     from dpassay.benchmarks.peers import interpreter
-    from dpassay.benchmarks.samplers import tables
 
+    module = importlib.import_module(f"{__name__}.{name}")
+    options: dict[str, Any] = {"resume": resume} if name in RESUMABLE else {}
     return {
         "benchmark": name,
         "quick": quick,
         "seed": seed,
-        "tables": tables(quick, seed, interpreter(peers), progress),
+        "tables": module.tables(quick, seed, interpreter(peers), progress, **options),
     }

@@ -19,12 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.benchmarks.sparse_vector import laplace, lyu, numerical
+from dpassay.benchmarks.noise import bernoulli, laplace, words
+from dpassay.benchmarks.sparse_vector import lyu, numerical
 
 if TYPE_CHECKING:
     from jax import Array
 
 __all__ = [
+    "LYU",
     "SUITE",
     "LaplaceNoise",
     "NoisyMaximum",
@@ -116,9 +118,8 @@ class TruncatedGeometric(_Batched):
             dataset
         ]  # outputs z have a draw in (limit[z - 1], limit[z]]
         whole = (2**32 // self.denominator) * self.denominator
-        first, second = jax.random.bits(key, (2, num_samples), jnp.uint32)
-        words = jnp.where(first < np.uint32(whole), first, second) if whole < 2**32 else first
-        draws = words % np.uint32(self.denominator)
+        first, second = words(key, (2, num_samples))
+        draws = jnp.where(first < np.uint32(whole), first, second) % np.uint32(self.denominator)
         return sum((draws > limits[z]).astype(jnp.int32) for z in range(self.num_people))  # type: ignore[return-value]
 
 
@@ -212,9 +213,7 @@ class Rappor(_Batched):
         filters = jnp.asarray(np.array([self.bloom(value) for value in RAPPOR_DOMAIN]))
         low, high = self.rates
         rates = jnp.where(filters[jnp.asarray(dataset) - RAPPOR_DOMAIN[0]], high, low)
-        words = jax.random.bits(key, (self.filter_size, num_samples), jnp.uint32)
-        limits = (rates * 2.0**32).astype(jnp.uint32)
-        return (words < limits[:, None]).astype(jnp.int8).T
+        return bernoulli(key, rates[:, None], (self.filter_size, num_samples)).astype(jnp.int8).T
 
 
 @dataclass(frozen=True)
@@ -284,8 +283,8 @@ class Row:
 
 
 def row(name: str) -> Row:
-    """The row of that name; raises KeyError."""
-    return next(entry for entry in SUITE if entry.name == name)
+    """The row of that name, in either table."""
+    return next(entry for entry in (*SUITE, *LYU) if entry.name == name)
 
 
 @cache
@@ -367,3 +366,10 @@ SUITE = (
     Row("NumericalSVT", numerical(epsilon=0.1, cutoff=2), (_NUMERICAL, _TWOS, _HALVES),
         Published(0.034323746664875365, 0.034501347436509455)),
 )  # fmt: skip
+
+LYU = (
+    Row("SVT1, c = 2", lyu(1, cutoff=2), (Pair(_blocks((8, 6), (2, 9)), _blocks((8, 7), (2, 8)), _LAW), _HALVES)),
+    Row("SVT2, c = 2", lyu(2, cutoff=2), (Pair(_blocks((9, 6), (1, 4)), _blocks((9, 7), (1, 3)), _LAW), _HALVES)),
+    Row("SVT4, c = 2", lyu(4, cutoff=2), (Pair(_blocks((8, 2), (2, 4)), _blocks((8, 3), (2, 3)), _LAW), _HALVES)),
+    Row("SVT7", lyu(7), (Pair(_blocks((8, 0), (2, 9)), _blocks((8, -1), (2, 10)), _LAW), _HALVES)),
+)

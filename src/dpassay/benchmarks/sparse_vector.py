@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+
+from dpassay.benchmarks.noise import laplace
 
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = ["SparseVector", "laplace", "lyu", "numerical"]
-
-
-def laplace(key: Any, shape: tuple[int, ...]) -> "Array":
-    """Laplace noise of scale 1, float32: a random sign and the logarithm of 31 random bits (at most 22 scales)."""
-    bits = jax.random.bits(key, shape, jnp.uint32)
-    size = -jnp.log(((bits >> 1).astype(jnp.float32) + 0.5) * np.float32(2.0**-31))
-    return jnp.where(bits & 1, size, -size)
+__all__ = ["SparseVector", "lyu", "numerical"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +60,10 @@ class SparseVector:
         values = jnp.broadcast_to(queries[:, None], (len(queries), num_samples))
         if self.query_scale > 0:
             values = values + self.query_scale * laplace(key_query, (len(queries), num_samples))
-        published = values
-        if self.value_scale:
-            published = queries[:, None] + self.value_scale * laplace(key_value, values.shape)
+        positives = len(queries) if self.cutoff is None else min(self.cutoff, len(queries))
+        fresh = (
+            laplace(key_value, (positives, num_samples)) if self.value_scale else None
+        )  # one for each published number
         threshold, stopped = thresholds[0], jnp.zeros(num_samples, bool)
         found, columns = jnp.zeros(num_samples, jnp.int8), []
         for index in range(len(queries)):
@@ -76,9 +71,15 @@ class SparseVector:
             if self.value_scale is None:
                 columns.append(jnp.where(stopped, -1, above).astype(jnp.int8))
             else:
-                columns.append(jnp.where(stopped, jnp.nan, jnp.where(above, published[index], -jnp.inf)))
+                number = values[index]
+                if fresh is not None:
+                    noise = fresh[0]
+                    for earlier in range(1, positives):
+                        noise = jnp.where(found == earlier, fresh[earlier], noise)
+                    number = queries[index] + self.value_scale * noise
+                columns.append(jnp.where(stopped, jnp.nan, jnp.where(above, number, -jnp.inf)))
+            found = found + above
             if self.cutoff is not None:
-                found = found + above
                 stopped = stopped | (found >= self.cutoff)
             if draws > 1 and index + 1 < len(queries):
                 threshold = jnp.where(above, thresholds[index + 1], threshold)

@@ -1,0 +1,433 @@
+"""The auditor against the published lower bounds of DP-Sniper and StatDP, with a tenth of their samples, and in full.
+
+Every row is one mechanism on one pair of datasets: the audit in fixed-sample mode (learning, choosing and testing from
+one budget of samples), repeated over seeds, beside what the exact law says: the true epsilon of the pair and the best
+bound that any event can be expected to give when all samples of the budget test it. Published numbers are those of
+DP-Sniper's logs (`dp_sniper_suite.Published`), at confidence 0.9 and with up to 464 million samples for the final pair:
+2 x 3 x 10.7 million for its search, 2 x 200 million for its bound.
+
+Results are kept, one JSON line for each run, in the user's cache folder under a hash of the settings and of the code
+that they depend on, so that an interrupted benchmark goes on where it stopped.
+"""
+
+import hashlib
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, Pair, Row, row
+from dpassay.benchmarks.exact_losses import best_bound, pair_law
+from dpassay.benchmarks.peers import available, measure
+from dpassay.privacy import PrivacyClaim
+from dpassay.resume import cache_folder
+
+__all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "patterns", "search_pair", "tables"]
+
+TENTH, FULL = 46_000_000, 464_000_000  # samples of both datasets and all phases
+SEEDS = 10
+CONFIDENCES = (0.9, 0.99)
+COLUMNS = (
+    "mechanism", "pair", "samples", "seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
+    "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
+)  # fmt: skip
+SEARCH_SHARE = 0.1  # of the budget, when the pair is searched for
+QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
+CODE = (
+    *(
+        f"auditors/{name}.py"
+        for name in ("events", "fixed_sample", "learners", "one_shot", "outputs", "sampling", "scorers")
+    ),
+    *(f"benchmarks/{name}.py" for name in ("dp_sniper_suite", "noise", "sparse_vector")),
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of the audit.
+
+    Attributes:
+        name: of the row.
+        pair: its place among the row's pairs; None searches for one within the budget.
+        total: samples of both datasets and all phases.
+        seed: of everything random.
+    """
+
+    name: str
+    pair: int | None
+    total: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A hash of the settings and of the code that the result depends on."""
+        entry = row(self.name)
+        chosen = None if self.pair is None else entry.pairs[self.pair]
+        settings = (self.name, repr(entry.mechanism), repr(chosen), self.total, self.seed, CONFIDENCES, _code())
+        return hashlib.sha256(repr(settings).encode()).hexdigest()[:32]
+
+
+class Kept:
+    """Results of earlier runs, appended to one file; a line cut off by a crash is skipped."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or cache_folder() / "bench-auditor.jsonl"
+        self.results: dict[str, dict[str, Any]] = {}
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                try:
+                    result = json.loads(line)
+                    self.results[result["key"]] = result
+                except (ValueError, KeyError):
+                    continue
+
+    def get(self, task: Task, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The kept result of a task, or that of `work`, kept from now on."""
+        if task.key not in self.results:
+            result = {"key": task.key, "name": task.name, "pair": task.pair, "total": task.total, "seed": task.seed}
+            result.update(work())
+            self.results[task.key] = result
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write("\n" * (not _ends_line(self.path)) + json.dumps(result) + "\n")
+        return self.results[task.key]
+
+
+def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Runs one audit: bounds at both confidences, the event and its counts, seconds with compilation."""
+    from dpassay.auditors.audit import run_audit
+    from dpassay.auditors.fixed_sample import epsilon_lower
+
+    start = time.perf_counter()
+    entry, spent = row(task.name), 0
+    if task.pair is None:
+        pair, spent = search_pair(entry, int(task.total * SEARCH_SHARE), task.seed, progress)
+    else:
+        pair = entry.pairs[task.pair]
+    audit = run_audit(
+        entry.mechanism,
+        *pair.arrays(),
+        claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
+        failure_probability=1 - CONFIDENCES[0],
+        num_samples=(task.total - spent) // 2,
+        seed=task.seed,
+        name=task.name,
+    )
+    tested = audit.tested[0]
+    bounds = [
+        epsilon_lower(tested.counts, failure_probability=1 - confidence, reference=max(tested.event.predicted, 0.0))
+        for confidence in CONFIDENCES
+    ]
+    counts = tested.counts
+    return {
+        "bounds": bounds,
+        "scorer": tested.event.scorer.name,
+        "event": tested.event.description,
+        "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
+        "datasets": [str(pair.dataset1), str(pair.dataset2)],
+        "samples": {**audit.samples, "pair search": spent // 2},
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def patterns(size: int, low: float = -10.0, high: float = 10.0) -> tuple[Pair, ...]:
+    """Pairs of query answers that differ by at most 1 in every entry: patterns that know nothing of the mechanism.
+
+    The eight of Ding et al. (CCS 2018) that DP-Sniper searches, and blocks: the first entries at one level and the rest
+    at another, moved in opposite directions; one entry far from the others; a staircase in which neighbors change
+    places.
+    """
+    ones, half = np.ones(size), size // 2
+    last, first, front = (np.zeros(size) for _ in range(3))
+    last[-1], first[0], front[:half] = 1, 1, 1
+    away = ones - 2 * first
+    found: list[tuple[np.ndarray, np.ndarray]] = [
+        (ones, ones - first), (ones, ones + first), (ones, ones - away), (ones, ones + away),
+        (ones, 2 * front), (ones, 2 * ones), (ones, 0 * ones), (front, 1 - front),
+    ]  # fmt: skip
+    for block in (last, front, first):
+        for level, other in ((4, 7), (4, 0), (2, -1)):
+            dataset = level * (1 - block) + other * block
+            found.append((dataset, dataset - 1 + 2 * block))
+    found.append(((low + 1) * first + (high - 1) * (1 - first), low * first + high * (1 - first)))
+    found.append(((high - 1) * first + low * (1 - first), high * first + low * (1 - first)))
+    pulled = np.where(np.arange(size) < 2, high - 1, low + 1)
+    found.append((pulled, pulled + np.where(np.arange(size) == 1, 1, -1) * np.where(np.arange(size) < 2, 1, -1)))
+    stairs = 2.0 * ((np.arange(size) + 1) // 2) - half
+    found.append((stairs, stairs + np.where(np.arange(size) % 2 == 0, 1, -1)))
+    return tuple(Pair(tuple(map(float, a)), tuple(map(float, b)), "a search") for a, b in found)
+
+
+def search_pair(
+    entry: Row, budget: int, seed: int, progress: Callable[[str], None] = lambda _: None
+) -> tuple[Pair, int]:
+    """The pair among all patterns that promises the largest bound, by successive halving on the given samples.
+
+    Args:
+        entry: a row whose datasets are vectors, or values of a small domain.
+        budget: samples of all pairs, both sides; each round spends an equal part.
+        seed: of everything random; the samples are not those of a later audit.
+        progress: called with a short text after every round.
+
+    Returns:
+        The pair and the samples spent.
+    """
+    from dpassay.auditors.events import learn, select
+    from dpassay.auditors.sampling import Sampler
+
+    left, spent = list(_candidates(entry)), 0
+    rounds = max(1, math.ceil(math.log(len(left), 3)))
+    for turn in range(rounds):
+        size = budget // (rounds * len(left) * 4)  # two sides, half to learn and half to choose
+        promised = []
+        for index, pair in enumerate(left):
+            sampler = Sampler(entry.mechanism, *pair.arrays(), seed=seed, run=1_000_000 + 1000 * turn + index)
+            sampler.probe(min(256, size))
+            training = [np.asarray(sampler.draw(side, "training", size)) for side in (0, 1)]
+            encoder = sampler.encoder
+            assert encoder is not None
+            scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort="small")
+            scores = [np.asarray(sampler.scores(side, "selection", size, scorers)) for side in (0, 1)]
+            event = select(
+                scorers, scores[0], scores[1], points=[(0.0, 0.0)], num_test=20 * size, failure_probability=0.1
+            )[0]
+            promised.append(event.predicted)
+            spent += 4 * size + 2 * min(256, size)
+        order = np.argsort(promised)[::-1]
+        left = [left[place] for place in order[: max(1, len(left) // 3)]]
+        progress(f"{entry.name}: {len(left)} pairs left, {max(promised):.3g} promised")
+    return left[0], spent
+
+
+def tables(
+    quick: bool, seed: int, python: str, progress: Callable[[str], None], resume: Path | None = None
+) -> list[dict[str, Any]]:
+    """The tables of `dpassay bench auditor`.
+
+    Args:
+        quick: three rows and a hundredth of the samples.
+        seed: of the first run of every row; the others follow it.
+        python: the interpreter that has DP-Sniper.
+        progress: called with a short text before every run.
+        resume: file of the kept results; by default in the user's cache folder.
+    """
+    from dpassay.benchmarks import curator
+
+    kept = Kept(resume)
+    if quick:
+        main = [(row(name), 0) for name in QUICK_ROWS]
+        found = [_table("Lower bounds, a quick look", main, TENTH // 100, 2, seed, kept, progress)]
+    else:
+        main = [(entry, place) for entry in SUITE for place in range(len(entry.pairs))]
+        more = [(entry, place) for entry in LYU for place in range(len(entry.pairs))]
+        searched: list[tuple[Row, int | None]] = [(entry, None) for entry in SUITE if len(entry.pairs) > 1]
+        first = [(entry, 0) for entry in SUITE]
+        found = [
+            _table("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, SEEDS, seed, kept, progress),
+            _table("More of Lyu et al.'s sparse vectors", more, TENTH, SEEDS, seed, kept, progress),
+            _table("The pair searched for within the budget", searched, TENTH, 3, seed, kept, progress),
+            _table("At DP-Sniper's number of samples", first, FULL, 1, seed, kept, progress),
+        ]
+    return [*found, _time_table(quick, seed, python, progress), *curator.tables(quick, seed, progress)]
+
+
+def _table(
+    title: str,
+    chosen: Sequence[tuple[Row, int | None]],
+    total: int,
+    seeds: int,
+    seed: int,
+    kept: Kept,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    rows = []
+    for entry, place in chosen:
+        results = []
+        for number in range(seeds):
+            task = Task(entry.name, place, total, seed + number)
+            progress(f"{entry.name}, pair {'searched' if place is None else place + 1}, seed {number + 1} of {seeds}")
+            results.append(kept.get(task, lambda task=task: _cleared(task, progress)))  # type: ignore[misc]
+        pair = entry.pairs[0 if place is None else place]
+        task = Task(entry.name, entry.pairs.index(pair), total, -1)  # the law needs no seed
+        law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
+        rows.append(_cells(entry, pair.found_by if place is not None else "a search", total, results, law))
+    beaten = sum(cells[14] == "yes" for cells in rows)
+    note = f"{title}; {total:,} samples in all, {seeds} seeds; above the bar on {beaten} rows"
+    return {"title": note, "columns": list(COLUMNS), "rows": rows}
+
+
+def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, Any]], law: dict[str, Any]) -> list[Any]:
+    bound, strict = ([result["bounds"][i] for result in results] for i in (0, 1))
+    mean, published = statistics.fmean(bound), entry.published
+    spread = statistics.stdev(bound) / math.sqrt(len(bound)) if len(bound) > 1 else ""
+    probability = statistics.fmean(result["counts"][0] / result["counts"][1] for result in results)
+    remarks = [entry.note] if entry.note else []
+    if published is not None:
+        if published.bar > law["epsilon"]:
+            remarks.append("bar above the truth")
+        elif published.bar > law["best"]:
+            remarks.append("bar above the best possible")
+        if published.dp_sniper > law["best"]:
+            remarks.append("DP-Sniper's above the best possible")
+    return [
+        entry.name,
+        found_by,
+        total,
+        round(statistics.fmean(result["seconds"] for result in results), 1),
+        statistics.mode(result["scorer"] for result in results),
+        f"{probability:.2g}",
+        mean,
+        spread,
+        statistics.fmean(strict),
+        law["best"],
+        law["epsilon"] if math.isfinite(law["epsilon"]) else "inf",
+        "" if published is None else published.dp_sniper,
+        "" if published is None else _yes(mean > published.dp_sniper),
+        "" if published is None else published.bar,
+        "" if published is None else _yes(mean > published.bar),
+        "; ".join(remarks),
+    ]
+
+
+def _law(entry: Row, pair: Pair, total: int) -> dict[str, Any]:
+    law = pair_law(entry.mechanism, *pair.arrays())
+    return {"best": best_bound(law, total // 2, 1 - CONFIDENCES[0]).bound, "epsilon": law.epsilon, "law": law.method}
+
+
+def _cleared(task: Task, progress: Callable[[str], None]) -> dict[str, Any]:
+    """One audit, after which the compiled programs are forgotten: hundreds of rows must not fill the memory."""
+    import jax
+
+    result = audit_once(task, progress)
+    jax.clear_caches()
+    return result
+
+
+@dataclass(frozen=True)
+class Race:
+    """A bound to be reached, and how DP-Sniper is run for it.
+
+    Attributes:
+        title: in the table.
+        entry: the mechanism and the pairs, of which the first is used.
+        bound: what DP-Sniper reached with these settings in an earlier run here; ours has to reach what it reaches now.
+        peer: the task of `dp_sniper_peer.py`.
+    """
+
+    title: str
+    entry: Row
+    bound: float
+    peer: dict[str, Any]
+
+
+def _races() -> Iterable[Race]:
+    from dpassay.benchmarks.sparse_vector import lyu
+
+    vector: dict[str, Any] = {"dimensions": 10, "componentwise": True}
+    codes: dict[str, Any] = {**vector, "flags": [-1], "num_outputs": 20}
+    large, small = {"train": 1_000_000, "final": 20_000_000}, {"train": 100_000, "final": 2_000_000}
+    scalar = {"dimensions": 1, "componentwise": False, "flags": None, "num_outputs": 1}
+    one = {"eps": 0.1, "c": 1, "t": 1}
+    peer = {"mechanism": "LaplaceMechanism", "parameters": {"eps": 0.1}, **scalar, **large}
+    yield Race("Laplace, 0.1", row("Laplace"), 0.0928, peer)
+    peer = {"mechanism": "SparseVectorTechnique4", "parameters": one, **codes, **large}
+    yield Race("SVT4, 0.1", row("SVT4"), 0.1352, peer)
+    peer = {"mechanism": "SparseVectorTechnique6", "parameters": one, **vector, "flags": None, "num_outputs": 10,
+            "train": 300_000, "final": 5_000_000}  # fmt: skip
+    yield Race("SVT6, 0.1", row("SVT6"), 0.240, peer)
+    peer = {"mechanism": "SparseVectorTechnique4", "parameters": {**one, "eps": 0.5}, **codes, **small}
+    yield Race("SVT4, 0.5", Row("SVT4, 0.5", lyu(4, epsilon=0.5), row("SVT4").pairs), 0.822, peer)
+
+
+def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> dict[str, Any]:
+    version = available(python, "dpsniper")
+    columns = ["mechanism", "bound at 0.9", "our seconds", "with compilation", "our samples", "DP-Sniper's bound",
+               "its seconds", "ratio", "note"]  # fmt: skip
+    rows = []
+    for race in list(_races())[: 1 if quick else None]:
+        target, answer = race.bound, {}
+        if version is not None and not quick:
+            progress(f"DP-Sniper on {race.title}")
+            answer = measure(python, "dp_sniper_peer.py", {**race.peer, "seed": seed})
+            target = answer.get("bound", target)
+        progress(f"{race.title} until {target:.4g}")
+        compiled, _, _ = _reach(race.entry, target, seed)
+        seconds, total, bound = _reach(race.entry, target, seed + 1)
+        theirs = answer.get("seconds")
+        note = "pip install its repository, give --peers the path of that Python" if version is None else ""
+        rows.append(
+            [
+                race.title,
+                bound,
+                round(seconds, 2),
+                round(compiled, 2),
+                total,
+                target,
+                "" if theirs is None else round(theirs, 1),
+                "" if theirs is None else round(theirs / seconds, 1),
+                answer.get("error", note),
+            ]
+        )
+    title = (
+        "Time to DP-Sniper's bound: our budget doubles until the bound is reached, all tries counted; compilation is "
+        "in the first of two such runs and left out of `our seconds`"
+    )
+    return {"title": title, "columns": columns, "rows": rows}
+
+
+def _reach(entry: Row, target: float, seed: int) -> tuple[float, int, float]:
+    """Seconds and samples, of all tries together, and the bound that passed the target; each try is a new audit."""
+    from dpassay.auditors.audit import run_audit
+
+    start, budget, spent, bound = time.perf_counter(), 1 << 17, 0, 0.0
+    while bound < target and budget < FULL:
+        audit = run_audit(
+            entry.mechanism,
+            *entry.pairs[0].arrays(),
+            claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
+            failure_probability=1 - CONFIDENCES[0],
+            num_samples=budget // 2,
+            seed=seed * 1000 + budget.bit_length(),
+            name=entry.name,
+        )
+        bound = audit.epsilon_lower or 0.0
+        spent += budget
+        budget *= 2
+    return time.perf_counter() - start, spent, bound
+
+
+def _candidates(entry: Row) -> Sequence[Pair]:
+    first = entry.pairs[0].dataset1
+    if isinstance(first, tuple):
+        return patterns(len(first))
+    values = range(-10, 11)  # a local mechanism: any two values are neighbors
+    return [Pair(a, b, "a search") for a in values for b in values if a < b]
+
+
+def _yes(condition: bool) -> str:
+    return "yes" if condition else "no"
+
+
+@cache
+def _code() -> str:
+    import dpassay
+
+    digest = hashlib.sha256()
+    for name in CODE:
+        digest.update((Path(dpassay.__file__).parent / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _ends_line(path: Path) -> bool:
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"

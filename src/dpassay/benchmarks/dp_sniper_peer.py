@@ -1,0 +1,63 @@
+"""DP-Sniper, timed in an interpreter that has it: reads a task in JSON, answers in JSON; no dpassay here.
+
+Task: "mechanism" (a class of dpsniper.mechanisms), "parameters", "dimensions" of its input, "componentwise" (whether
+all entries of the input may differ, or one), "flags" (special outputs that get columns of their own, or null),
+"num_outputs" (columns of the features), "train" and "final" (samples of its two kinds of phases), "seed". The
+classifier is logistic regression with the settings of its evaluation (dpsniper/experiments/exp_default.py). Answer:
+"seconds" of search and final bound together, and the "bound" at confidence 0.9.
+"""
+
+import json
+import sys
+import tempfile
+import time
+
+
+def main() -> None:
+    """One task."""
+    import dpsniper.mechanisms.laplace as laplace  # type: ignore[import-not-found,unused-ignore]
+    import dpsniper.mechanisms.sparse_vector_technique as sparse_vector  # type: ignore[import-not-found,unused-ignore]
+    import numpy as np
+    import torch  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.attack.dpsniper import DPSniper  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.classifiers.classifier_factory import (  # type: ignore[import-not-found,unused-ignore]
+        LogisticRegressionFactory,
+    )
+    from dpsniper.classifiers.feature_transformer import (  # type: ignore[import-not-found,unused-ignore]
+        FlagsFeatureTransformer,
+    )
+    from dpsniper.classifiers.torch_optimizer_factory import (  # type: ignore[import-not-found,unused-ignore]
+        SGDOptimizerFactory,
+    )
+    from dpsniper.input.input_domain import InputBaseType, InputDomain  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.input.pattern_generator import PatternGenerator  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.search.ddconfig import DDConfig  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.search.ddsearch import DDSearch  # type: ignore[import-not-found,unused-ignore]
+    from dpsniper.utils.initialization import initialize_dpsniper  # type: ignore[import-not-found,unused-ignore]
+
+    task = json.load(sys.stdin)
+    np.random.seed(task["seed"])  # noqa: NPY002  (the only generator that it takes)
+    torch.manual_seed(task["seed"])
+    module = laplace if hasattr(laplace, task["mechanism"]) else sparse_vector
+    mechanism = getattr(module, task["mechanism"])(**task["parameters"])
+    domain = InputDomain(task["dimensions"], InputBaseType.FLOAT, [-10, 10])
+    factory = LogisticRegressionFactory(
+        feature_transform=FlagsFeatureTransformer(task["flags"]) if task["flags"] else None,
+        in_dimensions=task["num_outputs"],
+        optimizer_factory=SGDOptimizerFactory(learning_rate=0.3, momentum=0.3, step_size=500),
+        regularization_weight=0.001,
+        epochs=10,
+    )
+    train, final = task["train"], task["final"]
+    config = DDConfig(n_train=train, n=train, n_check=train, n_final=final)
+    with tempfile.TemporaryDirectory() as folder, initialize_dpsniper(config, out_dir=folder):
+        start = time.perf_counter()
+        pairs = PatternGenerator(domain, task["componentwise"])
+        witness = DDSearch(mechanism, DPSniper(mechanism, factory, config), pairs, config).run()
+        witness.compute_eps_high_precision(mechanism, config)
+        seconds = time.perf_counter() - start
+    sys.stdout.write(json.dumps({"seconds": seconds, "bound": float(witness.lower_bound)}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
