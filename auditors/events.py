@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from dpassay.auditors.learners import learn_scorers
+from dpassay.auditors.fixed_sample import predicted_lower
+from dpassay.auditors.learners import SMALL, learn_scorers
 from dpassay.auditors.scorers import Scorer
 from dpassay.errors import InvalidInput
 
@@ -26,6 +27,9 @@ MIDDLE_CUTS = 512  # cuts at equally spaced ranks
 TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of the samples beyond them
 FEW = 512  # selection samples, both sides together, up to which only a spread of cuts makes sense
 FEW_CUTS = 9
+HELD = 50_000  # samples per side held out of learning to weigh and rank scorers
+KEPT = 6  # scorers that go on to selection
+REFINED = 1000  # most promising events whose bound is predicted by the test's own formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,12 @@ def learn(
         raise InvalidInput(f"effort {effort!r}: use small, normal or large")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InvalidInput("features must be finite; encode NaN and infinities as columns of their own first")
-    return learn_scorers(one, two, discrete, seed=seed, effort=effort)
+    if effort == "small" or one.shape[1] == 1 or min(len(one), len(two)) <= SMALL:
+        return learn_scorers(one, two, discrete, seed=seed, effort=effort)
+    held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
+    rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
+    scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), seed=seed, effort=effort)
+    return _promising(scorers, held[0], held[1])
 
 
 def select(
@@ -150,6 +159,27 @@ def select(
             )
         )
     return tuple(events)
+
+
+def _promising(scorers: tuple[Scorer, ...], held1: np.ndarray, held2: np.ndarray) -> tuple[Scorer, ...]:
+    """The KEPT scorers whose events promise most on held-out samples: every scorer costs time on every sample.
+
+    Half by the bound on epsilon, which likes rare events of large ratio, half by the difference of probabilities.
+    """
+    if len(scorers) <= KEPT:
+        return scorers
+    promises = []
+    for scorer in scorers:
+        candidates = _candidates([np.asarray(scorer(held), np.float32)[:, None] for held in (held1, held2)])
+        if not len(candidates.cut):
+            promises.append((-np.inf, -np.inf))
+            continue
+        _, bounds = _predict(candidates, [(0.0, 0.0)], 30 * len(held1), 0.05)
+        margins, _ = _predict(candidates, [(0.0, 0.0)] * 2, 30 * len(held1), 0.05)
+        promises.append((float(bounds.max()), float(margins.max())))
+    ranks = np.argsort(np.argsort(-np.array(promises), axis=0, kind="stable"), axis=0)
+    kept = np.argsort(ranks.min(axis=1), kind="stable")[:KEPT]
+    return tuple(scorers[index] for index in np.sort(kept))
 
 
 @dataclass(frozen=True)
@@ -238,6 +268,17 @@ def _predict(
     likelier, _ = _wilson(candidates.hits, candidates.trials, caution)
     _, other = _wilson(candidates.other_hits, candidates.other_trials, caution)
     bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
+    for bound, (_, delta) in zip(bounds, points, strict=True):
+        best = np.argsort(-bound)[:REFINED]
+        refined = predicted_lower(
+            likelier[best] * num_test,
+            num_test,
+            other[best] * num_test,
+            num_test,
+            delta=delta,
+            failure_probability=failure_probability,
+        )
+        bound[best] = np.where(refined > 0, refined, np.minimum(bound[best], 0))
     if len(points) == 1:
         return bounds, bounds
     margins = []

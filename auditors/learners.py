@@ -20,10 +20,10 @@ from dpassay.auditors.scorers import Atoms, Column, Network, Scorer, Stack, Step
 __all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers"]
 
 MAX_ATOMS = 100_000
-MAX_COLUMNS = 64  # derived columns that boosting and the network see: those that differ most
+MAX_COLUMNS = 48  # derived columns that boosting and the network see: those that differ most
 BINS = 64
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
-BOOSTING_ROWS = 250_000  # per side
+BOOSTING_ROWS = 100_000  # per side
 NETWORK_STEPS = 2000
 NETWORK_BATCH = 2048  # per side
 HIDDEN = (32, 16)
@@ -33,6 +33,7 @@ def learn_scorers(
     features1: np.ndarray,
     features2: np.ndarray,
     discrete: Sequence[bool],
+    held: tuple[np.ndarray, np.ndarray] | None = None,
     *,
     seed: int = 0,
     effort: str = "normal",
@@ -43,6 +44,8 @@ def learn_scorers(
         features1: samples under dataset 1, finite, shape (n1, d).
         features2: samples under dataset 2, shape (n2, d).
         discrete: per column, whether it takes few values.
+        held: samples of both sides that nothing else is fitted to, by which scorers are weighed against each other;
+            None when there are too few to set any aside.
         seed: of everything random.
         effort: "small" fits only what takes milliseconds; "normal" adds boosting and a network where the outputs have
             several columns; "large" trains them longer and on more samples.
@@ -52,7 +55,7 @@ def learn_scorers(
     """
     one, two = np.asarray(features1, np.float32), np.asarray(features2, np.float32)
     dimension = one.shape[1]
-    small = effort == "small" or min(len(one), len(two)) <= SMALL
+    small = effort == "small" or min(len(one), len(two)) <= SMALL or held is None
     derived = dimension > 1
     binned = Binned(one, two, discrete, derived=derived)
     order = np.argsort(-binned.differences)
@@ -77,19 +80,14 @@ def learn_scorers(
         differences = np.concatenate([[0], np.arange(dimension, 2 * dimension - 1)])
         products.append(fit_product(binned, differences, name="product of histograms of differences"))
     scorers += products
-    if small:
+    if small or held is None:
         return tuple(scorers)
-    chosen = np.sort(order[:MAX_COLUMNS])
-    held = len(one) // 5, len(two) // 5
-    rest = one[held[0] :], two[held[1] :]
-    stumps = fit_stumps(binned, chosen, held, seed=seed, effort=effort)
-    network = fit_network(*rest, seed=seed, effort=effort)
-    scorers += [stumps, network]
-    base: list[Any] = [stumps, network, max(products, key=lambda product: _separation(product, one, two, held))]
-    stack = fit_stack(base, one[: held[0]], two[: held[1]])
-    scorers.append(stack)
+    stumps = fit_stumps(binned, np.sort(order[:MAX_COLUMNS]), seed=seed, effort=effort)
+    network = fit_network(one, two, seed=seed, effort=effort)
+    stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
+    scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
-        scorers.append(fit_residual_outcomes(stack, *rest))
+        scorers.append(fit_residual_outcomes(stack, one, two))
     return tuple(scorers)
 
 
@@ -168,9 +166,7 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
     return Steps.build(tables, name, derived=binned.derived)
 
 
-def fit_stumps(
-    binned: Binned, columns: np.ndarray, held: tuple[int, int] = (0, 0), *, seed: int, effort: str = "normal"
-) -> Steps:
+def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = "normal") -> Steps:
     """Boosted decision stumps on the binned columns, read off scikit-learn's model as an additive one.
 
     A model of stumps is a sum of functions of one column each: evaluating its decision function with one code varied
@@ -179,18 +175,22 @@ def fit_stumps(
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     most = BOOSTING_ROWS * (4 if effort == "large" else 1)
-    sides = [codes[columns, start : start + most] for codes, start in zip(binned.codes, held, strict=True)]
+    sides = [codes[columns, :most] for codes in binned.codes]
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
     labels = np.concatenate([np.ones(sides[0].shape[1]), np.zeros(sides[1].shape[1])])
     weights = np.where(labels == 1, 1.0, sides[0].shape[1] / max(1, sides[1].shape[1]))
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     model = HistGradientBoostingClassifier(
-        max_iter=300 if effort == "large" else 150,
+        max_iter=200 if effort == "large" else 80,
         max_leaf_nodes=2,
-        learning_rate=0.15,
+        learning_rate=0.1 if effort == "large" else 0.25,
         max_bins=BINS,
         early_stopping=False,
         random_state=seed,
-    ).fit(data, labels, sample_weight=weights)
+    )
+    with threadpool_limits(1, user_api="openmp"):  # OpenMP's threads wait busily for each other on a busy machine
+        model.fit(data, labels, sample_weight=weights)
     sizes = [len(binned.edges[column]) + 1 for column in columns]
     probes = np.zeros((sum(sizes), len(columns)), np.float32)
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -208,7 +208,7 @@ def fit_stumps(
 
 def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "normal") -> Network:
     """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples."""
-    derived = one.shape[1] > 1 and one.shape[1] <= MAX_COLUMNS // 2
+    derived = 1 < one.shape[1] <= 10
     sides = [np.ascontiguousarray(columns_of(side, derived=derived).T) for side in (one, two)]
     sample = np.concatenate([side[:50_000] for side in sides])
     center = np.median(sample, axis=0).astype(np.float32)
@@ -216,10 +216,11 @@ def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "n
     spread = np.where(high > low, (high - low) / 2, np.where(sample.std(axis=0) > 0, sample.std(axis=0), 1.0))
     scale = (1.0 / spread).astype(np.float32)
     size = 1 << (max(len(side) for side in sides) - 1).bit_length()
-    padded = [np.zeros((size, side.shape[1]), np.float32) for side in sides]
+    padded = [np.zeros((size, 2 * side.shape[1]), np.float32) for side in sides]
     for target, side in zip(padded, sides, strict=True):
-        units = (side - center) * scale
-        np.clip(units, -4e3, 4e3, out=target[: len(side)])
+        units = np.clip((side - center) * scale, -4, 4)
+        # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
+        target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
     steps = NETWORK_STEPS * (4 if effort == "large" else 1)
     train = _trainer(2 * sample.shape[1], steps)
     layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
@@ -246,7 +247,7 @@ def _trainer(width: int, steps: int) -> Any:
 
     def loss(layers: Any, first: Any, second: Any) -> Any:
         def logits(units: Any) -> Any:
-            hidden = jnp.concatenate([jnp.clip(units, -4, 4), jnp.tanh(units)], axis=1)
+            hidden = units
             for place in (0, 2):
                 hidden = jnp.tanh(hidden @ layers[place] + layers[place + 1])
             return (hidden @ layers[4] + layers[5])[:, 0]
@@ -278,9 +279,9 @@ def _trainer(width: int, steps: int) -> Any:
     return train
 
 
-def _separation(scorer: Any, one: np.ndarray, two: np.ndarray, sizes: tuple[int, int]) -> float:
+def _separation(scorer: Any, one: np.ndarray, two: np.ndarray) -> float:
     """How far apart the scores of two sides are, in standard deviations of one score."""
-    scores1, scores2 = scorer(one[: sizes[0]]), scorer(two[: sizes[1]])
+    scores1, scores2 = scorer(one), scorer(two)
     return float((scores1.mean() - scores2.mean()) / max(1e-12, np.sqrt(scores1.var() + scores2.var())))
 
 
