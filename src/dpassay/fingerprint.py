@@ -10,10 +10,8 @@ import ast
 import dataclasses
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -123,7 +121,7 @@ class _Digest:
     def _class(self, value: type) -> None:
         self._defined("class", value.__module__, value.__qualname__)
         self.modules.update(base.__module__ for base in value.__mro__)
-        if _source(value.__module__) is None and not _is_installed(value.__module__):  # typed at a prompt
+        if _is_typed(value.__module__):  # typed at a prompt
             members = {name: member for name, member in vars(value).items() if not name.startswith("__")}
             self._items("members", (each for item in members.items() for each in item))
 
@@ -177,7 +175,6 @@ class _Digest:
 def _code(modules: Iterable[str]) -> list[str]:
     """The code reached from these modules: a line for each file of the user's and each installed package."""
     waiting, seen, lines = sorted(modules), set(), []
-    own = {name.partition(".")[0] for name in waiting if not name.startswith("dpassay")}
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -188,8 +185,9 @@ def _code(modules: Iterable[str]) -> list[str]:
             continue
         if top == "dpassay" and not name.startswith(JUDGED):
             continue
-        if top not in own and _is_installed(name):
-            lines.append(f"{top} {_contents(top)}")
+        contents = _contents(name)
+        if contents is not None:
+            lines.append(contents)
             continue
         tree = _source(name)
         if tree is not None:
@@ -255,42 +253,38 @@ def _file(module: str) -> Path | None:
     return None if name is None else Path(name)
 
 
-def _is_installed(module: str) -> bool:
-    """Whether the module belongs to Python or to an installed package, not to the user's own files."""
-    if module.partition(".")[0] in sys.builtin_module_names:
-        return True
+def _is_typed(module: str) -> bool:
+    """Whether a module is known to this process only: neither Python's, nor in a file."""
+    return _file(module) is None and (module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names)
+
+
+def _contents(module: str) -> str | None:
+    """The installed distribution that brought a module, and a hash of all its files; None for the user's own modules.
+
+    Pip writes the list of what it installed, with the hash of every file, beside the package.
+    """
     path = _file(module)
     if path is None:
-        loaded = sys.modules.get(module)
-        return loaded is not None and module != "__main__" and not hasattr(loaded, "__path__")
-    folders = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return any(path.is_relative_to(folder) for folder in folders) or bool(
-        {"site-packages", "dist-packages"} & {*path.parts}
-    )
+        return None
+    parts = module.split(".")
+    depth = len(parts) - (path.stem != "__init__")
+    return _distribution(parts[0], path.parents[depth]) if depth < len(path.parents) else None
 
 
 @functools.cache
-def _contents(package: str) -> str:
-    """The installed distributions that provide a package, each with a hash of its list of hashed files."""
-    described = []
-    for name in _distributions(package):
-        distribution = importlib.metadata.distribution(name)
-        record = distribution.read_text("RECORD") or ""
-        # Bytecode files come and go with use.
-        lines = [line for line in record.splitlines() if "__pycache__" not in line and "RECORD" not in line]
-        digest = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
-        described.append(f"{name} {distribution.version} {digest}")
-    return " ".join(described)
-
-
-def _distributions(package: str) -> list[str]:
-    try:  # most carry the package's name, and asking for one is much faster than listing all
-        record = importlib.metadata.distribution(package).read_text("RECORD") or ""
-        if any(line.startswith((f"{package}/", f"{package}.")) for line in record.splitlines()):
-            return [package]
-    except importlib.metadata.PackageNotFoundError:
-        pass
-    return sorted(set(importlib.metadata.packages_distributions().get(package, ())))
+def _distribution(package: str, folder: Path) -> str | None:
+    records = sorted(
+        folder.glob("*.dist-info/RECORD"),
+        # Most distributions have their package's name, and reading one list is faster than reading all.
+        key=lambda path: (not path.parent.name.lower().startswith(f"{package.lower()}-"), path.parent.name),
+    )
+    for path in records:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if any(line.startswith((f"{package}/", f"{package}.")) for line in lines):
+            # Bytecode files come and go with use.
+            kept = sorted(line for line in lines if "__pycache__" not in line and "RECORD" not in line)
+            return f"{path.parent.name} {hashlib.sha256(chr(10).join(kept).encode()).hexdigest()}"
+    return None
 
 
 def _names(code: types.CodeType) -> list[str]:
