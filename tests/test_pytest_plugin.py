@@ -57,17 +57,19 @@ def unusable(rng, data): return None
 
 @pytest.fixture
 def session(pytester, monkeypatch):
-    """Runs pytest in a process of its own on one test file; gives the result and the auditor's calls."""
+    """Runs pytest on one test file, in a process of its own if asked; gives the result and the auditor's calls."""
     monkeypatch.setenv("CALLS", str(pytester.path / "calls"))
     monkeypatch.setenv("PY_COLORS", "0")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # other projects' plugins take seconds
     pytester.makeconftest(STAND_IN)
 
-    def run(tests, *arguments):
+    def run(tests, *arguments, own_process=False):
         pytester.makepyfile(test_privacy=MECHANISMS + tests)
         calls = pytester.path / "calls"
         calls.unlink(missing_ok=True)
-        result = pytester.runpytest_subprocess("-p", "dpassay.pytest_plugin", "-p", "xdist", *arguments)
+        plugins = ["-p", "dpassay.pytest_plugin", *(["-p", "xdist"] if own_process else [])]
+        start = pytester.runpytest_subprocess if own_process else pytester.runpytest_inprocess
+        result = start(*plugins, *arguments)
         lines = calls.read_text().splitlines() if calls.exists() else []
         return result, {call["name"].rpartition("::")[2]: call for call in map(json.loads, lines)}
 
@@ -88,7 +90,7 @@ def test_broken():
 
 
 def test_a_broken_mechanism_is_red_with_all_that_is_needed_to_see_it_again(session):
-    result, _ = session(BOTH, "--dp-seed=7")
+    result, _ = session(BOTH, "--dp-seed=7", own_process=True)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -256,7 +258,7 @@ def test_workers_split_as_one_process_does_and_the_controller_shows_it(session, 
         f"\ndef test_{number}():\n    assert_private(sound, 0, 1, epsilon=1.0)\n" for number in range(4)
     )
     options = ["--dp-ledger=ledger.db"] if ledger else []
-    result, calls = session(tests, "-n2", *options)
+    result, calls = session(tests, "-n2", *options, own_process=True)
     result.assert_outcomes(passed=5, failed=1)
     assert [*probabilities(calls).values()] == pytest.approx([0.01 / 6 / 2 / (2 if ledger else 1)] * 6)
     result.stdout.fnmatch_lines(["*privacy audits*", "6 audits: 1 refuted, 5 not refuted"])
