@@ -356,6 +356,8 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
 
 def _width(values: np.ndarray) -> np.ndarray:
     """Interquartile range of every column, 0 where there is no number."""
+    if not len(values):
+        return np.zeros(values.shape[1])
     filled = np.where(np.isnan(values).all(axis=0), 0.0, values)
     return np.asarray(np.subtract(*np.nanquantile(filled, [0.75, 0.25], axis=0)))
 

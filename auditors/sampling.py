@@ -22,7 +22,7 @@ import numpy as np
 
 from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
-from dpassay.auditors.tracing import Traced, advance, trace
+from dpassay.auditors.tracing import FEW, Traced, advance, trace
 from dpassay.errors import InvalidInput
 from dpassay.protocol import CallableMechanism
 from dpassay.ratings import Ratings
@@ -150,7 +150,7 @@ class Sampler:
             parts.append(kept[:n])
             self._kept[side] = kept[n:] if len(kept) > n else None
             n -= len(parts[0])
-        if self.traced and n:
+        if self.traced and n > FEW:  # a few are not worth compiling for
             assert self._traced is not None
             parts += self._rows(side, phase, n, self._traced.features(side, self.encoder))
         else:

@@ -17,9 +17,10 @@ import numpy as np
 from dpassay.auditors.calling import watched
 from dpassay.auditors.outputs import Encoder
 
-__all__ = ["Traced", "advance", "trace"]
+__all__ = ["FEW", "Traced", "advance", "trace"]
 
 SMALL = 256  # samples of the chunk by which cost is measured
+FEW = 64 * SMALL  # samples that small chunks suffice for
 LARGE = 1 << 16
 _MEMORY = 64 << 20  # bytes of temporaries of one chunk
 _SECONDS = 0.05  # of one chunk
@@ -94,7 +95,7 @@ class Traced:
 
     def outputs(self, side: int, words: np.ndarray, size: int) -> Any:
         """`size` outputs, at most a chunk, as NumPy arrays."""
-        if self.batched or size > 64 * SMALL:
+        if self.batched or size > FEW:
             rows = self._outputs(side, self.chunk)(words)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], rows)
         parts = [
