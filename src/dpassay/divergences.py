@@ -16,6 +16,7 @@ import numpy as np
 __all__ = ["gaussian_delta", "profile_delta", "renyi_delta", "zcdp_delta"]
 
 _ROUNDING = 1e-12  # relative error of one evaluated term, well above float64's for exponents up to 700
+_LEAST = np.finfo(float).tiny  # what is smaller is rounded up to it
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -35,7 +36,7 @@ def gaussian_delta(epsilon: np.ndarray | float, mu: np.ndarray | float) -> np.nd
         tail = np.maximum(a, -5.0) / math.sqrt(2)
         first = np.where(a > -5, factor * erfcx(tail), ndtr(-a))
         second = np.where(a > -5, factor * erfcx(b / math.sqrt(2)), np.exp(epsilon + log_ndtr(-b)))
-    delta = np.clip(first - second + _ROUNDING * (first + second), 0.0, 1.0)
+    delta = np.clip(first - second + _ROUNDING * (first + second), _LEAST, 1.0)
     return np.where(mu == 0, 0.0, np.where(np.isinf(mu), 1.0, delta))
 
 
@@ -113,7 +114,7 @@ def _at_order(epsilon: np.ndarray, log_excess: np.ndarray, bound: np.ndarray) ->
     order = 1 + excess
 
     low, high = bound, bound + math.log(2) / excess  # of u at the corner
-    for _ in range(50):
+    for _ in range(36):
         middle = (low + high) / 2
         inside = _log_cosh((order - 0.5) * middle) - _log_cosh(middle / 2) < excess * bound
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
@@ -137,7 +138,7 @@ def _at_order(epsilon: np.ndarray, log_excess: np.ndarray, bound: np.ndarray) ->
         return np.where(np.isnan(delta), np.inf, delta)
 
     least = _golden_section(line, np.full_like(bound, math.log(1e-6)), np.full_like(bound, math.log(1e3)), steps=28)
-    return np.clip(np.where(epsilon < slope - _ROUNDING, np.minimum(corner, least), least), 0.0, 1.0)
+    return np.clip(np.where(epsilon < slope - _ROUNDING, np.minimum(corner, least), least), _LEAST, 1.0)
 
 
 def _log_cosh(value: np.ndarray) -> np.ndarray:
@@ -152,7 +153,7 @@ def _golden_section(
     at_inner, at_outer = function(inner), function(outer)
     least = np.minimum(at_inner, at_outer)
     for _ in range(steps):
-        left = at_inner <= at_outer  # a plateau is left towards the low end
+        left = (at_inner <= at_outer) & np.isfinite(at_inner)  # overflow is at the low end
         low, high = np.where(left, low, inner), np.where(left, outer, high)
         new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
         at_new = function(new)

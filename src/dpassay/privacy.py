@@ -133,7 +133,11 @@ class PrivacyClaim:
         cls, points: Iterable[tuple[float, float]], relation: NeighboringRelation | None = None
     ) -> "PrivacyClaim":
         """(epsilon, delta)-differential privacy at every one of the points [(epsilon, delta), ...]."""
-        return _ProfileClaim(tuple(sorted((float(e), float(d)) for e, d in points)), relation=relation)
+        try:
+            pairs = tuple(sorted((float(epsilon), float(delta)) for epsilon, delta in points))
+        except (TypeError, ValueError):
+            raise InvalidInput("a profile's points are pairs of numbers (epsilon, delta)") from None
+        return _ProfileClaim(pairs, relation=relation)
 
     @property
     def text(self) -> str:
@@ -162,16 +166,7 @@ class PrivacyClaim:
     def epsilon_at(self, delta: float, parameter: float | None = None) -> float:
         """The smallest epsilon, nats, for which the claim implies (epsilon, delta)-privacy; infinite when none does."""
         _checked_probability("delta", delta)
-        grid = np.concatenate([[0.0], np.geomspace(1e-3, 1e6, 64)])
-        for _ in range(6):  # each round divides the bracket by 64
-            allowed = self.delta_at(grid, parameter) <= delta
-            first = int(np.argmax(allowed))
-            if not allowed[first]:
-                return math.inf
-            if first == 0:
-                return float(grid[0])
-            grid = np.linspace(grid[first - 1], grid[first], 65)
-        return float(grid[-1])
+        return self._first(delta, parameter, rounds=6)
 
     def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
         """What the claim says about one event's probabilities p and q under two neighboring datasets.
@@ -189,6 +184,19 @@ class PrivacyClaim:
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping: kind, text and the constants; infinity is the string "inf"."""
         return {"kind": self.kind, "text": self.text, "epsilon": _number(self.epsilon), "delta": self.delta}
+
+    def _first(self, delta: float, parameter: float | None, rounds: int) -> float:
+        """The first epsilon at which the curve is down to delta, within a bracket that each round divides by 64."""
+        grid = np.concatenate([[0.0], np.geomspace(1e-3, 1e6, 64)])
+        for _ in range(rounds):
+            allowed = self.delta_at(grid, parameter) <= delta
+            first = int(np.argmax(allowed))
+            if not allowed[first]:
+                return math.inf
+            if first == 0:
+                return float(grid[0])
+            grid = np.linspace(grid[first - 1], grid[first], 65)
+        return float(grid[-1])
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
         from dpassay.divergences import profile_delta
@@ -208,7 +216,7 @@ class _CurveClaim(PrivacyClaim):
     def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
         # Evenly spaced up to the slope beyond which an event as rare as 1e-6 would decide. Even spacing is even in the
         # log-likelihood ratio, so a Gaussian's tangents are evenly spaced in its output.
-        slopes = np.linspace(0.0, self.epsilon_at(1e-6), _TANGENTS)
+        slopes = np.linspace(0.0, self._first(1e-6, None, rounds=2), _TANGENTS)
         parameters = np.asarray(parameters, float)
         offsets = self._curve(slopes[:, None], parameters[None, :])
         order = np.argsort(parameters, kind="stable")  # rounding must not break the nesting
