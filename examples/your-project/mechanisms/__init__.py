@@ -1,0 +1,1 @@
+"""What this project releases about its users' ratings."""
