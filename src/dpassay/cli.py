@@ -263,26 +263,39 @@ def replay(certificates: tuple[Path, ...]) -> int:
 
 @commands.command()
 @click.argument("target", metavar="MODULE:NAME|ID")
-@click.option("--variant", default="paper", show_default=True, help="Of a registered ID: paper, released or repaired.")
+@click.option("--variant", help="Of a registered ID: paper (the default), released or repaired.")
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered mechanism.")
-@click.option("--relation", required=True, metavar="KIND:UNIT", help="For example add_or_remove_one:rating.")
+@click.option(
+    "--relation",
+    required=True,
+    metavar="KIND:UNIT",
+    help="For example add_or_remove_one:rating; for vectors of numbers vector:one or vector:all.",
+)
 @click.option("--epsilon", required=True, type=float, help="The claim, nats.")
 @click.option("--delta", default=0.0, show_default=True, help="The claim, a probability.")
+@click.option("--black-box", is_flag=True, help="Search on samples although the law is known.")
+@click.option("--batched", is_flag=True, help="The callable is fn(rng, dataset, num_samples).")
+@click.option(
+    "--failure-probability", default=0.05, show_default=True, help="Of a witness that keeps the claim (on samples)."
+)
 @click.option(
     "--start", type=_path(), help="Ratings to start from: delimited text, .json or .npy. Default: random ones."
 )
 @click.option("--users", default=4, show_default=True, help="Users of the random ratings.")
-@click.option("--items", default=3, show_default=True, help="Items of the random ratings.")
+@click.option("--items", default=3, show_default=True, help="Items of the random ratings; the length of vectors.")
 @click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the search.")
 @click.option("--json", "json_path", type=_path(), help="Write the witness as JSON.")
 def search(
     target: str,
-    variant: str,
+    variant: str | None,
     parameters: tuple[str, ...],
     relation: str,
     epsilon: float,
     delta: float,
+    black_box: bool,
+    batched: bool,
+    failure_probability: float,
     start: Path | None,
     users: int,
     items: int,
@@ -290,36 +303,64 @@ def search(
     seed: int,
     json_path: Path | None,
 ) -> int:
-    """Search for neighboring ratings that break a mechanism's claim, and shrink what is found.
+    """Search for neighboring datasets that break a mechanism's claim, and shrink what is found.
 
-    The mechanism is MODULE:NAME of your own, with finitely many outputs and an exact law (`log_prob` and `outputs`), or
-    the ID of a registered one such as ppns. Exits with 1 when a witness was found.
+    The mechanism is MODULE:NAME of your own, or the ID of a registered one such as ppns. With finitely many outputs
+    and an exact law (`log_prob` and `outputs`) the search is exact; any other that can be sampled is searched as a
+    black box. Exits with 1 when a witness was found.
     """
     from dpassay.privacy import NeighboringRelation, PrivacyClaim
+    from dpassay.protocol import FiniteMechanism
 
-    parsed = NeighboringRelation.parse(relation)
-    PrivacyClaim(epsilon, delta)
+    vectors = relation.startswith("vector:")
+    parsed = None if vectors else NeighboringRelation.parse(relation)
+    claim = PrivacyClaim(epsilon, delta)
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
     _writable(json_path)
-    mechanism = _load(target) if ":" in target else _registered(target, variant, parameters)
-    from dpassay.auditors.search import search as find
+    mechanism = _mechanism(target, variant, parameters, batched)
+    sampled = black_box or vectors or not isinstance(mechanism, FiniteMechanism)
+    begin = None
+    if start is not None:
+        from dpassay.dataset_files import load_dataset
 
-    begin = None if start is None else _dense(start)
-    found = find(
-        mechanism,
-        parsed,
-        epsilon=epsilon,
-        delta=delta,
-        start=begin,
-        num_users=users,
-        num_items=items,
-        time_limit=time_limit,
-        seed=seed,
-    )
+        begin = load_dataset(start) if sampled else _dense(start)
+    from dpassay.report.terminal import live_status
+
+    with _interruptible("nothing was written"), live_status(target, time_limit) as status:
+        if sampled:
+            from dpassay.auditors.neighbor_search import search_black_box
+
+            found = search_black_box(
+                mechanism,
+                relation,
+                claim=claim,
+                start=begin,
+                num_users=users,
+                num_items=items,
+                failure_probability=failure_probability,
+                time_limit=time_limit,
+                seed=seed,
+                progress=status.note,
+            )
+        else:
+            from dpassay.auditors.search import search as find
+
+            assert parsed is not None, "exact laws are of rating matrices"
+            found = find(
+                mechanism,
+                parsed,
+                epsilon=epsilon,
+                delta=delta,
+                start=begin,
+                num_users=users,
+                num_items=items,
+                time_limit=time_limit,
+                seed=seed,
+            )
     if found is None:
         click.echo(
-            f"no witness against {PrivacyClaim(epsilon, delta, parsed)} found within {time_limit:g} s; "
+            f"no witness against {claim} ({relation}) found within {time_limit:g} s; "
             "this does not show the mechanism private"
         )
         return 0

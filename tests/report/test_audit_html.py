@@ -94,8 +94,9 @@ def test_a_section_has_the_numbers_of_the_json(text: str) -> None:
     said = words(section(text, 1))
     one = audit()
     event = one["events"][0]
-    for value in (one["parameter_lower"], one["failure_probability"], one["detectable"]["rarest_event"]):
+    for value in (one["parameter_lower"], one["failure_probability"]):
         assert audit_text.number(value) in said
+    assert "if its probability is below 0.00041." in said
     assert f"{event['count1']:,} of {event['samples1']:,}" in said
     assert f"{event['count2']:,} of {event['samples2']:,}" in said
     assert "shop/release.py" in said

@@ -61,9 +61,9 @@ def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
         "title": audit_text.title(audit),
         "outcome": audit["verdict"]["outcome"],
         "headline": audit_text.headline(audit),
-        "explanation": _beyond(audit["verdict"]["explanation"], audit_text.headline(audit)),
+        "explanation": _beyond(audit),
         "bound": audit_text.at_least(audit["parameter_name"], audit["parameter_lower"]),
-        "claimed": f"{audit['parameter_name']} at most {audit_text.number(audit['sandwich']['claim'])}",
+        "claimed": audit_text.claimed(audit),
         "sandwich": render_sandwich(audit["sandwich"], audit["parameter_name"], f"{name}-sandwich"),
         "best": best,
         "counted": "" if best is None else audit_text.counted(best),
@@ -71,7 +71,7 @@ def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
         "blind_spots": audit_text.blind_spots(audit),
         "next_steps": audit_text.next_steps(audit),
         "relation": audit["relation"] or RELATIONS_SAID,
-        "samples": _samples(audit),
+        "samples": audit_text.drawn(audit),
         "ledger": _ledger(audit),
         "event_tables": event_tables,
         "tables": [page_table(table) for table in others],
@@ -105,15 +105,6 @@ def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": "Events, counted in samples that had no part in choosing them", "columns": columns, "rows": rows}
 
 
-def _samples(audit: Mapping[str, Any]) -> str:
-    samples = audit["samples"]
-    looks = f"; the evidence was looked at {audit['looks']} times" if audit["looks"] > 1 else ""
-    return (
-        f"{samples['total']:,} of each dataset: {samples['training']:,} to learn events, {samples['selection']:,} to "
-        f"choose among them, {samples['test']:,} to test them{looks}"
-    )
-
-
 def _ledger(audit: Mapping[str, Any]) -> str:
     ledger = audit["ledger"]
     if ledger is None:
@@ -125,6 +116,8 @@ def _ledger(audit: Mapping[str, Any]) -> str:
     )
 
 
-def _beyond(explanation: str, headline: str) -> str:
-    """The explanation without what the headline has just said."""
-    return "" if explanation.rstrip(".") == headline.rstrip(".") else explanation
+def _beyond(audit: Mapping[str, Any]) -> str:
+    """The verdict's explanation, where headline and blind spots do not say it already."""
+    explanation = str(audit["verdict"]["explanation"])
+    said = audit["verdict"]["outcome"] == "not refuted" or explanation in audit_text.headline(audit)
+    return "" if said else explanation

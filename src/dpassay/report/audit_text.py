@@ -5,7 +5,7 @@ Every function takes an audit as JSON (`audit.schema.json`).
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ __all__ = [
     "at_least",
     "best_event",
     "blind_spots",
+    "claimed",
     "counted",
     "definition",
+    "drawn",
     "event_loss",
     "evidence",
     "finding",
@@ -38,7 +40,7 @@ RULES: Mapping[str, str] = {
 ONE_PAIR = "Only this pair of datasets was judged; another pair may reveal more."
 
 
-def number(value: float | str | None) -> str:
+def number(value: float | str | None, digits: int = 6) -> str:
     """A number as every report writes it: six digits, `infinite`, or a dash for None; counts keep all their digits."""
     if value is None:
         return "\N{EN DASH}"
@@ -47,7 +49,7 @@ def number(value: float | str | None) -> str:
     real = float(value)
     if math.isinf(real):
         return "infinite" if real > 0 else "minus infinity"
-    return f"{real:.6g}"
+    return f"{real:.{digits}g}"
 
 
 def at_least(name: str, lower: float | str | None) -> str:
@@ -55,6 +57,26 @@ def at_least(name: str, lower: float | str | None) -> str:
     if lower is None:
         return f"no bound on {name}"
     return f"{name} is {'infinite' if float(lower) == math.inf else f'at least {number(lower)}'}"
+
+
+def claimed(audit: Audit) -> str:
+    """What the claim allows, in words."""
+    limit = audit["sandwich"]["claim"]
+    if audit["mode"] == "same-stream" and float(limit) == math.inf:
+        return "no sensitivity was declared"
+    return f"{audit['parameter_name']} at most {number(limit)}"
+
+
+def drawn(audit: Audit) -> str:
+    """How much was sampled, in words."""
+    samples = audit["samples"]
+    if audit["mode"] == "same-stream":
+        return f"{samples['total']:,} random streams, each met by both datasets"
+    looks = f"; the evidence was looked at {audit['looks']:,} times" if audit["looks"] > 1 else ""
+    return (
+        f"{samples['total']:,} of each dataset: {samples['training']:,} to learn events, {samples['selection']:,} to "
+        f"choose among them, {samples['test']:,} to test them{looks}"
+    )
 
 
 def title(audit: Audit) -> str:
@@ -121,13 +143,21 @@ def blind_spots(audit: Audit) -> list[str]:
     sentences = []
     if smallest is not None:
         sentences.append(
-            f"A true loss of epsilon {number(smallest)} on these events would have been caught with probability "
-            f"{chance}; a smaller violation of {claim} may have been missed."
+            f"In an event as frequent as the one tested, a loss of epsilon {number(smallest, 3)} would have been "
+            f"caught with probability {chance}; a smaller violation of {claim} may have been missed."
+        )
+    elif rarest is not None:
+        sentences.append(
+            f"In an event as frequent as the one tested, no violation of {claim} would have been caught with "
+            f"probability {chance}."
         )
     else:
         sentences.append(f"No violation of {claim}, however large, would have been caught with probability {chance}.")
     if rarest is not None:
-        sentences.append(f"A leak in an event rarer than {number(rarest)} would have been missed more often than that.")
+        sentences.append(
+            f"An event that only one of the datasets can give may have been missed if its probability is below "
+            f"{number(rarest, 2)}."
+        )
     if audit["relation"] is None:
         sentences.append(ONE_PAIR)
     if audit["representation"] == "values":
@@ -168,7 +198,7 @@ def counted(event: Mapping[str, Any]) -> str:
     parts = []
     for side in (1, 2):
         count, samples = event[f"count{side}"], event[f"samples{side}"]
-        rate = f" ({number(count / samples)})" if samples else ""
+        rate = f" ({number(count / samples, 4)})" if samples else ""
         parts.append(f"{number(count)} of {number(samples)} samples of dataset {side}{rate}")
     return " and ".join(parts)
 
@@ -204,11 +234,6 @@ def definition(mechanism: Any) -> dict[str, Any] | None:
         return None
     path, here = Path(file).resolve(), Path.cwd().resolve()
     return {"file": (path.relative_to(here) if path.is_relative_to(here) else path).as_posix(), "line": max(line, 1)}
-
-
-def all_warnings(audits: Sequence[Audit]) -> list[str]:
-    """Every warning once, in order."""
-    return list(dict.fromkeys(warning for audit in audits for warning in audit["warnings"]))
 
 
 def evidence(event: Mapping[str, Any]) -> float:

@@ -117,35 +117,32 @@ class live_status:
 def print_audit(audit: Mapping[str, Any]) -> None:
     """One audit, as JSON: the verdict, what it rests on, and what it could not have seen."""
     console, outcome = _console(), audit["verdict"]["outcome"]
-    name, event = audit["parameter_name"], audit_text.best_event(audit)
+    event, replayed = audit_text.best_event(audit), audit["mode"] == "same-stream"
     console.print(
         rich.text.Text.assemble((outcome.upper(), f"bold {STYLES[outcome]}"), "  ", audit_text.headline(audit))
     )
-    rows = [
-        (
-            "loss",
-            f"{audit_text.at_least(name, audit['parameter_lower'])}; "
-            f"claimed: {audit_text.number(audit['sandwich']['claim'])} ({audit['claim']['text']})",
-        ),
-        ("confidence", audit_text.guarantee(audit)),
-    ]
+    rows = []
+    if not replayed or audit["parameter_lower"] is not None:
+        bound = audit_text.at_least(audit["parameter_name"], audit["parameter_lower"])
+        rows.append(("shown", f"{bound}; claimed: {audit['claim']['text']}, {audit_text.claimed(audit)}"))
+    rows.append(("confidence", audit_text.guarantee(audit)))
     if event is not None:
-        rows.append(("event", event["description"]))
-        rows.append(("counts", audit_text.counted(event)))
-    samples = audit["samples"]
-    used = f"{samples['training'] + samples['selection']:,} to learn events, {samples['test']:,} to test them"
-    looks = "" if audit["looks"] <= 1 else f", {audit['looks']} looks"
-    rows.append(("samples", f"of each dataset: {used}; {audit['seconds']:.3g} s{looks}, seed {audit['seed']}"))
+        rows += [("event", event["description"]), ("counts", audit_text.counted(event))]
+    rows.append(("samples", f"{audit_text.drawn(audit)}; {audit['seconds']:.3g} s, seed {audit['seed']}"))
     if audit["ledger"] is not None:
         ledger = audit["ledger"]
         rows.append(
             (
                 "ledger",
-                f"{ledger['path']}: {ledger['runs']} runs, evidence {audit_text.number(ledger['log_e_value'])} of "
+                f"{ledger['path']}: {ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}, evidence "
+                f"{audit_text.number(ledger['log_e_value'])} of "
                 f"the {audit_text.number(ledger['log_threshold'])} nats that refute",
             )
         )
-    rows += [("warning" if index == 0 else "", text) for index, text in enumerate(audit["warnings"])]
+    rows += [
+        (("note" if replayed else "warning") if index == 0 else "", text)
+        for index, text in enumerate(audit["warnings"])
+    ]
     if outcome != "refuted":
         rows += [("not seen" if index == 0 else "", text) for index, text in enumerate(audit_text.blind_spots(audit))]
     rows += [("next" if index == 0 else "", text) for index, text in enumerate(audit_text.next_steps(audit))]
@@ -223,10 +220,11 @@ def witness_text(witness: "Witness") -> str:
             before, after = _stars(witness.dataset1[user, item]), _stars(witness.dataset2[user, item])
             cells.append(f"[{before} -> {after}]" if (user, item) in changed else before)
         lines.append(f"user {user:<3}" + "".join(f"{cell:>12}" for cell in cells))
+    described = all(isinstance(output, str) and " " in output for output in witness.event)  # by a black-box search
     event = ", ".join(str(_listed(output)) for output in witness.event)
     lines += [
         "",
-        f"event: the output is {event}",
+        f"event: {event}" if described else f"event: the output is {event}",
         f"  probability {_probability(witness.log_probability1)} before the change, "
         f"{_probability(witness.log_probability2)} after it",
     ]
