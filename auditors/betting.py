@@ -31,7 +31,7 @@ __all__ = ["EProcess", "epsilon_grid", "lower_bound"]
 RATIO = 1.004
 """Of neighboring points of the grid."""
 SPAN = 64.0
-EXPECTED, SHARES = (0.3, 1.2), (0.6, 0.4)
+EXPECTED, SHARES = (0.3, 1.2), (0.7, 0.3)
 """Strategies: the excess over a null that each expects, as a multiple of the null's own log-ratio, and its share."""
 
 _STEEPEST = 150.0  # log slopes beyond which nothing is staked
