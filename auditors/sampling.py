@@ -60,6 +60,7 @@ class Sampler:
         run: int = 0,
         representation: Representation = "values",
         call_limit: float = 60.0,
+        threads: int | None = None,
     ) -> None:
         """Prepares the streams of (seed, run); draws nothing.
 
@@ -72,6 +73,7 @@ class Sampler:
             run: number of the run of this seed; another number gives other streams.
             representation: "values" or "bits", see `dpassay.auditors.outputs`.
             call_limit: seconds after which a call of a sampler counts as hanging.
+            threads: that share the chunks of a traced sampler; None takes one per core. Counts do not depend on it.
 
         Raises:
             InvalidInput: no mechanism, or unusable numbers.
@@ -82,6 +84,8 @@ class Sampler:
         for name, value in (("seed", seed), ("run", run)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
                 raise InvalidInput(f"{name} is {value!r}; give a whole number from 0")
+        if threads is not None and threads < 1:
+            raise InvalidInput(f"threads is {threads}; give a whole number from 1")
         if not call_limit > 0:
             raise InvalidInput(f"call_limit is {call_limit!r}; give a number of seconds above 0")
         if representation not in ("values", "bits"):
@@ -90,6 +94,7 @@ class Sampler:
         self.warnings: list[str] = []
         self.drawn = {phase: [0, 0] for phase in PHASES}
         self.seconds_per_sample = math.nan
+        self._threads = threads or _cores()
         self._seed, self._run, self._limit = int(seed), int(run), float(call_limit)
         self._next = {phase: [0, 0] for phase in PHASES}  # first unused key or chunk of each stream
         self._kept: list[np.ndarray | None] = [None, None]  # training features drawn before they were asked for
@@ -290,14 +295,14 @@ class Sampler:
         assert self._traced is not None
         function, chunk = self._traced.counts(side, self.encoder, events), self._traced.chunk
         chunks = -(-n // chunk)
-        jobs = self._starts(side, phase, n, chunk * min(-(-chunks // _threads()), max(1, _DISPATCH // chunk)))
+        jobs = self._starts(side, phase, n, chunk * min(-(-chunks // self._threads), max(1, _DISPATCH // chunk)))
         counts = self._run_jobs(lambda job: np.asarray(function(*job), np.int64), jobs)
         return np.asarray(np.sum(counts, axis=0), np.int64)
 
     def _run_jobs(self, work: Callable[[Any], Any], jobs: list[tuple[np.ndarray, int]]) -> list[Any]:
         assert self._traced is not None
         start = time.perf_counter()
-        results = [work(jobs[0])] if len(jobs) == 1 else list(_pool(os.getpid()).map(work, jobs))
+        results = [work(jobs[0])] if len(jobs) == 1 else list(_pool(os.getpid(), self._threads).map(work, jobs))
         chunks = sum(-(-size // self._traced.chunk) for _, size in jobs)
         self.seconds_per_sample = (time.perf_counter() - start) / (chunks * self._traced.chunk)
         return results
@@ -311,14 +316,15 @@ def _entropy(block: np.ndarray, continuous: bool) -> float:
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 
 
-def _threads() -> int:
+def _cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @functools.cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="dpassay-chunks")
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """One pool per process (a forked one has no threads), kept."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="dpassay-chunks")
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -337,6 +337,7 @@ def test_changing_shapes_and_strange_outputs_are_warned_of_or_taken():
         ({"seed": -1}, "seed is -1"),
         ({"run": 1.5}, "run is 1.5"),
         ({"call_limit": 0}, "call_limit is 0"),
+        ({"threads": 0}, "threads is 0"),
         ({"representation": "raw"}, "choose values or bits"),
     ],
 )

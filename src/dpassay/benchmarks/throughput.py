@@ -1,0 +1,228 @@
+"""Samples per second: sampling and counting on one core and on all, against NumPy's Generator in the same run.
+
+Every job is timed in turns with its rival, several times, and the fastest turn of each counts: both feel the same load
+of the machine. Compilation is done before the clock starts. "One core" is one thread in which XLA runs its loop; the
+column "cores" is the processor time used by the clock's time, which shows that it was one.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpassay.auditors.events import Event, learn
+from dpassay.auditors.sampling import Sampler
+from dpassay.auditors.scorers import Column
+from dpassay.benchmarks.noise import laplace
+
+__all__ = ["LaplaceVector", "SparseVector", "peak_memory", "tables"]
+
+QUERIES = 10
+_SLICE = 1 << 16  # samples that NumPy draws at a time, which is where it is fastest
+_MEMORY = """
+import resource, sys
+import numpy as np
+from dpassay.benchmarks.throughput import LaplaceVector, first_column
+from dpassay.auditors.sampling import Sampler
+sampler = Sampler(LaplaceVector(), np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32))
+for number in sys.argv[1:]:
+    for side in (0, 1):
+        sampler.counts(side, "test", int(number), [first_column(0.5)])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+@dataclass(frozen=True)
+class LaplaceVector:
+    """Answers of sensitivity 1 plus Laplace noise; the dataset has shape (answers, 1), float32.
+
+    With `own` the noise is that of `dpassay.benchmarks.noise`, else that of `jax.random`.
+    """
+
+    own: bool = True
+
+    def sample(self, key: Any, dataset: Any) -> jax.Array:
+        """One output, shape (answers,)."""
+        return self.sample_batch(key, dataset, 1)[0]
+
+    def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
+        """Outputs of shape (num_samples, answers); noise is drawn with the samples along the last axis."""
+        shape = (len(dataset), num_samples)
+        noise = laplace(key, shape) if self.own else jax.random.laplace(key, shape, jnp.float32)
+        return (dataset + noise).T
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """The index of the first of ten noisy answers above a noisy threshold, 10 when none is: 11 Laplace draws."""
+
+    threshold: float = 1.0
+
+    def sample(self, key: Any, dataset: Any) -> jax.Array:
+        """One output, shape ()."""
+        return self.sample_batch(key, dataset, 1)[0]
+
+    def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
+        """Outputs of shape (num_samples,), int32."""
+        noise = laplace(key, (QUERIES + 1, num_samples))
+        above = dataset + 4 * noise[1:] >= self.threshold + 2 * noise[0]
+        first = jnp.full(num_samples, QUERIES, jnp.int32)
+        for query in reversed(range(QUERIES)):
+            first = jnp.where(above[query], query, first)
+        return first
+
+
+def first_column(cut: float) -> Event:
+    """The event that the first number of the output is at least `cut`."""
+    return Event(Column(np.int32(0)), cut, True, 0, (1.0, 0.0), f"output >= {cut:g}", 0.0)
+
+
+def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+    """The tables of `dpassay bench throughput`; NumPy is always there, so `python` is not asked for a peer."""
+    turns, size = (3, 1 << 21) if quick else (15, 1 << 24)
+    progress("sampling and counting")
+    sampling = {
+        "title": "Sampling and counting, millions of samples per second",
+        "columns": ["job", "threads", "samples/s (M)", "cores", "against NumPy, one core"],
+        "rows": _sampling(turns, size, seed),
+    }
+    progress("scoring")
+    scoring = {
+        "title": "Scoring of learned events over 10 columns, millions of samples per second",
+        "columns": ["scorer", "sampled, scored and counted/s (M)", "scored/s (M)", "scoring against sampling"],
+        "rows": _scoring(turns, size // 8, seed),
+    }
+    progress("memory")
+    numbers = (1 << 16, 1 << (24 if quick else 30))
+    memory = {
+        "title": "Peak memory of a process that samples and counts, both datasets together",
+        "columns": ["samples", "peak memory (MB)"],
+        "rows": [
+            [f"{number:,}", round(peak / 1e6)] for number, peak in zip(numbers, peak_memory(*numbers), strict=True)
+        ],
+    }
+    return [sampling, scoring, memory]
+
+
+def peak_memory(*numbers: int) -> list[int]:
+    """Peak bytes of one fresh process that draws and counts so many Laplace samples per dataset, one after another."""
+    command = [sys.executable, "-c", _MEMORY, *map(str, numbers)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=3600)
+    return [int(line) for line in answer.stdout.split()]
+
+
+def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
+    everything = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    numbers = sorted({1, everything})
+    answers = np.zeros((1, 1), np.float32)
+    queries = np.full((QUERIES, 1), 0.5, np.float32)
+    jobs: list[tuple[str, int, Callable[[], Any], int]] = []
+    groups = (
+        (
+            "Laplace above a threshold",
+            _numpy_laplace,
+            size // 8,
+            (("ours", LaplaceVector()), ("jax.random", LaplaceVector(False))),
+            answers,
+        ),
+        ("sparse vector technique, 11 Laplace draws", _numpy_sparse, size // 64, (("ours", SparseVector()),), queries),
+    )
+    rows = []
+    for title, rival, rival_size, mechanisms, dataset in groups:
+        jobs = [
+            (f"{title}, NumPy", threads, _spread(rival, rival_size, threads, seed), rival_size) for threads in numbers
+        ]
+        for name, mechanism in mechanisms:
+            number = size if name == "ours" and mechanism != SparseVector() else size // 4
+            for threads in numbers:
+                sampler = Sampler(mechanism, dataset, dataset + 1, seed=seed, threads=threads)
+                jobs.append((f"{title}, {name}", threads, _counting(sampler, number), number))
+        best = _fastest([job for _, _, job, _ in jobs], turns)
+        rates = [number / seconds for (_, _, _, number), (seconds, _) in zip(jobs, best, strict=True)]
+        for (label, threads, _, _), rate, (_, cores) in zip(jobs, rates, best, strict=True):
+            rows.append([label, threads, _three(rate / 1e6), _three(cores), _three(rate / rates[0])])
+    return rows
+
+
+def _scoring(turns: int, size: int, seed: int) -> list[list[Any]]:
+    """Scorers learned on ten noisy answers that all move by 1; on one thread."""
+    pair = np.zeros((QUERIES, 1), np.float32), np.full((QUERIES, 1), 1.0, np.float32)
+    sampler = Sampler(LaplaceVector(), *pair, seed=seed, threads=1)
+    training = [sampler.draw(side, "training", 20_000) for side in (0, 1)]
+    scorers = learn(training[0], training[1], sampler.encoder.names, sampler.encoder.discrete, seed=seed)
+    rounded = [np.round(rows[:, :2]) for rows in training]  # few outcomes, for the table of them
+    tabled = learn(rounded[0], rounded[1], sampler.encoder.names[:2], (True, True), seed=seed)
+    chosen = {scorer.name: scorer for scorer in (*tabled, *scorers) if scorer.name != "threshold"}
+    jobs = [_counting(sampler, size)]
+    for scorer in chosen.values():
+        event = Event(scorer, 0.1, True, 0, (1.0, 0.0), "", 0.0)
+        jobs.append(_counting(sampler, size, event))
+    best = _fastest(jobs, turns)
+    sampling = best[0][0]
+    rows: list[list[Any]] = [["(sampling and a threshold)", _three(size / sampling / 1e6), "", ""]]
+    for name, (seconds, _) in zip(chosen, best[1:], strict=True):
+        own = max(seconds - sampling, 1e-9)
+        rows.append([name, _three(size / seconds / 1e6), _three(size / own / 1e6), _three(sampling / own)])
+    return rows
+
+
+def _counting(sampler: Sampler, size: int, event: Event | None = None) -> Callable[[], Any]:
+    chosen = event or first_column(0.5)
+    sampler.counts(0, "training", 1, [chosen])  # compiles
+    return lambda: sampler.counts(0, "test", size, [chosen])
+
+
+def _fastest(jobs: Sequence[Callable[[], Any]], turns: int) -> list[tuple[float, float]]:
+    """Seconds of the fastest turn of every job, and the cores it used."""
+    best = [(math.inf, 0.0)] * len(jobs)
+    for _ in range(turns):
+        for index, job in enumerate(jobs):
+            start, used = time.perf_counter(), time.process_time()
+            job()
+            seconds, used = time.perf_counter() - start, time.process_time() - used
+            if seconds < best[index][0]:
+                best[index] = seconds, used / seconds
+    return best
+
+
+def _numpy_laplace(generator: np.random.Generator, size: int) -> int:
+    return sum(int(np.count_nonzero(generator.laplace(size=_SLICE) > 0.5)) for _ in range(size // _SLICE))
+
+
+def _numpy_sparse(generator: np.random.Generator, size: int) -> int:
+    found = 0
+    slice_size = _SLICE // 8
+    for _ in range(size // slice_size):
+        noise = generator.laplace(size=(QUERIES + 1, slice_size))
+        above = 0.5 + 4 * noise[1:] >= 1.0 + 2 * noise[0]
+        first = np.where(above.any(axis=0), above.argmax(axis=0), QUERIES)
+        found += int(np.count_nonzero(first >= 1))
+    return found
+
+
+def _spread(rival: Callable[[np.random.Generator, int], int], size: int, threads: int, seed: int) -> Callable[[], Any]:
+    """NumPy releases the interpreter while it draws, so threads with a generator each run in parallel."""
+    generators = [np.random.default_rng([seed, thread]) for thread in range(threads)]
+    if threads == 1:
+        return lambda: rival(generators[0], size)
+    pool = ThreadPoolExecutor(threads)
+    return lambda: list(pool.map(rival, generators, [size // threads] * threads))
+
+
+def _three(value: float) -> float:
+    """Three significant digits."""
+    return float(f"{value:.3g}")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(tables("--quick" in sys.argv, 0, sys.executable, lambda _: None), indent=1) + "\n")
