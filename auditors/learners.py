@@ -222,7 +222,7 @@ def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "n
         # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
         target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
     steps = NETWORK_STEPS * (4 if effort == "large" else 1)
-    train = _trainer(2 * sample.shape[1], steps)
+    train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
     layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
     return Network(center, scale, tuple(np.asarray(layer, np.float32) for layer in layers), derived)
 
@@ -239,7 +239,7 @@ def fit_stack(parts: Sequence[Any], one: np.ndarray, two: np.ndarray) -> Stack:
 
 
 @functools.lru_cache(maxsize=8)
-def _trainer(width: int, steps: int) -> Any:
+def _trainer(width: int, steps: int, batch: int) -> Any:
     import optax
 
     optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
@@ -268,8 +268,8 @@ def _trainer(width: int, steps: int) -> Any:
         def step(carry: Any, index: Any) -> Any:
             parameters, state = carry
             key1, key2 = jax.random.split(jax.random.fold_in(order, index))
-            first = one[jax.random.randint(key1, (NETWORK_BATCH,), 0, size1)]
-            second = two[jax.random.randint(key2, (NETWORK_BATCH,), 0, size2)]
+            first = one[jax.random.randint(key1, (batch,), 0, size1)]
+            second = two[jax.random.randint(key2, (batch,), 0, size2)]
             updates, state = optimizer.update(jax.grad(loss)(parameters, first, second), state)
             return (optax.apply_updates(parameters, updates), state), None
 
