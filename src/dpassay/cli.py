@@ -587,12 +587,24 @@ def _report_audit(
         write_text(html_path, render_audits(content))
         click.echo(f"report in {html_path}")
     if certificate_path is not None:
-        if certificate is None:
-            click.echo("no certificate: this audit has nothing that can be re-checked from a file", err=True)
-        else:
-            write_text(certificate_path, json.dumps(certificate, indent=1, sort_keys=True) + "\n")
-            click.echo(f"certificate in {certificate_path}; re-check it with: dpassay replay {certificate_path}")
+        click.echo(_certify(certificate, content["verdict"]["outcome"], certificate_path))
     return VIOLATED if content["verdict"]["outcome"] == "refuted" else 0
+
+
+def _certify(certificate: dict[str, Any] | None, outcome: str, path: Path) -> str:
+    """Writes what `replay` re-checks of an audit; returns a line that says so, or why not."""
+    from dpassay.replay import AUDIT, Rejected, check, seal
+
+    if certificate is None:
+        return "no certificate: of this audit nothing can be re-checked from a file"
+    body = certificate["kind"], certificate["inputs"]
+    try:
+        sealed = seal(AUDIT, check(*body)["statement"], *body)
+    except Rejected as problem:
+        return f"no certificate: {problem}"
+    sealed.write(path)
+    alone = "" if sealed.outcome == outcome else f" (this run alone supports: {sealed.outcome})"
+    return f"certificate in {path}{alone}; re-check it with: dpassay replay {path}"
 
 
 def _judge_with_progress(
