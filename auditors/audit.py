@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "audit", "run_audit"]
 
 DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
-LEAST_SAMPLES = 8  # per dataset
+LEAST_SAMPLES = 16  # per dataset
 
 
 @dataclass(frozen=True)

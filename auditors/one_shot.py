@@ -36,8 +36,8 @@ class OneShotRun:
     """What a run found.
 
     Attributes:
-        tested: one event for each pair of datasets, with its p-value at the claim.
-        parameter_lower: for each pair, the lower confidence bound of the claim's parameter; all hold together.
+        tested: one event for each pair of datasets, with its p-value at the claim, the smallest first.
+        parameter_lower: for each of them, the lower confidence bound of the claim's parameter; all hold together.
         plan: samples per dataset and pair.
         could_refute: whether so many samples can refute the claim at all.
     """
@@ -94,7 +94,8 @@ def run_one_shot(
         lower.append(_parameter_lower(claim, event, counts, share))
         extreme = Counts(split.test, split.test, 0, split.test)
         could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
-    return OneShotRun(tuple(tested), tuple(lower), split, could)
+    order = sorted(range(len(tested)), key=lambda index: tested[index].p_value or 0.0)
+    return OneShotRun(tuple(tested[index] for index in order), tuple(lower[index] for index in order), split, could)
 
 
 def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:

@@ -1,0 +1,254 @@
+"""The whole pipeline: any sampler in, a verdict out, with the promised error rate."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpassay as dp
+from dpassay.auditors.audit import run_audit
+from dpassay.replay import check
+
+
+def laplace(rng, dataset, num_samples):
+    return dataset + rng.laplace(size=num_samples)
+
+
+LAPLACE = dp.from_callable(laplace, batched=True)  # 1-DP on the datasets 0 and 1
+
+
+def randomized_response(rng, dataset):
+    """Says the truth with probability 3/4: log(3)-DP."""
+    return dataset if rng.random() < 0.75 else "no" if dataset == "yes" else "yes"
+
+
+class Coin:
+    """A JAX mechanism with a law: truth 0 or 1, reported with probability 3/4."""
+
+    def sample(self, key, dataset):
+        import jax
+
+        return (jax.random.uniform(key) < 0.25) ^ (dataset == 1)
+
+    def outputs(self, dataset):
+        return np.arange(2)
+
+    def log_prob(self, output, dataset):
+        import jax.numpy as jnp
+
+        return jnp.log(jnp.where(output == dataset, 0.75, 0.25))
+
+
+@pytest.mark.parametrize("limits", [{"num_samples": 4000}, {"num_samples": 4000, "time_limit": 100.0}])
+def test_false_claim_is_refuted_and_bounded(limits):
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), **limits)
+    assert found.verdict.outcome == "refuted"
+    assert 0.5 < found.epsilon_lower <= 1.0
+    assert found.verdict.confidence == 0.95
+    assert found.mode == ("fixed" if len(limits) == 1 else "anytime")
+    assert check("audit", found.certificate["inputs"])["supports"] == "refuted"
+
+
+def test_anytime_mode_stops_early():
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=100_000, time_limit=100.0)
+    assert found.verdict.outcome == "refuted"
+    assert found.samples["total"] < 1000
+
+
+@pytest.mark.parametrize("limits", [{"num_samples": 3000}, {"num_samples": 3000, "time_limit": 100.0}])
+def test_true_claim_is_not_refuted_nor_called_private(limits):
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(1.0), failure_probability=1e-6, **limits)
+    assert found.verdict.outcome == "not refuted"
+    assert "does not show the mechanism private" in found.verdict.explanation
+    assert found.detectable["smallest_epsilon"] > 1.0
+    assert 0 < found.detectable["rarest_event"] < 0.1
+
+
+def _alarms(failure_probability: float, runs: int, epsilon: float, **limits) -> int:
+    audits = (
+        run_audit(
+            LAPLACE,
+            0.0,
+            1.0,
+            claim=dp.PrivacyClaim(epsilon),
+            failure_probability=failure_probability,
+            seed=seed,
+            **limits,
+        )
+        for seed in range(runs)
+    )
+    return sum(found.verdict.outcome == "refuted" for found in audits)
+
+
+@pytest.mark.parametrize("limits", [{"num_samples": 400}, {"num_samples": 400, "time_limit": 100.0}])
+def test_alarms_at_the_boundary_are_as_rare_as_promised(limits):
+    runs = 40
+    assert _alarms(0.2, runs, 1.0, **limits) <= stats.binom.isf(1e-6, runs, 0.2)
+    assert _alarms(0.2, 5, 0.2, **limits) == 5  # the same procedure does see a violation
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pair", "false_claim"),
+    [
+        (randomized_response, ("yes", "no"), 0.5),
+        (lambda rng, dataset: {"a", dataset} if rng.random() < 0.8 else {"a"}, ("b", "c"), 1.0),
+        (lambda rng, dataset: [0] * (dataset + int(rng.integers(3))), (0, 1), 1.0),
+        (lambda rng, dataset: math.nan if rng.random() < dataset else 1.0, (0.2, 0.8), 1.0),
+        (lambda rng, dataset: math.inf if rng.random() < dataset else rng.normal(), (0.2, 0.8), 1.0),
+        (lambda rng, dataset: None if rng.random() < dataset else {"count": 1}, (0.2, 0.8), 1.0),
+        (lambda rng, dataset: (dataset, rng.normal()), (0, 1), 3.0),
+        (lambda rng, dataset: dataset, (0, 1), 3.0),
+    ],
+    ids=["strings", "sets", "lengths", "nan", "infinity", "none", "leaking part", "deterministic"],
+)
+def test_outputs_of_any_kind(mechanism, pair, false_claim):
+    verdict = dp.audit(mechanism, *pair, epsilon=false_claim, num_samples=1500)
+    assert verdict.outcome == "refuted"
+    assert verdict.epsilon_lower > false_claim
+
+
+def test_jax_mechanism_with_a_law_gets_its_exact_loss_in_the_picture():
+    found = run_audit(Coin(), 0, 1, claim=dp.PrivacyClaim(1.0), num_samples=50_000)
+    assert found.sandwich["exact"] == pytest.approx(math.log(3))
+    assert found.verdict.outcome == "refuted"
+    assert found.epsilon_lower <= found.sandwich["exact"]
+
+
+def test_direction_does_not_matter():
+    for pair in ((0.0, 1.0), (1.0, 0.0)):
+        rare = dp.audit(lambda rng, d: int(rng.random() < (0.3 if d else 0.05)), *pair, epsilon=1.0, num_samples=4000)
+        assert rare.outcome == "refuted"
+
+
+def test_delta_claims():
+    noisy = dp.from_callable(lambda rng, d, n: d + rng.normal(size=n), batched=True)
+    tight = dp.PrivacyClaim.gaussian(1.0).delta_at(1.0)
+    assert dp.audit(noisy, 0, 1, epsilon=1.0, delta=tight / 3, num_samples=20_000).outcome == "refuted"
+    assert (
+        dp.audit(noisy, 0, 1, epsilon=1.0, delta=tight, num_samples=20_000, failure_probability=1e-6).outcome
+        == "not refuted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("true", "false", "largest"),
+    [
+        (dp.PrivacyClaim.gaussian(1.0), dp.PrivacyClaim.gaussian(0.6), 1.0),
+        (dp.PrivacyClaim.zcdp(0.5), dp.PrivacyClaim.zcdp(0.15), 0.5),
+        (dp.PrivacyClaim.renyi(2.0, 1.0), dp.PrivacyClaim.renyi(2.0, 0.3), 1.0),
+        (dp.PrivacyClaim.profile([(1.0, 0.13), (2.0, 0.03)]), dp.PrivacyClaim.profile([(1.0, 0.13), (1.2, 0.03)]), 1.6),
+    ],
+    ids=["gaussian", "zcdp", "renyi", "profile"],
+)
+def test_other_claims(true, false, largest):
+    noisy = dp.from_callable(lambda rng, d, n: d + rng.normal(size=n), batched=True)
+    found = run_audit(noisy, 0, 1, claim=false, num_samples=10_000)
+    assert found.verdict.outcome == "refuted"
+    assert false.parameter < found.parameter_lower <= largest
+    assert dp.audit(noisy, 0, 1, claim=true, num_samples=10_000, failure_probability=1e-6).outcome == "not refuted"
+
+
+def test_several_pairs_share_the_failure_probability():
+    found = run_audit(
+        LAPLACE,
+        0.0,
+        0.5,
+        more_pairs=[(0.0, 1.0)],
+        claim=dp.PrivacyClaim(0.7),
+        num_samples=5000,
+        failure_probability=0.1,
+    )
+    assert found.verdict.outcome == "refuted"
+    assert [item.pair for item in found.tested] == [1, 0]  # the pair that shows it comes first
+    anytime = run_audit(
+        LAPLACE, 0.0, 0.5, more_pairs=[(0.0, 1.0)], claim=dp.PrivacyClaim(0.7), num_samples=5000, time_limit=100.0
+    )
+    assert anytime.verdict.outcome == "refuted"
+    assert anytime.tested[0].pair == 1
+
+
+def test_ledger_adds_evidence_until_it_suffices(tmp_path):
+    outcomes = []
+    for _ in range(12):
+        found = run_audit(
+            LAPLACE,
+            0.0,
+            1.0,
+            claim=dp.PrivacyClaim(0.6),
+            num_samples=150,
+            ledger=tmp_path / "ledger.db",
+            name="laplace",
+        )
+        outcomes.append(found.verdict.outcome)
+    assert outcomes[0] != "refuted"
+    assert outcomes[-1] == "refuted"
+    assert found.ledger["runs"] == 12
+    assert found.run == 12
+
+
+def test_evidence_is_committed_before_an_interruption(tmp_path):
+    calls = []
+
+    def breaks_off(rng, dataset):
+        calls.append(1)
+        if len(calls) > 400:
+            raise KeyboardInterrupt
+        return dataset + rng.laplace()
+
+    ledger = dp.Ledger(tmp_path / "ledger.db")
+    with pytest.raises(KeyboardInterrupt):
+        run_audit(breaks_off, 0.0, 1.0, claim=dp.PrivacyClaim(0.99), num_samples=10_000, ledger=ledger, name="it")
+    with ledger._connection() as database:
+        (samples,) = database.execute("SELECT samples FROM runs").fetchone()
+    assert 100 <= samples <= 200
+
+
+def test_json_follows_the_schema():
+    from dpassay.report.schema import validate_audits
+
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=500)
+    (content,) = validate_audits(json.loads(json.dumps(found.to_json())))
+    assert content["verdict"]["outcome"] == "refuted"
+
+
+def test_too_few_samples_say_so():
+    found = dp.audit(LAPLACE, 0.0, 1.0, epsilon=5.0, num_samples=16)
+    assert found.outcome == "open"
+    assert "too few" in found.explanation
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        ((LAPLACE, 0, 1), {"epsilon": -1.0}, "epsilon is -1"),
+        ((LAPLACE, 0, 1), {"epsilon": math.nan}, "epsilon is nan"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "delta": 1.0}, "delta is 1"),
+        ((LAPLACE, 0, 1), {}, "either epsilon"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "num_samples": 3}, "too few"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "failure_probability": 0.0}, "failure_probability is 0"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "time_limit": -1.0}, "time_limit is -1"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "representation": "words"}, "representation is 'words'"),
+        ((Coin, 0, 1), {"epsilon": 1.0}, "Coin is a class"),
+        ((3, 0, 1), {"epsilon": 1.0}, "int is no mechanism"),
+        ((lambda rng, d: 1 / 0, 0, 1), {"epsilon": 1.0, "num_samples": 100}, "ZeroDivisionError"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, named, message):
+    with pytest.raises(dp.InvalidInput, match=message) as raised:
+        dp.audit(*arguments, **named)
+    assert "\n" not in str(raised.value)
+
+
+def test_zero_epsilon_is_a_claim():
+    assert dp.audit(LAPLACE, 0.0, 1.0, epsilon=0.0, num_samples=2000).outcome == "refuted"
+    same = dp.audit(LAPLACE, 0.0, 0.0, epsilon=0.0, num_samples=2000, failure_probability=1e-6)
+    assert same.outcome == "not refuted"
+
+
+def test_datasets_must_be_neighbors_under_the_stated_relation():
+    claim = dp.PrivacyClaim(1.0, relation=dp.NeighboringRelation.parse("replace_one:rating"))
+    one, two = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
+    with pytest.raises(dp.InvalidInput, match="differ in 2 cells"):
+        dp.audit(LAPLACE, one, two, claim=claim, num_samples=100)
