@@ -116,6 +116,8 @@ def _accounted(event: Any, relation: str | None) -> tuple[list[Any], float]:
                 supporting = supporting[:1]
             if supporting:
                 return [accountant.compose(event) for accountant in supporting], _pure(event, contributions)
+        except ZeroDivisionError:  # an event without noise
+            return [], math.inf
         except (ValueError, NotImplementedError) as error:
             raise InvalidInput(f"dp-accounting refuses the event: {one_line(error)}") from error
     raise InvalidInput(f"no accountant of dp-accounting supports {' '.join(str(event).split())}")

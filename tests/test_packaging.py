@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
+ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,9 @@ def test_area_is_linked_into_the_package(area):
     assert (ROOT / "src/dpassay" / area).samefile(ROOT / area)
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "requirements-dev.lock", *(f"requirements-{name}.lock" for name in ADAPTERS)]
+)
 def test_pins_are_hashed_and_name_no_host(name):
     text = (ROOT / name).read_text()
     blocks = re.split(r"\n(?=\S)", text.strip())
@@ -44,10 +47,26 @@ def test_pins_are_hashed_and_name_no_host(name):
     assert "://" not in text
 
 
+def test_every_lock_is_known():
+    known = {"requirements.lock", "requirements-dev.lock", *(f"requirements-{name}.lock" for name in ADAPTERS)}
+    assert {path.name for path in ROOT.glob("*.lock")} == known
+
+
 def test_every_runtime_dependency_is_pinned(project):
-    pinned = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
     wanted = {re.split(r"[<>=]", dependency)[0] for dependency in project["project"]["dependencies"]}
-    assert wanted <= pinned
+    assert wanted <= pinned("requirements.lock")
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_every_adapter_has_an_extra_a_lock_and_tests(project, name):
+    assert name in project["project"]["optional-dependencies"]
+    assert name in pinned(f"requirements-{name}.lock")
+    assert pinned("requirements.lock") <= pinned(f"requirements-{name}.lock")
+    assert (ROOT / "tests/adapters" / f"test_{name.replace('-', '_')}.py").is_file()
+
+
+def pinned(lock: str) -> set[str]:
+    return {line.split("==")[0] for line in (ROOT / lock).read_text().splitlines() if "==" in line}
 
 
 @pytest.mark.parametrize(

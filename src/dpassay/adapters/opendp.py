@@ -11,7 +11,7 @@ from dpassay.privacy import PrivacyClaim
 
 __all__ = ["from_opendp"]
 
-_BLOCK = 256  # outputs of one call into the library
+_BLOCKS = (256, 16)  # outputs of one call into the library
 _DELTAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # where a privacy profile is read
 
 
@@ -40,10 +40,10 @@ def from_opendp(measurement: Any, d_in: Any = 1) -> AdaptedMechanism:
     except Exception as error:  # the library raises several kinds
         raise InvalidInput(f"the measurement's privacy map refuses d_in={d_in!r}: {one_line(error)}") from error
     claim = _claim(str(getattr(measurement.output_measure, "type", measurement.output_measure)), loss)
-    block = _composed(measurement)
-    if block is None:
+    blocks = _composed(measurement)
+    if not blocks:
         return AdaptedMechanism(lambda _rng, dataset: measurement(dataset), claim=claim)
-    return AdaptedMechanism(functools.partial(_batch, block), batched=True, claim=claim)
+    return AdaptedMechanism(functools.partial(_batch, blocks), batched=True, claim=claim)
 
 
 def _claim(measure: str, loss: Any) -> PrivacyClaim:
@@ -62,20 +62,21 @@ def _claim(measure: str, loss: Any) -> PrivacyClaim:
     )
 
 
-def _composed(measurement: Any) -> Any:
-    """The measurement made `_BLOCK` times on one argument, independently; None where OpenDP does not compose it."""
+def _composed(measurement: Any) -> tuple[Any, ...]:
+    """The measurement made several times on one argument, independently; () where OpenDP does not compose it."""
     combinators = library("opendp.combinators", "opendp")
     compose = getattr(combinators, "make_composition", None) or combinators.make_basic_composition
     try:
-        return compose([measurement] * _BLOCK)
+        return tuple(compose([measurement] * size) for size in _BLOCKS)
     except Exception:  # this output measure does not compose, or the feature is not enabled
-        return None
+        return ()
 
 
-def _batch(block: Any, _rng: np.random.Generator, dataset: Any, num_samples: int) -> Any:
+def _batch(blocks: tuple[Any, ...], _rng: np.random.Generator, dataset: Any, num_samples: int) -> Any:
     outputs: list[Any] = []
-    while len(outputs) < num_samples:
-        outputs.extend(block(dataset))
+    for block, size in zip(blocks, _BLOCKS, strict=True):
+        while num_samples - len(outputs) >= size or (size == _BLOCKS[-1] and len(outputs) < num_samples):
+            outputs.extend(block(dataset))
     outputs = outputs[:num_samples]
     kinds = set(map(type, outputs))
     if kinds in ({float}, {bool}) or (kinds == {int} and max(map(abs, outputs)) < 2**63):
