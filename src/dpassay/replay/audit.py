@@ -287,8 +287,8 @@ class _Test:
     """The test of `dpassay.auditors.fixed_sample`, every number an enclosure or an exact rational.
 
     The outcomes are ordered by the value r at which the signed root of the log-likelihood ratio against
-    p = e^r q + offset is the normal quantile z of the share; those ordered no lower than the observed one are, for any r
-    at which its own signed root is at least z, among those whose signed root at r is at least z.
+    p = e^r q + offset is the normal quantile z of the share. Those ordered no lower than the observed one are among
+    those whose signed root at r is at least z, for any r at which its own is.
     """
 
     def __init__(
@@ -411,7 +411,6 @@ class _Test:
         return total + (1 - before)
 
     def _observed_order(self) -> float | None:
-        x, _, y, _ = self.counts
         low, high = -30.0, 100.0
         if not self._reaches(low):
             return None
