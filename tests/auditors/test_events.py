@@ -1,0 +1,265 @@
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from dpassay.auditors.events import Event, learn, select
+from dpassay.auditors.fixed_sample import predicted_lower
+from dpassay.auditors.scorers import Column
+from dpassay.errors import InvalidInput
+
+TEST = 1_000_000  # samples per dataset of the test that the events are chosen for
+POINT = ((0.0, 0.0),)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Less training of the slow learners than an audit does."""
+    monkeypatch.setattr("dpassay.auditors.learners.NETWORK_STEPS", 200)
+    monkeypatch.setattr("dpassay.auditors.learners.NETWORK_BATCH", 256)
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
+
+
+def laplace(generator, side, size, epsilon):
+    return (generator.laplace(side, 1 / epsilon, (size, 1))).astype(np.float32)
+
+
+def response(generator, side, size, epsilon):
+    keeps = generator.random(size) < special.expit(epsilon)
+    return np.where(keeps, side, 1 - side)[:, None].astype(np.float32)
+
+
+def with_atom(generator, side, size, epsilon):
+    at_atom = generator.random((size, 1)) < (0.2 if side else 0.1)
+    return np.where(at_atom, np.float32(0.3), laplace(generator, side, size, epsilon))
+
+
+def prefix_sums(generator, side, size, epsilon):
+    return np.cumsum(generator.laplace(side, 1 / epsilon, (size, 5)), axis=1).astype(np.float32)
+
+
+def product(generator, side, size, epsilon):
+    return generator.laplace(side, 1 / epsilon, (size, 20)).astype(np.float32)
+
+
+def sparse_vector(generator, side, size, epsilon):
+    """Releases the noisy value where it passes the noisy threshold, -1000 before, -2000 after (Lyu, variant 3)."""
+    queries = np.array([0, 0, 1, 1]) if side else np.array([1, 1, 0, 0])
+    noisy = queries + generator.laplace(0, 2 / epsilon, (size, 4))
+    above = noisy >= 1 + generator.laplace(0, 2 / epsilon, (size, 1))
+    first = np.where(above.any(axis=1), above.argmax(axis=1), 4)[:, None]
+    place = np.arange(4)
+    return np.where(place < first, -1000, np.where(place == first, noisy, -2000)).astype(np.float32)
+
+
+def search(mechanism, epsilon, *, generator, size=10_000, discrete=False, points=POINT, num_events=1, effort="normal"):
+    """Learns, selects; returns the events, what they are worth on fresh samples at TEST of them, and the scorers."""
+    fresh = 200_000 if mechanism in (laplace, response, with_atom) else 40_000
+    draws = [[mechanism(generator, side, count, epsilon) for side in (0, 1)] for count in (size, fresh, fresh)]
+    columns = draws[0][0].shape[1]
+    names = tuple(f"output[{index}]" for index in range(columns)) if columns > 1 else ("output",)
+    scorers = learn(*draws[0], names, (discrete,) * columns, effort=effort)
+    scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in draws[1]]
+    events = select(
+        scorers,
+        *scores,
+        points=points,
+        num_test=TEST,
+        failure_probability=0.01,
+        num_events=num_events,
+        names=names,
+    )
+    return events, [worth(event, draws[2]) for event in events], scorers
+
+
+def worth(event, sides):
+    """The predicted bound at the probabilities that fresh samples show."""
+    p, q = (float(np.mean(event.contains(side))) for side in sides)
+    if event.direction == 1:
+        p, q = q, p
+    return bound(p, q, event.point[1])
+
+
+def bound(p, q, delta=0.0):
+    return float(predicted_lower(p * TEST, TEST, q * TEST, TEST, delta=delta, failure_probability=0.01))
+
+
+def laplace_oracle(epsilon):
+    cuts = np.linspace(-5 / epsilon, 5 / epsilon, 2001)
+    law1, law2 = (stats.laplace(loc, 1 / epsilon).sf(cuts) for loc in (1, 0))
+    return max(bound(p, q) for p, q in zip(law1, law2, strict=True))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_laplace_event_is_near_the_oracle(generator, epsilon):
+    events, worths, _ = search(laplace, epsilon, generator=generator)
+    # The worth is measured on 200,000 samples per side, which is noisy itself.
+    noise = 5 * math.sqrt(2 * 0.6 / (200_000 * 0.4)) if epsilon < 1 else 5 * math.sqrt(3.7 / (200_000 * 0.4))
+    assert worths[0] > 0.97 * laplace_oracle(epsilon) - noise
+    assert events[0].description.startswith("output ")
+    assert events[0].predicted <= worths[0] + noise
+
+
+def test_randomized_response_is_exact(generator):
+    events, _, scorers = search(response, 1.0, generator=generator, discrete=True)
+    assert [scorer.name for scorer in scorers] == ["outcomes"]
+    outcome = np.array([[0.0], [1.0]], np.float32)
+    np.testing.assert_array_equal(events[0].contains(outcome), [events[0].direction == 0, events[0].direction == 1])
+
+
+def test_an_atom_in_a_continuous_output_is_found(generator):
+    events, worths, _ = search(with_atom, 0.1, generator=generator)
+    assert events[0].direction == 1
+    np.testing.assert_array_equal(events[0].contains(np.array([[0.3], [0.4]], np.float32)), [True, False])
+    assert worths[0] > 0.9 * math.log(2)
+
+
+def test_prefix_sums_are_told_apart_by_their_differences(generator):
+    _, worths, _ = search(prefix_sums, 0.5, generator=generator)
+    # One column alone gives at most what its Laplace noise does: 0.5 for the first.
+    assert worths[0] > 1.2
+
+
+def test_a_product_is_told_apart_by_all_of_its_columns(generator):
+    _, worths, _ = search(product, 0.05, generator=generator)
+    assert worths[0] > 2 * 0.05  # one column gives at most 0.05
+
+
+def test_a_sparse_vector_is_told_apart_beyond_one_query(generator):
+    _, worths, scorers = search(sparse_vector, 1.0, generator=generator)
+    sides = [sparse_vector(generator, side, 200_000, 1.0)[:, 0] > -1000 for side in (0, 1)]
+    assert worths[0] > bound(float(sides[0].mean()), float(sides[1].mean()))
+    assert len(scorers) <= 6
+
+
+def test_with_delta_the_event_beats_the_one_for_delta_zero(generator):
+    def gaussian(generator, side, size, epsilon):
+        return generator.normal(side, 1 / epsilon, (size, 1)).astype(np.float32)
+
+    delta = 0.05
+    (event,), _, _ = search(gaussian, 1.0, generator=generator, points=((0.5, delta),))
+    cuts = np.linspace(-3, 4, 701)
+    oracle = max(bound(p, q, delta) for p, q in zip(stats.norm.sf(cuts - 1), stats.norm.sf(cuts), strict=True))
+    cut = event.cut if event.direction == 1 else 1 - event.cut
+    assert bound(stats.norm.sf(cut - 1), stats.norm.sf(cut), delta) > 0.97 * oracle
+    assert event.point == (0.5, delta)
+
+
+def test_every_point_of_a_claim_gets_its_best_event(generator):
+    points = ((0.1, 0.1), (1.0, 0.01), (2.0, 0.001))
+    events, _, _ = search(laplace, 1.0, generator=generator, points=points, num_events=3)
+    assert len(events) == 3
+    assert {event.point for event in events} == set(points)
+
+
+def test_equal_laws_promise_nothing(generator):
+    def same(generator, side, size, epsilon):
+        return generator.laplace(0, 1, (size, 1)).astype(np.float32)
+
+    events, _, _ = search(same, 1.0, generator=generator)
+    assert events[0].predicted <= 0.01
+
+
+def test_small_effort_gives_18_directed_events_of_9_cuts(generator):
+    sides = [laplace(generator, side, 32, 1.0) for side in (0, 1)]
+    scorers = learn(*sides, ("output",), (False,), effort="small")
+    scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
+    events = select(
+        scorers, *scores, points=POINT, num_test=100, failure_probability=0.01, num_events=18, names=("output",)
+    )
+    assert len(events) == 18
+    assert len({event.cut for event in events}) == 9
+    pooled = np.concatenate(sides)
+    assert max(float(np.mean(event.contains(pooled))) for event in events) <= 0.6
+    assert sum(event.direction for event in events) == 9
+
+
+def test_small_effort_with_two_outcomes_has_both_directions(generator):
+    sides = [response(generator, side, 32, 0.1) for side in (0, 1)]
+    scorers = learn(*sides, ("output",), (True,), effort="small")
+    scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
+    events = select(scorers, *scores, points=POINT, num_test=100, failure_probability=0.01, num_events=18)
+    assert {event.direction for event in events} == {0, 1}
+
+
+def test_events_are_diverse_and_distinct(generator):
+    events, _, scorers = search(sparse_vector, 1.0, generator=generator, num_events=12)
+    assert len({(id(event.scorer), event.cut, event.above, event.direction) for event in events}) == 12
+    assert {event.direction for event in events} == {0, 1}
+    assert {id(event.scorer) for event in events} == set(map(id, scorers))
+    assert events[0].predicted == max(event.predicted for event in events)
+
+
+def test_ties_stay_together():
+    scores = np.repeat(np.arange(4, dtype=np.float32), 250)[:, None]
+    likelier = np.repeat(np.arange(4, dtype=np.float32), [100, 100, 100, 700])[:, None]
+    (event,) = select((Column(np.int32(0)),), likelier, scores, points=POINT, num_test=1000, failure_probability=0.05)
+    assert 2 < event.cut <= 3
+    assert event.above
+    assert event.direction == 0
+    assert event.description == "output >= 3"
+
+
+def test_a_lucky_small_event_does_not_win_over_a_solid_one():
+    """The winner's curse: 3 hits against 0 are a ratio without bound, and mean nothing."""
+    generator = np.random.default_rng(1)
+    one, two = (laplace(generator, side, 100_000, 0.1) for side in (0, 1))
+    one[:3] = -1000
+    (event,) = select((Column(np.int32(0)),), one, two, points=POINT, num_test=TEST, failure_probability=0.01)
+    assert float(np.mean(event.contains(one))) > 0.2
+
+
+def test_an_event_counts_the_same_in_a_compiled_program(generator):
+    events, _, _ = search(sparse_vector, 1.0, generator=generator, size=5000, num_events=6)
+    rows = sparse_vector(generator, 0, 20_000, 1.0)
+    for event in events:
+        compiled = jax.jit(event.contains)(jnp.asarray(rows))
+        assert abs(int(np.sum(event.contains(rows))) - int(compiled.sum())) <= 2
+
+
+def test_scores_that_never_differ_give_the_sure_event():
+    ones = np.ones((50, 1), np.float32)
+    (event,) = select((Column(np.int32(0)),), ones, ones, points=POINT, num_test=100, failure_probability=0.05)
+    assert event.predicted <= 0
+    assert isinstance(event, Event)
+
+
+def test_selection_of_millions_is_fast(generator):
+    import time
+
+    scores = [generator.normal(side, 1, (1_000_000, 2)).astype(np.float32) for side in (0, 1)]
+    scorers = (Column(np.int32(0)), Column(np.int32(1)))
+    start = time.process_time()
+    select(scorers, *scores, points=POINT, num_test=TEST, failure_probability=0.05, num_events=16)
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features1": np.zeros((3, 2))}, "equal columns"),
+        ({"features2": np.zeros((0, 1))}, "no training samples"),
+        ({"names": ("a", "b")}, "as many names"),
+        ({"effort": "huge"}, "small, normal or large"),
+        ({"features1": np.full((3, 1), np.nan)}, "finite"),
+    ],
+)
+def test_bad_training_input(change, message):
+    arguments = {"features1": np.zeros((3, 1)), "features2": np.zeros((3, 1)), "names": ("a",), "discrete": (False,)}
+    with pytest.raises(InvalidInput, match=message):
+        learn(**{**arguments, **change})
+
+
+def test_bad_selection_input():
+    scorers, scores = (Column(np.int32(0)),), np.zeros((3, 1))
+    with pytest.raises(InvalidInput, match="scores have shapes"):
+        select(scorers, np.zeros((3, 2)), scores, points=POINT, num_test=9, failure_probability=0.1)
+    with pytest.raises(InvalidInput, match="at least one"):
+        select(scorers, scores, scores, points=(), num_test=9, failure_probability=0.1)
