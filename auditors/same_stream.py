@@ -166,12 +166,14 @@ class _Player:
 
         shared = jax.jit(self.mechanism.sample)  # one compilation for both datasets, unless Python looks into them
         closed = [self._closed(side, self.mechanism.sample) for side in (0, 1)]
+        ways: list[list[Callable[[Any], Any]]]
         ways = [[self._closed(side, shared) for side in (0, 1)], [jax.jit(function) for function in closed], closed]
-        for self.players, self.extreme in itertools.product(ways, (True, False)):
-            if not any(isinstance(_attempt(function, self._key(None, 0)), _Raised) for function in self.players):
-                self.compiled = self.players is not closed
-                return
-        self.extreme = True
+        for players in ways:
+            for self.extreme in (True, False):
+                if not any(isinstance(_attempt(function, self._key(None, 0)), _Raised) for function in players):
+                    self.players, self.compiled = players, players is not closed
+                    return
+        self.players, self.extreme = closed, True
 
     def _closed(self, side: int, sample: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda key: sample(key, self.datasets[side])

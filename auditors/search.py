@@ -112,6 +112,9 @@ def search(
 ) -> Witness | None:
     """Looks for neighboring rating datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
 
+    A mechanism without an exact law is searched as a black box (`dpassay.auditors.neighbor_search`), with a probability
+    of at most 0.05 of a witness that keeps the claim; `patterns`, `fixed` and `minimal` are for exact laws only.
+
     Args:
         mechanism: defined on matrices of shape (users, items), NaN where a rating is missing. Smaller numbers of
             neighbors are tried with `dataclasses.replace(mechanism, num_neighbors=...)` where it has that field.
@@ -133,8 +136,23 @@ def search(
         A witness with notes on its minimality, or None when nothing was found in time. None is no proof of privacy.
 
     Raises:
-        InvalidInput: the mechanism has no exact law or lists no outputs, or an argument is out of range.
+        InvalidInput: the mechanism lists no outputs or is defined nowhere, or an argument is out of range.
     """
+    if not isinstance(mechanism, FiniteMechanism) or str(relation).startswith("vector:"):
+        from dpassay.auditors.neighbor_search import search_black_box
+
+        return search_black_box(
+            mechanism,
+            relation,
+            claim=PrivacyClaim(float(epsilon), float(delta)),
+            start=start,
+            num_users=num_users,
+            num_items=num_items,
+            scale=scale,
+            time_limit=time_limit,
+            seed=seed,
+            progress=progress,
+        )
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     begin = time.monotonic()
     pairs = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)

@@ -266,6 +266,6 @@ def test_needs_an_exact_law():
             return 0
 
     with pytest.raises(InvalidInput, match="Sampler has no exact law"):
-        search(Sampler(), ADD, epsilon=1.0)  # type: ignore[arg-type]
+        worst_case(Sampler(), ADD, epsilon=1.0)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="write KIND:UNIT"):
         search(Nearest(), "rating", epsilon=1.0)

@@ -1,0 +1,638 @@
+"""Black-box search for neighbors that a sampler tells apart by more than it claims.
+
+Candidates come from patterns first (regular rating matrices; for vectors those of StatDP and DP-Sniper: one above, one
+below, half half, alternating ...), then from an evolutionary search. Every candidate is judged by the bound that events
+learned on a few samples promise on others; those that promise most are judged again on more (successive halving,
+Jamieson and Talwalkar 2016). None of this decides. What promises to violate the claim is tested on fresh samples by
+two Clopper-Pearson bounds on the probabilities of one event, fixed before. The j-th test of a search has failure
+probability failure_probability / (j (j + 1)); these sum to failure_probability, however many tests there are, so
+
+    P(a witness is returned whose pair keeps the claim, or whose bounds are wrong) <= failure_probability.
+"""
+
+import dataclasses
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dpassay.errors import InvalidInput
+from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.protocol import CallableMechanism
+from dpassay.ratings import Ratings
+
+__all__ = ["VectorRelation", "search_black_box"]
+
+SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
+RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged
+KEPT = 0.2  # of the candidates of one rung that reach the next
+POPULATION = 12
+CHILDREN = 24  # new candidates of one generation
+SEARCHING = 0.6  # of the time, at most; the rest is for tests and shrinking
+MOST_TESTS = 6  # of candidates, before shrinking
+LARGEST_TEST = 2_000_000  # samples per dataset of one test
+SMALLEST_TEST = 400
+CHUNK = 256  # samples of one compiled call
+HOPED_TEST = 200_000  # samples of the test for which candidates are compared
+
+
+@dataclass(frozen=True)
+class VectorRelation:
+    """Vectors of numbers, such as answers to counting queries, that neighbors change by at most 1.
+
+    Attributes:
+        change: "one": a single entry differs; "all": every entry may.
+    """
+
+    change: Literal["one", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        if self.change not in ("one", "all"):
+            raise InvalidInput(f"vector relation {self.change!r}: use vector:one or vector:all")
+
+    def __str__(self) -> str:
+        return f"vector:{self.change}"
+
+    def changed(self, dataset1: Any, dataset2: Any) -> list[tuple[int, int]]:
+        """The entries that differ, as (0, index); raises unless the vectors are neighboring.
+
+        Raises:
+            InvalidInput: lengths differ, nothing differs, or something by more than this relation allows.
+        """
+        a, b = np.ravel(np.asarray(dataset1, float)), np.ravel(np.asarray(dataset2, float))
+        if a.shape != b.shape:
+            raise InvalidInput(f"neighboring vectors have one length, got {len(a)} and {len(b)}")
+        places = np.flatnonzero(a != b)
+        if not len(places):
+            raise InvalidInput("the two vectors are equal; neighboring ones differ")
+        if np.abs(a - b).max() > 1 + 1e-12:
+            raise InvalidInput(f"entry {np.abs(a - b).argmax()} differs by more than 1; {self} does not allow it")
+        if self.change == "one" and len(places) > 1:
+            raise InvalidInput(f"the vectors differ in {len(places)} entries; {self} allows one")
+        return [(0, int(place)) for place in places]
+
+
+def search_black_box(
+    mechanism: Any,
+    relation: NeighboringRelation | VectorRelation | str,
+    *,
+    claim: PrivacyClaim,
+    start: Any = None,
+    num_users: int = 4,
+    num_items: int = 3,
+    scale: Sequence[float] = SCALE,
+    failure_probability: float = 0.05,
+    time_limit: float = 60.0,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Witness | None:
+    """Looks for neighboring datasets on which samples refute a claim, and shrinks them.
+
+    Args:
+        mechanism: has `sample(key, dataset)`, or comes from `dpassay.from_callable`. Its datasets are matrices of shape
+            (users, items), NaN where a rating is missing; for a vector relation, vectors.
+        relation: or its text: "add_or_remove_one:rating", ..., "vector:one", "vector:all".
+        claim: of any kind; its own relation is not looked at.
+        start: a dataset to begin from; fixes the shape.
+        num_users: rows of the datasets tried.
+        num_items: columns; the length of vectors.
+        scale: the ratings that may occur.
+        failure_probability: of returning a pair that keeps the claim.
+        time_limit: seconds for everything.
+        seed: of candidates and samples.
+        progress: called with one line when a stage ends.
+
+    Returns:
+        A witness whose event is a description and whose log-probabilities are confidence bounds, as its notes say; or
+        None when no test refuted the claim in time, which is no proof of privacy. The event is likelier on dataset1.
+        Vectors are given as matrices of one row.
+
+    Raises:
+        InvalidInput: no mechanism, an argument out of range, or a mechanism that is defined on no dataset tried.
+    """
+    if not callable(getattr(mechanism, "sample", None)):
+        hint = "; wrap a function with dpassay.from_callable" if callable(mechanism) else ""
+        raise InvalidInput(f"{type(mechanism).__name__} has no sample(key, dataset){hint}")
+    if not 0 < failure_probability < 1:
+        raise InvalidInput(f"failure_probability is {failure_probability}; it must lie between 0 and 1")
+    if not time_limit > 0:
+        raise InvalidInput(f"time_limit is {time_limit}; give a number of seconds above 0")
+    space = _space(relation, start, num_users, num_items, scale)
+    if math.isinf(claim.parameter):
+        raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
+    search = _Search(mechanism, space, dataclasses.replace(claim, relation=None), failure_probability, seed)
+    say = progress or (lambda _: None)
+    begin = time.monotonic()
+    found = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
+    if found is None:
+        return None
+    return search.shrink(found, begin + time_limit, say)
+
+
+# --- datasets --------------------------------------------------------------------------------------------------------
+
+
+class _Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+    @property
+    def key(self) -> bytes:
+        # NaN has many bit patterns and 0 two; both directions are one pair.
+        parts = sorted((np.nan_to_num(side, nan=-1e9) + 0.0).tobytes() for side in self)
+        return b"|".join(parts)
+
+
+@dataclass(frozen=True)
+class _Matrices:
+    """Pairs of rating matrices under a neighboring relation."""
+
+    relation: NeighboringRelation
+    values: np.ndarray
+    shape: tuple[int, int]
+    start: tuple[np.ndarray, ...]
+
+    def patterns(self, rng: np.random.Generator) -> Iterator[_Pair]:
+        """Regular matrices, each with changes of different kinds."""
+        yield from _in_turn([list(self._changes(base, rng)) for base in [*self.start, *self._bases()]])
+
+    def mutate(self, pair: _Pair, rng: np.random.Generator) -> _Pair | None:
+        """Changes the common part of a pair, or what differs."""
+        first, second = pair.first.copy(), pair.second.copy()
+        if rng.random() < 0.25:
+            return self._changed(first if rng.random() < 0.5 else second, rng)
+        user, item = (int(rng.integers(size)) for size in self.shape)
+        choice = rng.random()
+        for side in (first, second):
+            if choice < 0.7:
+                continue
+            if choice < 0.85:
+                side[:, [item, 0]] = side[:, [0, item]]
+            else:
+                side[[user, 0]] = side[[0, user]]
+        if choice < 0.7:
+            same = bool(first[user, item] == second[user, item]) or bool(
+                np.isnan(first[user, item]) and np.isnan(second[user, item])
+            )
+            if not same:
+                return self._changed(first, rng)
+            value = self._any_value(rng)
+            first[user, item] = second[user, item] = value
+        return self._checked(first, second)
+
+    def smaller(self, pair: _Pair) -> Iterator[_Pair]:
+        """Pairs with a user, an item or a rating less, the largest reductions first."""
+        first, second = pair
+        for axis in (0, 1):
+            for place in range(first.shape[axis]):
+                if first.shape[axis] > 1:
+                    yield from self._valid(*(np.delete(side, place, axis) for side in pair))
+        if self.relation.unit != "entry":
+            for user, item in np.argwhere(~np.isnan(first) & ~np.isnan(second)):
+                one, two = first.copy(), second.copy()
+                one[user, item] = two[user, item] = math.nan
+                yield from self._valid(one, two)
+        for user, item in np.argwhere(~np.isnan(first) & ~np.isnan(second) & (first == second)):
+            if first[user, item] > self.values[0]:
+                one, two = first.copy(), second.copy()
+                one[user, item] = two[user, item] = self.values[0]
+                yield from self._valid(one, two)
+
+    def _bases(self) -> Iterator[np.ndarray]:
+        users, items = self.shape
+        low, high = self.values[0], self.values[-1]
+        middle = self.values[len(self.values) // 2]
+        row, column = np.indices(self.shape)
+        full = [np.full(self.shape, value) for value in (high, low, middle)]
+        full += [np.where(row == 0, high, low), np.where((row + column) % 2 == 0, high, low)]
+        full += [self.values[(row + column) % len(self.values)], np.where(column == 0, high, low)]
+        yield from full
+        if self.relation.unit == "entry":
+            return
+        masks = [column == row % items, column <= row, row == 0, column == 0, (row + column) % 2 == 0]
+        masks += [(row == 0) & (column == 0), (row == 0) != (column == 0), row < users - 1, column > row]
+        for mask in masks:
+            for value in (high, low):
+                yield np.where(mask, value, math.nan)
+
+    def _changes(self, base: np.ndarray, rng: np.random.Generator) -> Iterator[_Pair]:
+        """The first, the last and one random change of each user of interest."""
+        users, items = self.shape
+        low, high = self.values[0], self.values[-1]
+        for user in dict.fromkeys((0, users - 1)):
+            if self.relation.unit == "user":
+                rows = [np.full(items, math.nan)] if self.relation.kind == "add_or_remove_one" else []
+                if not rows:
+                    rows = [np.full(items, low), np.full(items, high), np.where(base[user] == high, low, high)]
+                for new in rows:
+                    second = base.copy()
+                    second[user] = new
+                    yield from self._valid(base, second)
+                continue
+            for item in dict.fromkeys((0, items - 1, int(rng.integers(items)))):
+                news = [low, high]
+                if self.relation.kind == "add_or_remove_one":
+                    news = [low, high] if math.isnan(base[user, item]) else [math.nan]
+                for value in news:
+                    second = base.copy()
+                    second[user, item] = value
+                    yield from self._valid(base, second)
+
+    def _changed(self, base: np.ndarray, rng: np.random.Generator) -> _Pair | None:
+        second = base.copy()
+        user, item = (int(rng.integers(size)) for size in base.shape)
+        if self.relation.unit == "user":
+            removes = self.relation.kind == "add_or_remove_one"
+            second[user] = math.nan if removes else [self._any_value(rng) for _ in second[user]]
+        elif self.relation.kind == "add_or_remove_one":
+            second[user, item] = rng.choice(self.values) if math.isnan(base[user, item]) else math.nan
+        else:
+            second[user, item] = rng.choice(self.values)
+        return self._checked(base, second)
+
+    def _any_value(self, rng: np.random.Generator) -> float:
+        if self.relation.unit != "entry" and rng.random() < 0.4:
+            return math.nan
+        return float(rng.choice(self.values))
+
+    def _checked(self, first: np.ndarray, second: np.ndarray) -> _Pair | None:
+        return next(self._valid(first, second), None)
+
+    def _valid(self, first: np.ndarray, second: np.ndarray) -> Iterator[_Pair]:
+        try:
+            self.relation.changed(first, second)
+        except InvalidInput:
+            return
+        if self.relation.unit != "entry" or not np.isnan(first).any():
+            yield _Pair(first, second)
+
+    def shown(self, dataset: np.ndarray) -> np.ndarray:
+        """As a witness holds it."""
+        return dataset
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Pairs of vectors whose entries differ by at most 1."""
+
+    relation: VectorRelation
+    length: int
+    start: tuple[np.ndarray, ...]
+
+    def patterns(self, rng: np.random.Generator) -> Iterator[_Pair]:
+        """The neighbors of StatDP (Ding et al. 2018, Table 1), on flat, separated and rising vectors."""
+        n = self.length
+        place = np.arange(n)
+        changes = [np.eye(n)[0], -np.eye(n)[0], np.eye(n)[-1], np.eye(n)[n // 2]]
+        if self.relation.change == "all":
+            first, half = place == 0, place < n // 2
+            changes += [np.ones(n), -np.ones(n), np.where(first, 1.0, -1.0), np.where(first, -1.0, 1.0)]
+            changes += [np.where(half, 1.0, -1.0), np.where(half, -1.0, 1.0), np.where(half, 0.0, 1.0)]
+            changes += [
+                np.where(place % 2 == 0, 1.0, -1.0),
+                np.where(first, 0.0, 1.0),
+                np.where(place == n - 1, 0.0, 1.0),
+            ]
+        bases = [*self.start, np.ones(n), np.zeros(n), place.astype(float), np.where(place == 0, 10.0, 0.0)]
+        bases += [
+            np.where(place < n // 2, 1.0, 0.0),
+            np.where(place % 2 == 0, 1.0, 0.0),
+            np.where(place == n - 1, 1.0, 0.0),
+        ]
+        yield from _in_turn([[_Pair(base, base + change) for base in bases] for change in changes])
+
+    def mutate(self, pair: _Pair, rng: np.random.Generator) -> _Pair | None:
+        """Moves an entry of both vectors, or changes how much an entry differs."""
+        first, change = pair.first.copy(), pair.second - pair.first
+        place = int(rng.integers(self.length))
+        choice = rng.random()
+        if choice < 0.5:
+            first[place] += rng.choice([-1.0, 1.0, -0.5, 0.5, 5.0, -5.0])
+        elif choice < 0.6:
+            first = np.full(self.length, first[place])
+        elif self.relation.change == "one":
+            change = np.zeros(self.length)
+            change[place] = rng.choice([-1.0, 1.0])
+        else:
+            change[place] = rng.choice([-1.0, 0.0, 1.0])
+        return _Pair(first, first + change) if change.any() else None
+
+    def smaller(self, pair: _Pair) -> Iterator[_Pair]:
+        """Shorter vectors, then fewer changes, then entries closer to 0."""
+        first, second = pair
+        for place in range(len(first)):
+            one, two = np.delete(first, place), np.delete(second, place)
+            if len(one) and (one != two).any():
+                yield _Pair(one, two)
+        for place in np.flatnonzero(first != second).tolist():
+            two = second.copy()
+            two[place] = first[place]
+            if (first != two).any():
+                yield _Pair(first, two)
+        for place in np.flatnonzero(np.minimum(first, second) != 0).tolist():
+            lower = min(first[place], second[place], key=abs)
+            one, two = first.copy(), second.copy()
+            one[place] -= lower
+            two[place] -= lower
+            yield _Pair(one, two)
+
+    def shown(self, dataset: np.ndarray) -> np.ndarray:
+        """A matrix of one row, as a witness holds it."""
+        return dataset[None]
+
+
+def _in_turn(groups: Sequence[Sequence[_Pair]]) -> Iterator[_Pair]:
+    """One of each group, then another of each: time may end early."""
+    for row in itertools.zip_longest(*groups):
+        yield from (pair for pair in row if pair is not None)
+
+
+def _space(relation: Any, start: Any, num_users: int, num_items: int, scale: Sequence[float]) -> "_Matrices | _Vectors":
+    if isinstance(relation, str) and relation.startswith("vector:"):
+        relation = VectorRelation(relation.removeprefix("vector:"))  # type: ignore[arg-type]
+    elif isinstance(relation, str):
+        relation = NeighboringRelation.parse(relation)
+    base = None if start is None else np.asarray(start.dense() if isinstance(start, Ratings) else start, float)
+    if isinstance(relation, VectorRelation):
+        if base is not None and base.ndim != 1:
+            raise InvalidInput(f"start is a vector for {relation}, got shape {base.shape}")
+        length = num_items if base is None else len(base)
+        if length < 1:
+            raise InvalidInput(f"num_items is {num_items}; vectors need at least one entry")
+        return _Vectors(relation, length, () if base is None else (base,))
+    if base is not None and base.ndim != 2:
+        raise InvalidInput(f"start is a matrix (users, items) for {relation}, got shape {base.shape}")
+    shape = (num_users, num_items) if base is None else (base.shape[0], base.shape[1])
+    values = np.unique(np.asarray(scale, float))
+    if base is not None:
+        values = np.unique(np.concatenate([values, base[~np.isnan(base)]]))
+    if min(shape) < 1 or not len(values) or not np.isfinite(values).all():
+        raise InvalidInput(f"shape {shape} and scale {tuple(scale)}: need users, items and finite ratings")
+    return _Matrices(relation, values, shape, () if base is None else (base,))
+
+
+# --- searching -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    pair: _Pair
+    promise: float  # nats above what the claim allows
+    samples: int
+
+
+class _Search:
+    """Candidates, their outputs so far, and the tests that were made."""
+
+    def __init__(
+        self, mechanism: Any, space: "_Matrices | _Vectors", claim: PrivacyClaim, failure_probability: float, seed: int
+    ) -> None:
+        self.mechanism, self.space, self.claim = mechanism, space, claim
+        self.failure_probability, self.seed = failure_probability, seed
+        self.rng = np.random.default_rng([seed, 0x5EA2C4])
+        slopes, offsets = claim.nulls(np.array([claim.parameter]))
+        self.points = [(float(a), float(b)) for a, b in zip(slopes[:, 0], offsets[:, 0], strict=True)]
+        self.outputs: dict[bytes, list[Any]] = {}
+        self.streams = 0
+        self.tests = 0
+        self.problem: Exception | None = None
+        self.seconds = 1e-6  # per sample
+        self._batched: Any = None
+        # Imported here: seconds that are not to be taken from the search.
+        from dpassay.auditors import events, one_shot, outputs  # noqa: F401
+
+    def find(self, search_end: float, end: float, say: Callable[[str], None]) -> Witness | None:
+        """Searches until something promises a violation that a test confirms."""
+        best: dict[bytes, _Candidate] = {}
+        tested: set[bytes] = set()
+        self._judge_all(self.space.patterns(self.rng), best, search_end)
+        if not best:
+            raise InvalidInput(f"the mechanism gave no outputs on any dataset tried: {self.problem}")
+        generation = 0
+        while True:
+            ranked = sorted(best.values(), key=lambda candidate: -candidate.promise)
+            say(
+                f"{len(best)} pairs tried; the best promises {ranked[0].promise:+.3g} nats beyond the claim on "
+                f"{ranked[0].samples} samples"
+            )
+            now = time.monotonic()
+            for candidate in ranked[:2]:
+                if candidate.promise > 0 and candidate.pair.key not in tested and len(tested) < MOST_TESTS:
+                    tested.add(candidate.pair.key)
+                    witness = self.test(candidate.pair, (end - time.monotonic()) / 3, say)
+                    if witness is not None:
+                        return witness
+            if now > search_end or len(tested) >= MOST_TESTS:
+                return None
+            generation += 1
+            self._judge_all(self._children(ranked[:POPULATION]), best, search_end)
+
+    def shrink(self, witness: Witness, end: float, say: Callable[[str], None]) -> Witness:
+        """Takes away what is not needed, then tests the smallest pair that still promises a violation."""
+        pair = self._pair_of(witness)
+        chain = [pair]
+        half = time.monotonic() + (end - time.monotonic()) / 2
+        seen = {pair.key}
+        while time.monotonic() < half:
+            for smaller in self.space.smaller(chain[-1]):
+                if smaller.key in seen or time.monotonic() > half:
+                    continue
+                seen.add(smaller.key)
+                # The cheap judgment first: most reductions lose the violation.
+                if all((promise := self._promise(smaller, size)) is not None and promise > 0 for size in RUNGS[:2]):
+                    chain.append(smaller)
+                    break
+            else:
+                break
+        say(f"shrunk in {len(chain) - 1} steps")
+        place = len(chain) - 1
+        while place > 0 and time.monotonic() < end:
+            smaller_witness = self.test(chain[place], (end - time.monotonic()) / 2, say)
+            if smaller_witness is not None:
+                return smaller_witness
+            place //= 2
+        return witness
+
+    def test(self, pair: _Pair, seconds: float, say: Callable[[str], None]) -> Witness | None:
+        """One test on fresh samples; None when it does not refute the claim."""
+        from scipy import stats
+
+        from dpassay.auditors.one_shot import run_one_shot
+        from dpassay.auditors.sampling import Sampler
+
+        self.tests += 1
+        share = self.failure_probability / (self.tests * (self.tests + 1))
+        size = int(min(LARGEST_TEST, max(SMALLEST_TEST, seconds / 3 / self.seconds)))
+        # Another seed than the search's: nothing that chose this pair is counted again.
+        sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=1_000_000 + self.tests)
+        run = run_one_shot(
+            [sampler], self.claim, failure_probability=share, num_samples=size, seed=self.seed, progress=lambda _: None
+        )
+        item = run.tested[0]
+        counts, (epsilon, delta) = item.counts, item.event.point
+        low = stats.beta.ppf(share / 2, counts.successes1, counts.trials1 - counts.successes1 + 1)
+        high = stats.beta.ppf(1 - share / 2, counts.successes2 + 1, counts.trials2 - counts.successes2)
+        low = float(low) if counts.successes1 else 0.0
+        high = float(high) if counts.successes2 < counts.trials2 else 1.0
+        refuted = low - delta > math.exp(min(epsilon, 700.0)) * high
+        say(f"test {self.tests}, {counts.trials1} fresh samples per dataset: {'refuted' if refuted else 'not refuted'}")
+        if not refuted:
+            return None
+        likelier, other = pair if item.event.direction == 0 else pair[::-1]
+        point = PrivacyClaim(epsilon, delta)
+        notes = [
+            f"log-probabilities are confidence bounds: the first from below, the second from above, both right with "
+            f"probability {1 - share:.6g}",
+            f"the event happened in {counts.successes1} of {counts.trials1} fresh samples on dataset 1 and in "
+            f"{counts.successes2} of {counts.trials2} on dataset 2",
+            f"test {self.tests} of a search; the probability that any of its tests is wrong is at most "
+            f"{self.failure_probability:g}",
+        ]
+        if self.claim.kind != "dp":
+            notes.append(f"{point} is what {self.claim} implies")
+        from dpassay.auditors.exact import registered
+
+        return Witness(
+            mechanism=registered(self.mechanism) or {},
+            relation=self.space.relation,  # type: ignore[arg-type]
+            dataset1=self.space.shown(likelier),
+            dataset2=self.space.shown(other),
+            event=(item.event.description,),
+            log_probability1=math.log(low),
+            log_probability2=math.log(high),
+            claim=dataclasses.replace(point, relation=self.space.relation),  # type: ignore[arg-type]
+            notes=tuple(notes),
+        )
+
+    def _pair_of(self, witness: Witness) -> _Pair:
+        sides = (witness.dataset1, witness.dataset2)
+        return _Pair(*(side[0] for side in sides)) if isinstance(self.space, _Vectors) else _Pair(*sides)
+
+    def _children(self, parents: Sequence[_Candidate]) -> Iterator[_Pair]:
+        made = 0
+        for _ in range(8 * CHILDREN):
+            # Better parents more often: the rank is geometric.
+            rank = min(int(self.rng.geometric(0.25)) - 1, len(parents) - 1)
+            child: _Pair | None = parents[rank].pair
+            for _ in range(int(self.rng.geometric(0.6))):
+                child = child and self.space.mutate(child, self.rng)
+            if child is not None:
+                yield child
+                made += 1
+                if made == CHILDREN:
+                    return
+
+    def _judge_all(self, pairs: Any, best: dict[bytes, _Candidate], end: float) -> None:
+        """Successive halving: all on few samples, the most promising on more."""
+        current: list[_Candidate] = []
+        for pair in pairs:
+            if pair.key in best or (time.monotonic() > end and best):
+                continue
+            promise = self._promise(pair, RUNGS[0])
+            if promise is not None:
+                best[pair.key] = _Candidate(pair, promise, RUNGS[0])
+                current.append(best[pair.key])
+        for rung in RUNGS[1:]:
+            current = sorted(current, key=lambda candidate: -candidate.promise)[
+                : max(2, math.ceil(KEPT * len(current)))
+            ]
+            for place, candidate in enumerate(current):
+                if time.monotonic() + 2 * rung * self.seconds > end:
+                    return
+                promise = self._promise(candidate.pair, rung)
+                if promise is not None:
+                    current[place] = best[candidate.pair.key] = _Candidate(candidate.pair, promise, rung)
+
+    def _promise(self, pair: _Pair, size: int) -> float | None:
+        """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""
+        from dpassay.auditors.events import learn, select
+        from dpassay.auditors.outputs import fit_encoder
+
+        try:
+            sides = [self._draw(dataset, size) for dataset in pair]
+        except Exception as error:
+            self.problem = error
+            return None
+        encoder = fit_encoder(sides[0], sides[1])
+        features = [np.asarray(encoder.features(side)) for side in sides]
+        cut = size // 2
+        scorers = learn(features[0][:cut], features[1][:cut], encoder.names, encoder.discrete, effort="small")
+        scores = [np.stack([np.asarray(scorer(rows[cut:])) for scorer in scorers], axis=1) for rows in features]
+        events = select(
+            scorers,
+            *scores,
+            points=self.points,
+            num_test=HOPED_TEST,
+            failure_probability=self.failure_probability,
+            names=encoder.names,
+        )
+        return events[0].predicted - events[0].point[0]
+
+    def _draw(self, dataset: np.ndarray, size: int) -> Any:
+        """The first `size` search samples of a dataset, kept: most candidates share a dataset with another."""
+        key = np.nan_to_num(dataset, nan=-1e9).tobytes() + str(dataset.shape).encode()
+        parts = self.outputs.setdefault(key, [])
+        have = sum(map(_length, parts))
+        if have < size:
+            self.streams += 1
+            begin = time.perf_counter()
+            parts.append(self._sample(dataset, size - have, self.streams))
+            per_sample = (time.perf_counter() - begin) / (size - have)
+            self.seconds = per_sample if self.seconds == 1e-6 else 0.8 * self.seconds + 0.2 * per_sample
+        if len(parts) > 1:
+            parts[:] = [_joined(parts)]
+        return _first(parts[0], size)
+
+    def _sample(self, dataset: np.ndarray, size: int, stream: int) -> Any:
+        from dpassay.auditors.outputs import plain
+
+        if isinstance(self.mechanism, CallableMechanism):
+            rng = np.random.default_rng([self.seed, 0x5EA2C4, stream])
+            if self.mechanism.batched:
+                return self.mechanism.function(rng, dataset.copy(), size)
+            return [self.mechanism.function(rng, dataset.copy()) for _ in range(size)]
+        import jax
+
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(self.seed), 0x5EA2C4), stream)
+        if self._batched is None:
+            self._batched = jax.jit(jax.vmap(self.mechanism.sample, (0, None)))
+        keys = jax.random.split(key, -(-size // CHUNK) * CHUNK).reshape(-1, CHUNK)
+        if self._batched is not False:
+            try:
+                chunks = [jax.tree.map(np.asarray, self._batched(chunk, dataset)) for chunk in keys]
+                return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:size], *chunks)
+            except InvalidInput:
+                raise
+            except Exception:
+                self._batched = False
+        outputs = [jax.tree.map(np.asarray, self.mechanism.sample(key, dataset)) for key in keys.reshape(-1)[:size]]
+        stacked = plain(outputs)
+        return outputs if stacked is None else stacked
+
+
+def _length(outputs: Any) -> int:
+    if isinstance(outputs, list):
+        return len(outputs)
+    import jax
+
+    return len(jax.tree.leaves(outputs)[0])
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], list):
+        return [value for part in parts for value in part]
+    import jax
+
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _first(outputs: Any, size: int) -> Any:
+    if isinstance(outputs, list):
+        return outputs[:size]
+    import jax
+
+    return jax.tree.map(lambda leaf: leaf[:size], outputs)
