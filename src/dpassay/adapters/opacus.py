@@ -71,17 +71,23 @@ def from_opacus(
         raise InvalidInput(f"the canary's direction needs {size} numbers, not all 0; got {direction.size}")
 
     def step(rng: np.random.Generator, dataset: Any) -> Any:
-        inputs, targets = (torch.as_tensor(np.asarray(part), dtype=torch.get_default_dtype()) for part in dataset)
+        inputs, targets = (_tensor(torch, part) for part in dataset)
         taken = torch.as_tensor(rng.random(len(inputs)) < sample_rate)
+        inputs = inputs[taken].requires_grad_(inputs.is_floating_point())  # torch warns of hooks without a gradient
         optimizer.zero_grad()
         optimizer.generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        criterion(private(inputs[taken]), targets[taken]).backward()
+        criterion(private(inputs), targets[taken]).backward()
         optimizer.pre_step()
         gradient = torch.cat([parameter.grad.ravel() for parameter in optimizer.params]).numpy()
         return gradient.copy() if direction is None else float(gradient @ direction / np.linalg.norm(direction))
 
     claim = _claim(accountants, noise_multiplier, sample_rate, delta, accountant)
     return AdaptedMechanism(step, claim=claim)
+
+
+def _tensor(torch: Any, part: Any) -> Any:
+    array = np.asarray(part)
+    return torch.as_tensor(array, dtype=torch.get_default_dtype() if array.dtype.kind == "f" else None)
 
 
 def _claim(accountants: Any, noise: float, sample_rate: float, delta: float | None, name: str) -> PrivacyClaim:
