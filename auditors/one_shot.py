@@ -20,6 +20,7 @@ __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
+BRACKETS = 101  # parameters of a curve tried at once
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,17 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
         return bound if claim.kind == "dp" else bound / epsilon if epsilon > 0 else float("inf") if bound > 0 else 0.0
     found = delta_lower(counts, epsilon=epsilon, failure_probability=share)
     # delta at this epsilon grows with the parameter: the largest parameter that allows less than what was found.
-    low, high = 0.0, max(claim.parameter, 1e-6)
-    while claim.delta_at(epsilon, high) < found and high < 1e6:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if claim.delta_at(epsilon, middle) < found else (low, middle)
+    # A curve costs as much at one parameter as at a hundred, so brackets shrink a hundredfold at a time.
+    parameters = max(claim.parameter, 1e-3) * np.geomspace(2**-10, 2**10, BRACKETS)
+    low = 0.0
+    for _ in range(4):
+        below = claim.delta_at(epsilon, parameters) < found
+        if not below.any():
+            parameters = np.linspace(low, parameters[0], BRACKETS)
+            continue
+        last = int(np.flatnonzero(below)[-1])
+        low = float(parameters[last])
+        parameters = np.linspace(low, parameters[min(last + 1, BRACKETS - 1)], BRACKETS)
     return low
 
 
