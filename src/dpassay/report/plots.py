@@ -114,6 +114,12 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
 
     bottom = top + pitch * max(len(known), 1)
     parts = [f'<line x1="{left}" y1="{top - 6}" x2="{left}" y2="{bottom}" stroke="var(--rule)"/>']
+    values, at = [], place(claim)  # over the bars: the claim's line, then numbers with a halo
+    if math.isfinite(claim):
+        values.append(
+            f'<line x1="{at}" y1="{top - 8}" x2="{at}" y2="{bottom}" stroke="var(--ink)" stroke-width="1.6"/>'
+            f'<text x="{at}" y="{top - 13}" text-anchor="middle" fill="var(--ink)">claim {_shown(claim)}</text>'
+        )
     for row, (label, value, key) in enumerate(known):
         y, end = top + pitch * row + 5, place(value)
         color = "var(--refuted)" if key != "upper" and value > claim else "var(--series-1)"
@@ -125,15 +131,12 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
             )
         else:
             parts.append(f'<rect x="{left}" y="{y}" width="{max(end - left, 1):.1f}" height="16" fill="{color}"/>')
-        parts.append(f'<text x="{end + 8}" y="{y + 12}" fill="var(--ink)">{_shown(value)}</text>')
+        values.append(
+            f'<text x="{end + 8}" y="{y + 12}" fill="var(--ink)" stroke="var(--page)" stroke-width="5" '
+            f'paint-order="stroke">{_shown(value)}</text>'
+        )
     if not known:
         parts.append(f'<text x="{left + 10}" y="{top + 17}" fill="var(--ink-soft)">nothing was shown</text>')
-    at = place(claim)
-    if math.isfinite(claim):
-        parts.append(
-            f'<line x1="{at}" y1="{top - 8}" x2="{at}" y2="{bottom}" stroke="var(--ink)" stroke-width="1.6"/>'
-            f'<text x="{at}" y="{top - 13}" text-anchor="middle" fill="var(--ink)">claim {_shown(claim)}</text>'
-        )
     said = "; ".join(
         [
             f"claim {_shown(claim)}" if math.isfinite(claim) else "nothing claimed",
@@ -144,7 +147,7 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
     return Markup(
         f'<svg class="plot sandwich" viewBox="0 0 510 {bottom + 4}" role="img" aria-labelledby="{name}-title '
         f'{name}-desc" font-size="13" font-family="sans-serif"><title id="{name}-title">{title}</title>'
-        f'<desc id="{name}-desc">{escape(parameter)}: {said}.</desc>{"".join(parts)}</svg>'
+        f'<desc id="{name}-desc">{escape(parameter)}: {said}.</desc>{"".join(parts + values)}</svg>'
     )
 
 

@@ -210,23 +210,27 @@ def print_tables(tables: Iterable[Mapping[str, Any]]) -> None:
 
 def witness_text(witness: "Witness") -> str:
     """The witness as plain text: the ratings with the changed cells marked, the event and what it reveals."""
-    changed = set(witness.changed)
-    lines = [f"violates {witness.claim}: privacy loss {_nats(witness.epsilon)} on these neighboring ratings", ""]
+    changed, vectors = set(witness.changed), str(witness.relation).startswith("vector:")
+    sampled = all(isinstance(output, str) and " " in output for output in witness.event)  # a black box: bounds
+    loss = f"{'at least ' if sampled else ''}{_nats(witness.epsilon)}"
+    what = "vectors" if vectors else "ratings"
+    lines = [f"violates {witness.claim}: privacy loss {loss} on these neighboring {what}", ""]
     num_users, num_items = witness.dataset1.shape
-    lines.append("        " + "".join(f"{f'item {item}':>12}" for item in range(num_items)))
+    column = "entry" if vectors else "item"
+    lines.append("        " + "".join(f"{f'{column} {item}':>12}" for item in range(num_items)))
     for user in range(num_users):
         cells = []
         for item in range(num_items):
             before, after = _stars(witness.dataset1[user, item]), _stars(witness.dataset2[user, item])
             cells.append(f"[{before} -> {after}]" if (user, item) in changed else before)
-        lines.append(f"user {user:<3}" + "".join(f"{cell:>12}" for cell in cells))
-    described = all(isinstance(output, str) and " " in output for output in witness.event)  # by a black-box search
+        lines.append((" " * 8 if vectors else f"user {user:<3}") + "".join(f"{cell:>12}" for cell in cells))
     event = ", ".join(str(_listed(output)) for output in witness.event)
+    least, most = ("at least ", "at most ") if sampled else ("", "")
     lines += [
         "",
-        f"event: {event}" if described else f"event: the output is {event}",
-        f"  probability {_probability(witness.log_probability1)} before the change, "
-        f"{_probability(witness.log_probability2)} after it",
+        f"event: {event}" if sampled else f"event: the output is {event}",
+        f"  probability {least}{_probability(witness.log_probability1)} before the change, "
+        f"{most}{_probability(witness.log_probability2)} after it",
     ]
     return "\n".join(lines + [f"  {note}" for note in witness.notes])
 
