@@ -117,7 +117,7 @@ class Traced:
         arrays, rebuild, name = _split(tuple(scorers))
 
         def run(data: Any, words: Any, arrays: Any) -> Any:
-            features = encoder.features(self._sample(side, words, data, self.chunk))
+            features = _once(encoder.features(self._sample(side, words, data, self.chunk)))
             return jnp.stack([scorer(features).astype(jnp.float32) for scorer in rebuild(arrays)], axis=1)
 
         return self._compile(("scores", _Same(encoder), self.chunk, name), side, run, arrays)
@@ -136,7 +136,7 @@ class Traced:
 
             def body(index: Any, totals: Any) -> Any:
                 step = index.astype(jnp.uint32) * np.uint32(1 if self.batched else chunk)
-                features = encoder.features(self._sample(side, _shifted_in_jit(words, step), data, chunk))
+                features = _once(encoder.features(self._sample(side, _shifted_in_jit(words, step), data, chunk)))
                 valid = jnp.arange(chunk, dtype=jnp.int32) < size - index * chunk
                 scores = [scorer(features).astype(jnp.float32) for scorer in rebuilt]
                 # As `Event.contains`: at least the cut, or below it; a score that is NaN is below every cut.
@@ -282,6 +282,11 @@ def advance(words: np.ndarray, steps: int) -> np.ndarray:
     """A 64-bit counter, high and low word, some steps on."""
     total = ((int(words[0]) << 32) + int(words[1]) + steps) % (1 << 64)
     return np.array([total >> 32, total & 0xFFFFFFFF], np.uint32)
+
+
+def _once(features: Any) -> Any:
+    """Keeps XLA from drawing the samples again for every column that a scorer reads; columns lie together."""
+    return jax.lax.optimization_barrier(features.T).T
 
 
 def _shifted_in_jit(words: Any, steps: Any) -> Any:

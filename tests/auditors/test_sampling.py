@@ -127,13 +127,12 @@ def test_no_call_compiles_again():
     sampler = Sampler(Laplace(), 0.0, 1.0)
     sampler.probe(100)
     sampler.counts(0, "test", 10, (event(0.5),))
-    start = time.perf_counter()
-    with jax.log_compiles(False):
-        compiled = len(sampler._traced._compiled)
-        for side, n, cut in itertools.product((0, 1), (1, 100, 100_000), (0.1, 0.7)):
-            sampler.counts(side, "test", n, (event(cut),))
-    assert len(sampler._traced._compiled) == compiled  # both sides, every number of samples, every cut
-    assert time.perf_counter() - start < 30
+    traced = sampler._traced
+    assert traced is not None
+    compiled = len(traced._compiled)
+    for side, n, cut in itertools.product((0, 1), (1, 100, 100_000), (0.1, 0.7)):
+        sampler.counts(side, "test", n, (event(cut),))
+    assert len(traced._compiled) == compiled  # both sides, every number of samples, every cut
 
 
 def test_the_first_draw_fits_the_encoder_and_wastes_nothing():
@@ -158,16 +157,22 @@ def test_host_program_keeps_its_precision():
                 sampler = Sampler(mechanism, 0.0, 1.0)
                 sampler.counts(0, "test", 100, (event(0.5),))
                 assert jnp.zeros(1).dtype == (jnp.float64 if wide else jnp.float32)
-            # The single-precision sampler stays what it is: its noise comes from 23 bits.
-            assert sampler._traced._wide
+                traced = sampler._traced
+                assert traced is not None
+                assert traced._wide == (wide or isinstance(mechanism, DoubleLaplace))
 
 
 def test_large_numbers_of_samples_are_counted_in_64_bits(monkeypatch):
     sampler = Sampler(Laplace(), 0.0, 1.0)
     sampler.probe(100)
-    jobs = []
+    jobs: list[int] = []
     huge = 5 * 2**31
-    monkeypatch.setattr(sampler._traced, "counts", lambda *_: lambda words, size: jobs.append(size) or np.int32([size]))
+
+    def count(words, size):
+        jobs.append(size)
+        return np.array([size], np.int32)
+
+    monkeypatch.setattr(sampler._traced, "counts", lambda *_: count)
     assert sampler.counts(0, "test", huge, (event(0.0),)).tolist() == [huge]
     assert max(jobs) < 2**30
     assert sampler.drawn["test"][0] == huge
@@ -204,6 +209,7 @@ def test_structures_and_expensive_mechanisms_are_traced():
     sampler = Sampler(Costly(), 0.0, 1.0)
     sampler.probe(10)
     assert sampler.encoder.names == ("output['sign']", "output['sum']")
+    assert sampler._traced is not None
     assert sampler._traced.chunk <= 4096  # 65,536 of them would take 5 GB
     assert sampler.counts(0, "test", 10, (event(0.5),))[0] <= 10
 
