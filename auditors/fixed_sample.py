@@ -203,7 +203,7 @@ def predicted_lower(
     with np.errstate(all="ignore"):
         epsilon = estimate - quantile * np.sqrt(p * (1 - p) / (n * excess**2) + (1 - q) / (m * q))
     epsilon = np.where((epsilon > low) & (epsilon < high), epsilon, high / 2)
-    for _ in range(10):
+    for _ in range(30):
         slope = np.exp(epsilon)
         null = closest_null(p, q, n, m, slope, d, rounds=25)
         root = np.sqrt(2 * np.maximum(log_likelihood_ratio(p, q, n, m, slope, d, null), 0.0))
@@ -213,7 +213,11 @@ def predicted_lower(
         with np.errstate(all="ignore"):
             gradient = n * slope * null * (likeliest - p) / (likeliest * (1 - likeliest))
             step = epsilon - (root - quantile) * root / gradient
-        epsilon = np.where((step > low) & (step < high), step, (low + high) / 2)
+        new = np.where((step > low) & (step < high), step, (low + high) / 2)
+        done = np.all((np.abs(new - epsilon) <= 1e-7) | (p <= d))
+        epsilon = new
+        if done:
+            break
     result: Array = np.where((p > d) & (epsilon > 1e-9), epsilon, 0.0)
     return result
 
@@ -495,7 +499,7 @@ class _Region:
         ):
             variance = trials * np.maximum(low * (1 - low), high * (1 - high))
             variance = np.where((low < 0.5) & (high > 0.5), trials / 4, variance)
-            excess = np.sqrt(2 * variance * TAIL) + 2 * TAIL / 3  # Bernstein: exceeded with probability e^-TAIL
+            excess = np.sqrt(2 * variance * TAIL) + 2 * TAIL / 3 + 1  # Bernstein; the 1 is for the size bias
             with np.errstate(divide="ignore"):
                 ones = np.where(low > 0, (trials + excess / low) / low, np.inf)
                 others = np.where(high < 1, (trials + excess / (1 - high)) / (1 - high), np.inf)

@@ -382,7 +382,7 @@ class _Test:
                 variance = trials * high * (1 - high)
             elif low >= arb(0.5):
                 variance = trials * low * (1 - low)
-            excess = (2 * variance * _TAIL).sqrt() + arb(fmpq(2 * _TAIL, 3))
+            excess = (2 * variance * _TAIL).sqrt() + arb(fmpq(2 * _TAIL, 3)) + 1
             total += factor * ((trials + excess / low) / low + (trials + excess / (1 - high)) / (1 - high))
         return total
 
