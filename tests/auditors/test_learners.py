@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from dpassay.auditors.learners import (
+    Binned,
+    fit_network,
+    fit_outcomes,
+    fit_product,
+    fit_residual_outcomes,
+    fit_stack,
+    fit_stumps,
+    learn_scorers,
+)
+from dpassay.auditors.scorers import Steps
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
+
+
+def laplaces(generator, shift, size, columns, epsilon):
+    return (generator.laplace(shift, 1 / epsilon, (size, columns))).astype(np.float32)
+
+
+def correlation(scores, truth):
+    return np.corrcoef(scores, truth)[0, 1]
+
+
+def test_outcomes_are_log_ratios_shrunk_by_their_counts(generator):
+    law1, law2 = np.array([0.5, 0.3, 0.2 - 2e-5, 2e-5]), np.array([0.3, 0.5, 0.2 - 1e-5, 1e-5])
+    one, two = (generator.choice(4, size=(100_000, 1), p=law).astype(np.float32) for law in (law1, law2))
+    table = fit_outcomes(one, two)
+    scores = table(np.arange(5, dtype=np.float32)[:, None])
+    np.testing.assert_allclose(scores[:3], np.log(law1 / law2)[:3], atol=0.04)
+    assert abs(scores[3]) < np.log(2)  # one or two hits say next to nothing
+    assert scores[4] == 0
+
+
+def test_continuous_outputs_have_no_table_but_an_atom_among_them_has(generator):
+    one, two = (laplaces(generator, shift, 5000, 1, 1.0) for shift in (0, 1))
+    assert fit_outcomes(one, two) is None
+    one[:1000] = 7.0
+    two[:500] = 7.0
+    table = fit_outcomes(one, two)
+    assert len(table.rows) == 1
+    assert table(np.array([[7.0]], np.float32))[0] == pytest.approx(np.log(2), abs=0.1)
+
+
+def test_a_product_of_laplaces_is_found_by_its_product_and_better_by_a_shared_histogram(generator):
+    one, two = (laplaces(generator, shift, 20_000, 10, 0.05) for shift in (1, 0))
+    binned = Binned(one, two, [False] * 10, derived=True)
+    fresh = laplaces(generator, 0.5, 20_000, 10, 0.05)
+    truth = (np.abs(fresh) - np.abs(fresh - 1)).sum(axis=1)
+    columns = np.arange(10)
+    own = correlation(fit_product(binned, columns, name="product")(fresh), truth)
+    shared = correlation(fit_product(binned, columns, name="product", shared=True)(fresh), truth)
+    assert own > 0.7
+    assert shared > max(0.9, own)
+
+
+def test_chance_differences_are_merged_away(generator):
+    one, two = (laplaces(generator, 0, 20_000, 10, 1.0) for _ in range(2))
+    product = fit_product(Binned(one, two, [False] * 10, derived=True), np.arange(10), name="product")
+    assert np.count_nonzero(product.heights) <= 4
+
+
+def test_stumps_are_read_off_exactly(generator):
+    one, two = (np.cumsum(laplaces(generator, shift, 4000, 4, 1.0), axis=1) for shift in (1, 0))
+    binned = Binned(one, two, [False] * 4, derived=True)
+    columns = np.arange(len(binned.edges))
+    model = fit_stumps(binned, columns, seed=0)
+    codes = np.concatenate(binned.codes, axis=1).T.astype(np.float32)
+    reference = HistGradientBoostingClassifier(
+        max_iter=80, max_leaf_nodes=2, learning_rate=0.25, max_bins=64, early_stopping=False, random_state=0
+    )
+    with threadpool_limits(1, user_api="openmp"):
+        reference.fit(codes, np.repeat([1.0, 0.0], 4000), sample_weight=np.ones(8000))
+    expected = reference.decision_function(codes)
+    scores = model(np.concatenate([one, two]))
+    np.testing.assert_allclose(scores - scores[0], expected - expected[0], atol=1e-4)
+
+
+def test_differences_undo_running_sums(generator):
+    def sums(shift, size):
+        return np.cumsum(laplaces(generator, shift, size, 10, 1.0), axis=1)
+
+    one, two, fresh = sums(1, 20_000), sums(0, 20_000), sums(0.5, 20_000)
+    noise = np.diff(fresh, axis=1, prepend=0)
+    truth = (np.abs(noise) - np.abs(noise - 1)).sum(axis=1)
+    with_differences = Binned(one, two, [False] * 10, derived=True)
+    raw = Binned(one, two, [False] * 10, derived=False)
+    good = correlation(fit_stumps(with_differences, np.arange(22), seed=0)(fresh), truth)
+    poor = correlation(fit_stumps(raw, np.arange(10), seed=0)(fresh), truth)
+    assert good > 0.9
+    assert poor < good - 0.1
+
+
+def test_network_learns_an_interaction_despite_markers(generator, monkeypatch):
+    monkeypatch.setattr("dpassay.auditors.learners.NETWORK_STEPS", 400)
+    monkeypatch.setattr("dpassay.auditors.learners.NETWORK_BATCH", 256)
+
+    def draw(sign, size):
+        rows = generator.normal(size=(size, 2)).astype(np.float32)
+        rows[:, 1] = np.abs(rows[:, 1]) * np.sign(rows[:, 0]) * sign * np.where(generator.random(size) < 0.8, 1, -1)
+        rows[generator.random(size) < 0.1] = -1000
+        return rows
+
+    network = fit_network(draw(1, 20_000), draw(-1, 20_000), seed=0)
+    fresh = draw(1, 5000)
+    scores = network(fresh)
+    same = np.sign(fresh[:, 0]) == np.sign(fresh[:, 1])
+    real = fresh[:, 0] != -1000
+    assert scores[same & real].mean() > 0.8
+    assert scores[~same & real].mean() < -0.8
+    assert np.abs(scores[~real]).max() < 0.3
+
+
+def test_a_stack_leaves_out_what_says_nothing(generator):
+    def draw(shift):
+        return np.stack([generator.normal(shift, 1, 5000), generator.normal(0, 1, 5000)], axis=1).astype(np.float32)
+
+    def line(column):
+        return Steps.build({column: (np.arange(-2, 2.1, 0.5, np.float32), np.arange(10) / 2)}, "line", derived=False)
+
+    stack = fit_stack([line(0), line(1)], draw(1), draw(0))
+    assert stack.weights[0] == pytest.approx(1.0, abs=0.15)
+    assert abs(stack.weights[1]) < 0.1
+
+
+def test_outcomes_correct_a_scorer_where_it_is_wrong(generator):
+    law1, law2 = np.full(8, 1 / 8), np.full(8, 1 / 8)
+    law1[3], law2[3] = 0.2, 0.05
+    bits = np.array(np.unravel_index(np.arange(8), (2, 2, 2))).T.astype(np.float32)
+    one, two = (bits[generator.choice(8, size=20_000, p=law / law.sum())] for law in (law1, law2))
+    flat = Steps.build({0: (np.array([0.5], np.float32), np.zeros(2))}, "flat", derived=False)
+    corrected = fit_residual_outcomes(flat, one, two)
+    assert np.argmax(corrected(bits)) == 3
+    assert corrected(bits)[3] > 1.0
+
+
+@pytest.mark.parametrize("size", [2, 40, 3000])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_small_training_sets_give_scorers_without_a_fit(generator, size, columns):
+    one, two = (laplaces(generator, shift, size, columns, 1.0) for shift in (0, 1))
+    scorers = learn_scorers(one, two, [False] * columns, effort="small")
+    assert any(scorer.name == "threshold" for scorer in scorers)
+    assert all(np.isfinite(scorer(one)).all() for scorer in scorers)
+    assert not {"network", "boosted stumps"} & {scorer.name for scorer in scorers}
