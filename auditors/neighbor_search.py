@@ -35,6 +35,7 @@ CHILDREN = 24  # new candidates of one generation
 SEARCHING = 0.6  # of the time, at most; the rest is for tests and shrinking
 MOST_TESTS = 6  # of candidates, before shrinking
 LARGEST_TEST = 2_000_000  # samples per dataset of one test
+EASY_TEST = 50_000  # samples that find one nat beyond the claim
 SMALLEST_TEST = 400
 CHUNK = 256  # samples of one compiled call
 HOPED_TEST = 200_000  # samples of the test for which candidates are compared
@@ -423,7 +424,7 @@ class _Search:
             for candidate in ranked[:2]:
                 if candidate.promise > 0 and candidate.pair.key not in tested and len(tested) < MOST_TESTS:
                     tested.add(candidate.pair.key)
-                    witness = self.test(candidate.pair, (end - time.monotonic()) / 3, say)
+                    witness = self.test(candidate.pair, candidate.promise, (end - time.monotonic()) / 3, say)
                     if witness is not None:
                         return witness
             if now > search_end or len(tested) >= MOST_TESTS:
@@ -434,31 +435,33 @@ class _Search:
     def shrink(self, witness: Witness, end: float, say: Callable[[str], None]) -> Witness:
         """Takes away what is not needed, then tests the smallest pair that still promises a violation."""
         pair = self._pair_of(witness)
-        chain = [pair]
+        chain = [(pair, 1.0)]
         half = time.monotonic() + (end - time.monotonic()) / 2
         seen = {pair.key}
         while time.monotonic() < half:
-            for smaller in self.space.smaller(chain[-1]):
+            for smaller in self.space.smaller(chain[-1][0]):
                 if smaller.key in seen or time.monotonic() > half:
                     continue
                 seen.add(smaller.key)
                 # The cheap judgment first: most reductions lose the violation.
-                if all((promise := self._promise(smaller, size)) is not None and promise > 0 for size in RUNGS[:2]):
-                    chain.append(smaller)
+                promise = self._promise(smaller, RUNGS[0]) or 0.0
+                promise = min(promise, self._promise(smaller, RUNGS[1]) or 0.0) if promise > 0 else 0.0
+                if promise > 0:
+                    chain.append((smaller, promise))
                     break
             else:
                 break
         say(f"shrunk in {len(chain) - 1} steps")
         place = len(chain) - 1
         while place > 0 and time.monotonic() < end:
-            smaller_witness = self.test(chain[place], (end - time.monotonic()) / 2, say)
+            smaller_witness = self.test(*chain[place], (end - time.monotonic()) / 2, say)
             if smaller_witness is not None:
                 return smaller_witness
             place //= 2
         return witness
 
-    def test(self, pair: _Pair, seconds: float, say: Callable[[str], None]) -> Witness | None:
-        """One test on fresh samples; None when it does not refute the claim."""
+    def test(self, pair: _Pair, promise: float, seconds: float, say: Callable[[str], None]) -> Witness | None:
+        """One test on fresh samples, the fewer the more is promised; None when it does not refute the claim."""
         from scipy import stats
 
         from dpassay.auditors.one_shot import run_one_shot
@@ -466,7 +469,8 @@ class _Search:
 
         self.tests += 1
         share = self.failure_probability / (self.tests * (self.tests + 1))
-        size = int(min(LARGEST_TEST, max(SMALLEST_TEST, seconds / 3 / self.seconds)))
+        needed = min(LARGEST_TEST, EASY_TEST / min(promise, 1.0) ** 2)
+        size = int(max(SMALLEST_TEST, min(needed, seconds / 3 / self.seconds)))
         # Another seed than the search's: nothing that chose this pair is counted again.
         sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=1_000_000 + self.tests)
         run = run_one_shot(
