@@ -26,9 +26,11 @@ FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a tru
 PROBE = 256  # samples per dataset that set how outputs are encoded
 SMALL = 4096  # pools below it learn and select on the same samples, with cuts too simple to overfit
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted
+PICTURED = 20_000  # feature vectors kept for the reports
 LEARNED = 100_000  # of them at most, the rest choose the cuts
 EVENTS = 18
 PATIENCE = 60.0  # seconds left, from which on trees and networks are worth their training
+GROWTH = 25  # of the samples seen, one part of as many is the next batch: few samples are wasted once it suffices
 SHARE_OF_TIME = 0.2  # of what is left, that one batch may take
 
 
@@ -71,6 +73,9 @@ class AnytimeRun:
         growth: (samples per dataset, log e-value at the claim, all runs of the ledger included) after every look.
         wagers: every epoch, in order.
         drawn: samples per dataset and pair.
+        first: of them, those that only trained the first events.
+        stopped: "refuted", "time" or "samples".
+        pictured: for each pair, feature vectors of both datasets.
     """
 
     log_e: np.ndarray
@@ -80,6 +85,7 @@ class AnytimeRun:
     drawn: int
     first: int
     stopped: str
+    pictured: tuple[list[np.ndarray], ...]
 
     def could_refute(self, log_threshold: float) -> bool:
         """Whether so many samples could have refuted anything: each can at most double the capital."""
@@ -161,7 +167,8 @@ def run_anytime(
             break
     drawn = max(pair.seen for pair in pairs)
     first = max(sum(sampler.drawn["training"]) for sampler in samplers) // 2
-    return AnytimeRun(log_e, len(growth), tuple(growth), tuple(wagers), drawn, first, stopped)
+    pictured = tuple([pool[:PICTURED] for pool in pair.pools] for pair in pairs)
+    return AnytimeRun(log_e, len(growth), tuple(growth), tuple(wagers), drawn, first, stopped, pictured)
 
 
 def first_samples(sampler: Sampler, num: int) -> list[np.ndarray]:
@@ -226,7 +233,7 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: flo
 def _batch(pair: _Pair, limit: int, deadline: float | None) -> int:
     """Samples per dataset of the next look: a share of what was seen, more where looking takes longer than sampling."""
     each = 2 * _seconds_per_sample(pair)
-    size = max(16, pair.seen // 6, min(pair.seen, int(pair.seconds_per_look / each)))
+    size = max(16, pair.seen // GROWTH, min(pair.seen, int(pair.seconds_per_look / each)))
     if deadline is not None:
         left = max(deadline - time.perf_counter(), 0.0)
         size = min(size, int(SHARE_OF_TIME * left / each))

@@ -235,7 +235,7 @@ def run_audit(
     from dpassay.auditors import findings
 
     warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
-    found = findings.describe(result, samplers, sampled, pairs, claim, failure_probability, representation, name)
+    found = findings.describe(result, sampled, pairs, claim, failure_probability, name)
     verdict = Verdict(
         name,
         "refuted" if result.refuted else "not refuted" if result.could_refute else "open",
@@ -278,7 +278,7 @@ class Result:
 
     Attributes:
         could_refute: whether any outcome of the test would have refuted the claim.
-        batches: for the certificate and the pictures: the run itself.
+        run: the run itself, for the certificate and the pictures.
     """
 
     refuted: bool

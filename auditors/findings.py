@@ -15,7 +15,6 @@ from dpassay.protocol import FiniteMechanism, Mechanism
 if TYPE_CHECKING:
     from dpassay.auditors.anytime import Tested
     from dpassay.auditors.audit import Result
-    from dpassay.auditors.sampling import Sampler
 
 __all__ = ["POWER", "Findings", "describe"]
 
@@ -23,7 +22,6 @@ POWER = 0.9  # of what is called detectable
 LARGEST_ENUMERATION = 4096  # outputs, up to which the exact loss is computed for the picture
 EVENTS_SHOWN = 8
 BINS = 40
-PICTURED = 20_000  # samples per dataset in the picture of scores
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,10 @@ class Findings:
 
 def describe(
     result: "Result",
-    samplers: Sequence["Sampler"],
     mechanism: Mechanism,
     pairs: Sequence[tuple[Any, Any]],
     claim: PrivacyClaim,
     failure_probability: float,
-    representation: str,
     name: str,
 ) -> Findings:
     """Puts a procedure's result into words, tables and pictures."""
@@ -57,7 +53,7 @@ def describe(
     from dpassay.auditors.upper_bounds import sandwich
 
     picture = sandwich(claim, result.parameter_lower, exact, upper)
-    plots = [plot for plot in (picture.pop("plot", None), _growth(result), _scores(result, samplers)) if plot]
+    plots = [plot for plot in (picture.pop("plot", None), _growth(result), _scores(result)) if plot]
     confidence = f"{1 - failure_probability:.10g}"
     if result.refuted:
         explanation = _violation(result, claim, confidence)
@@ -254,49 +250,35 @@ def _growth(result: "Result") -> dict[str, Any] | None:
         "title": "Evidence against the claim",
         "x_label": "samples per dataset",
         "y_label": "log e-value, nats",
-        "series": [
-            {"label": "evidence", "x": list(samples), "y": [float(value) for value in evidence]},
-            {"label": "refuted above", "x": [samples[0], samples[-1]], "y": [threshold, threshold]},
-        ],
+        "series": [{"label": "evidence", "x": list(samples), "y": [float(value) for value in evidence]}],
+        "marks": [{"axis": "y", "at": threshold, "label": "refuted above"}],
     }
 
 
-def _scores(result: "Result", samplers: Sequence["Sampler"]) -> dict[str, Any] | None:
-    """How the tested order of outputs tells the datasets apart, drawn from training samples and decided by others."""
+def _scores(result: "Result") -> dict[str, Any] | None:
+    """How the order of outputs behind the first event tells the datasets apart, in samples that were not its test."""
     if not result.tested:
         return None
     item = result.tested[0]
-    sampler = samplers[item.pair]
-    if not math.isfinite(sampler.seconds_per_sample) or sampler.seconds_per_sample * PICTURED > 1.0:
-        number = (
-            max(64, min(PICTURED, int(1.0 / max(sampler.seconds_per_sample, 1e-9))))
-            if (math.isfinite(sampler.seconds_per_sample))
-            else 256
-        )
-    else:
-        number = PICTURED
     event = item.event
-    scores = [np.asarray(event.scorer(np.asarray(sampler.draw(side, "training", number))), float) for side in (0, 1)]
+    scores = [np.asarray(event.scorer(rows), float) for rows in result.run.pictured[item.pair]]
     low, high = np.quantile(np.concatenate(scores), [0.001, 0.999])
+    low, high = min(low, event.cut), max(high, event.cut)
     if not low < high:
         return None
     edges = np.linspace(low, high, BINS + 1)
-    middles = (edges[:-1] + edges[1:]) / 2
-    series = [
-        {
-            "label": f"dataset {side + 1}",
-            "x": middles.tolist(),
-            "y": (np.histogram(np.clip(values, low, high), edges)[0] / len(values)).tolist(),
-        }
-        for side, values in enumerate(scores)
-    ]
-    top = max(max(line["y"]) for line in series)
-    series.append({"label": f"event: score {'>=' if event.above else '<'} cut", "x": [event.cut] * 2, "y": [0.0, top]})
+    series = []
+    for side, values in enumerate(scores):
+        shares = np.histogram(np.clip(values, low, high), edges)[0] / len(values)
+        heights = [*shares.tolist(), float(shares[-1])]  # the last repeats, to close the steps
+        series.append({"label": f"dataset {side + 1}", "x": edges.tolist(), "y": heights, "shape": "steps"})
+    inside = (event.cut, high) if event.above else (low, event.cut)
     return {
-        "title": f"Order of outputs behind the event ({event.scorer.name})",
-        "x_label": "score (an estimated log-likelihood ratio or a value of the output)",
-        "y_label": "share of samples",
+        "title": f"The order of outputs behind the event: {event.scorer.name}",
+        "x_label": "value or score of the output",
+        "y_label": "share of the samples",
         "series": series,
+        "shaded": [{"low": float(inside[0]), "high": float(inside[1]), "label": "the event"}],
     }
 
 

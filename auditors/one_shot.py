@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.anytime import Tested, first_samples
+from dpassay.auditors.anytime import PICTURED, Tested, first_samples
 from dpassay.auditors.events import Event, learn, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
@@ -41,12 +41,14 @@ class OneShotRun:
         parameter_lower: for each of them, the lower confidence bound of the claim's parameter; all hold together.
         plan: samples per dataset and pair.
         could_refute: whether so many samples can refute the claim at all.
+        pictured: for each pair, in its own order, feature vectors of both datasets that were not test samples.
     """
 
     tested: tuple[Tested, ...]
     parameter_lower: tuple[float, ...]
     plan: Plan
     could_refute: bool
+    pictured: tuple[list[np.ndarray], ...]
 
 
 def plan(num_samples: int) -> Plan:
@@ -80,11 +82,9 @@ def run_one_shot(
     """
     split = plan(num_samples)
     share = failure_probability / len(samplers)
-    events = []
-    for sampler in samplers:
-        events.append(_search(sampler, claim, split, share, seed, progress))
+    searched = [_search(sampler, claim, split, share, seed, progress) for sampler in samplers]
     tested, lower, could = [], [], False
-    for index, (sampler, event) in enumerate(zip(samplers, events, strict=True)):
+    for index, (sampler, (event, _)) in enumerate(zip(samplers, searched, strict=True)):
         progress(f"testing on {split.test:,} fresh samples per dataset")
         counted = [int(np.asarray(sampler.counts(side, "test", split.test, (event,)))[0]) for side in (0, 1)]
         likelier, other = counted if event.direction == 0 else counted[::-1]
@@ -95,8 +95,11 @@ def run_one_shot(
         lower.append(_parameter_lower(claim, event, counts, share))
         extreme = Counts(split.test, split.test, 0, split.test)
         could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
+    pictured = tuple(training for _, training in searched)
     order = sorted(range(len(tested)), key=lambda index: tested[index].p_value or 0.0)
-    return OneShotRun(tuple(tested[index] for index in order), tuple(lower[index] for index in order), split, could)
+    return OneShotRun(
+        tuple(tested[index] for index in order), tuple(lower[index] for index in order), split, could, pictured
+    )
 
 
 def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:
@@ -123,7 +126,7 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
 
 def _search(
     sampler: Sampler, claim: PrivacyClaim, split: Plan, share: float, seed: int, progress: Callable[[str], None]
-) -> Event:
+) -> tuple[Event, list[np.ndarray]]:
     slopes, offsets = claim.nulls(np.array([claim.parameter]))
     points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
     progress(f"learning events from {split.training:,} samples per dataset")
@@ -137,7 +140,7 @@ def _search(
         scores = [np.asarray(sampler.scores(side, "selection", split.selection, scorers)) for side in (0, 1)]
     else:
         scores = [np.stack([np.asarray(scorer(rows)) for scorer in scorers], axis=1) for rows in training]
-    return select(
+    (event, *_) = select(
         scorers,
         scores[0],
         scores[1],
@@ -145,4 +148,5 @@ def _search(
         num_test=split.test,
         failure_probability=share,
         names=encoder.names,
-    )[0]
+    )
+    return event, [rows[:PICTURED] for rows in training]
