@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -65,11 +66,12 @@ def search(mechanism, epsilon, *, generator, size=10_000, discrete=False, points
     draws = [[mechanism(generator, side, count, epsilon) for side in (0, 1)] for count in (size, fresh, fresh)]
     columns = draws[0][0].shape[1]
     names = tuple(f"output[{index}]" for index in range(columns)) if columns > 1 else ("output",)
-    scorers = learn(*draws[0], names, (discrete,) * columns, effort=effort)
+    scorers = learn(draws[0][0], draws[0][1], names, (discrete,) * columns, effort=effort)
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in draws[1]]
     events = select(
         scorers,
-        *scores,
+        scores[0],
+        scores[1],
         points=points,
         num_test=TEST,
         failure_probability=0.01,
@@ -169,10 +171,17 @@ def test_equal_laws_promise_nothing(generator):
 
 def test_small_effort_gives_18_directed_events_of_9_cuts(generator):
     sides = [laplace(generator, side, 32, 1.0) for side in (0, 1)]
-    scorers = learn(*sides, ("output",), (False,), effort="small")
+    scorers = learn(sides[0], sides[1], ("output",), (False,), effort="small")
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
     events = select(
-        scorers, *scores, points=POINT, num_test=100, failure_probability=0.01, num_events=18, names=("output",)
+        scorers,
+        scores[0],
+        scores[1],
+        points=POINT,
+        num_test=100,
+        failure_probability=0.01,
+        num_events=18,
+        names=("output",),
     )
     assert len(events) == 18
     assert len({event.cut for event in events}) == 9
@@ -183,9 +192,9 @@ def test_small_effort_gives_18_directed_events_of_9_cuts(generator):
 
 def test_small_effort_with_two_outcomes_has_both_directions(generator):
     sides = [response(generator, side, 32, 0.1) for side in (0, 1)]
-    scorers = learn(*sides, ("output",), (True,), effort="small")
+    scorers = learn(sides[0], sides[1], ("output",), (True,), effort="small")
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
-    events = select(scorers, *scores, points=POINT, num_test=100, failure_probability=0.01, num_events=18)
+    events = select(scorers, scores[0], scores[1], points=POINT, num_test=100, failure_probability=0.01, num_events=18)
     assert {event.direction for event in events} == {0, 1}
 
 
@@ -237,7 +246,7 @@ def test_selection_of_millions_is_fast(generator):
     scores = [generator.normal(side, 1, (1_000_000, 2)).astype(np.float32) for side in (0, 1)]
     scorers = (Column(np.int32(0)), Column(np.int32(1)))
     start = time.process_time()
-    select(scorers, *scores, points=POINT, num_test=TEST, failure_probability=0.05, num_events=16)
+    select(scorers, scores[0], scores[1], points=POINT, num_test=TEST, failure_probability=0.05, num_events=16)
     assert time.process_time() - start < 10
 
 
@@ -252,7 +261,12 @@ def test_selection_of_millions_is_fast(generator):
     ],
 )
 def test_bad_training_input(change, message):
-    arguments = {"features1": np.zeros((3, 1)), "features2": np.zeros((3, 1)), "names": ("a",), "discrete": (False,)}
+    arguments: dict[str, Any] = {
+        "features1": np.zeros((3, 1)),
+        "features2": np.zeros((3, 1)),
+        "names": ("a",),
+        "discrete": (False,),
+    }
     with pytest.raises(InvalidInput, match=message):
         learn(**{**arguments, **change})
 
