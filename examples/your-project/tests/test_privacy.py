@@ -1,6 +1,7 @@
 """The claims, as tests. The second one fails: it finds the bug in `noisy_total`."""
 
 from dpassay.pytest_plugin import assert_private
+
 from mechanisms.ratings import noisy_likes, noisy_total
 
 RATINGS, WITHOUT_THE_LAST = [5, 3, 4, 1, 5], [5, 3, 4, 1]
