@@ -97,7 +97,7 @@ def test_bad_input_gets_one_line():
 
 
 def test_a_missing_library_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opendp.mod", None)
+    monkeypatch.delitem(sys.modules, "opendp.mod")
     monkeypatch.setitem(sys.modules, "opendp", None)
     with pytest.raises(InvalidInput, match=r"opendp is not installed: pip install 'dpassay\[opendp\]'"):
         from_opendp(None)

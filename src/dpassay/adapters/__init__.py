@@ -36,10 +36,12 @@ def library(module: str, extra: str) -> Any:
     Raises:
         InvalidInput: it is not installed (the message says what to install), or it cannot be imported.
     """
+    package = module.partition(".")[0]
     try:
+        importlib.import_module(package)
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name == module.partition(".")[0]:
+        if error.name == package:
             raise InvalidInput(f"{extra} is not installed: pip install 'dpassay[{extra}]'") from None
         raise InvalidInput(f"{extra} cannot be imported: {one_line(error)}") from error
     except ImportError as error:
