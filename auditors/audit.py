@@ -134,7 +134,7 @@ def audit(
             `fn(rng, dataset)`, wrapped or not by `dp.from_callable`. Outputs may be of any kind.
         dataset1: handed to the sampler as it is.
         dataset2: its neighbor.
-        epsilon: the claim, nats; or give `claim`.
+        epsilon: the claim, nats; or give `claim`. With neither, the claim that the mechanism states itself (`claim`).
         delta: the claim, a probability.
         failure_probability: of a false refutation.
         num_samples: all draws per dataset, training included. Alone, one test with a fixed number of samples.
@@ -156,7 +156,7 @@ def audit(
         >>> verdict.outcome, 1.0 < verdict.epsilon_lower < 2.0
         ('refuted', True)
     """
-    stated = _claim(epsilon, delta, claim)
+    stated = _claim(mechanism, epsilon, delta, claim)
     return run_audit(
         mechanism,
         dataset1,
@@ -352,7 +352,8 @@ def _anytime(
         commit=(lambda log_e, samples: None) if ledger_run is None else ledger_run.commit,
         progress=progress,
     )
-    total = run.log_e + past
+    # Once refuted stays refuted: Ville's inequality bounds the largest evidence there ever was.
+    total = run.log_e + past if ledger_run is None else np.maximum(run.log_e + past, ledger_run.peak)
     at_claim = int(np.argmin(np.abs(grid - claim.parameter)))
     lower = lower_bound(grid, total, threshold)
     ledger = None
@@ -408,10 +409,15 @@ def _samplers(
     return samplers
 
 
-def _claim(epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:
-    if (epsilon is None) == (claim is None):
-        raise InvalidInput("state what is claimed: either epsilon (and delta) or claim=PrivacyClaim...")
-    return claim if claim is not None else PrivacyClaim(epsilon, delta)  # type: ignore[arg-type]
+def _claim(mechanism: Any, epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:
+    if epsilon is not None and claim is not None:
+        raise InvalidInput("epsilon and claim are both given; state what is claimed once")
+    if epsilon is not None:
+        return PrivacyClaim(epsilon, delta)
+    stated = claim if claim is not None else getattr(mechanism, "claim", None)
+    if not isinstance(stated, PrivacyClaim):
+        raise InvalidInput("state what is claimed: epsilon (and delta), or claim=PrivacyClaim...")
+    return stated
 
 
 def _check(failure_probability: float, num_samples: int | None, time_limit: float | None, representation: str) -> None:

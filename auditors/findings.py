@@ -288,6 +288,8 @@ def _number(value: float | None) -> str:
 
 def _text(dataset: Any) -> str:
     """A dataset for readers: short ones whole, larger ones by their shape."""
-    shape = np.shape(dataset) if not isinstance(dataset, dict | str) else ()
-    text = " ".join(str(np.asarray(dataset).tolist() if shape else dataset).split())
-    return text if len(text) <= 120 else f"{type(dataset).__name__} of shape {shape}" if shape else text[:117] + "..."
+    shape = getattr(dataset, "shape", None)
+    if shape is not None and math.prod(shape) > 64:
+        return f"{type(dataset).__name__} of shape {tuple(shape)}"
+    text = " ".join(str(np.asarray(dataset).tolist() if shape is not None else dataset).split()) or "(empty)"
+    return text if len(text) <= 120 else f"{type(dataset).__name__}: {text[:100]}..."

@@ -56,10 +56,12 @@ class NeighboringRelation:
     def changed(self, dataset1: Any, dataset2: Any) -> list[tuple[int, int]]:
         """The (user, item) cells in which two matrices differ; raises unless they are neighboring.
 
+        A vector counts as one column: each of its numbers is a user's.
+
         Raises:
             InvalidInput: the shapes differ, nothing differs, or the difference is not the one this relation allows.
         """
-        a, b = np.asarray(dataset1, float), np.asarray(dataset2, float)
+        a, b = (_rows(dataset) for dataset in (dataset1, dataset2))
         if a.ndim != 2 or a.shape != b.shape:
             raise InvalidInput(f"neighboring datasets are matrices of one shape, got {a.shape} and {b.shape}")
         missing1, missing2 = np.isnan(a), np.isnan(b)
@@ -445,6 +447,11 @@ def _number(value: float) -> float | str:
 def _plain(output: Any) -> Any:
     array = np.asarray(output)
     return array.tolist() if array.dtype != object else str(output)
+
+
+def _rows(dataset: Any) -> np.ndarray:
+    array = np.asarray(dataset, float)
+    return array[:, None] if array.ndim == 1 else array
 
 
 def _matrix(matrix: np.ndarray) -> list[list[float | int | None]]:

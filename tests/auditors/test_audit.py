@@ -43,7 +43,7 @@ class Coin:
 
 @pytest.mark.parametrize("limits", [{"num_samples": 4000}, {"num_samples": 4000, "time_limit": 100.0}])
 def test_false_claim_is_refuted_and_bounded(limits):
-    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), **limits)
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), seed=1, **limits)
     assert found.verdict.outcome == "refuted"
     assert 0.5 < found.epsilon_lower <= 1.0
     assert found.verdict.confidence == 0.95
@@ -225,7 +225,8 @@ def test_too_few_samples_say_so():
         ((LAPLACE, 0, 1), {"epsilon": -1.0}, "epsilon is -1"),
         ((LAPLACE, 0, 1), {"epsilon": math.nan}, "epsilon is nan"),
         ((LAPLACE, 0, 1), {"epsilon": 1.0, "delta": 1.0}, "delta is 1"),
-        ((LAPLACE, 0, 1), {}, "either epsilon"),
+        ((LAPLACE, 0, 1), {}, "state what is claimed"),
+        ((LAPLACE, 0, 1), {"epsilon": 1.0, "claim": dp.PrivacyClaim(2.0)}, "both given"),
         ((LAPLACE, 0, 1), {"epsilon": 1.0, "num_samples": 3}, "too few"),
         ((LAPLACE, 0, 1), {"epsilon": 1.0, "failure_probability": 0.0}, "failure_probability is 0"),
         ((LAPLACE, 0, 1), {"epsilon": 1.0, "time_limit": -1.0}, "time_limit is -1"),
