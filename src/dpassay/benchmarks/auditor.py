@@ -196,7 +196,13 @@ def search_pair(
             scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort="small")
             scores = [np.asarray(sampler.scores(side, "selection", size, scorers)) for side in (0, 1)]
             event = select(
-                scorers, scores[0], scores[1], points=[(0.0, 0.0)], num_test=20 * size, failure_probability=0.1
+                scorers,
+                scores[0],
+                scores[1],
+                points=[(0.0, 0.0)],
+                num_test=20 * size,
+                failure_probability=1 - CONFIDENCES[0],
+                names=encoder.names,
             )[0]
             promised.append(event.predicted)
             spent += 4 * size + 2 * min(256, size)

@@ -94,12 +94,14 @@ def best_bound(law: PairLaw, num_test: float, failure_probability: float) -> Bes
         num_test: test samples of each dataset.
         failure_probability: of the bound.
     """
+    from dpassay.auditors.fixed_sample import predicted_lower
+
     best = Best(0.0, 1.0, 1.0, 0)
     for direction in (0, 1):
         p, q = law.events(direction)
         rows = np.unique(np.linspace(0, len(p) - 1, 4000).astype(int))
         x, y = np.minimum(p[rows], 1.0) * num_test, np.minimum(q[rows], 1.0) * num_test
-        bounds = _expected_lower(x, y, num_test, failure_probability)
+        bounds = predicted_lower(x, num_test, y, num_test, failure_probability=failure_probability)
         k = int(np.argmax(bounds))
         if bounds[k] > best.bound:
             best = Best(float(bounds[k]), float(x[k] / num_test), float(y[k] / num_test), direction)
@@ -172,30 +174,6 @@ def sequences(mechanism: SparseVector, dataset: Any) -> tuple[np.ndarray, np.nda
     if mechanism.resets and mechanism.cutoff != 1:
         return patterns, _with_resets(mechanism, queries, patterns)
     return patterns, _without_resets(mechanism, queries, patterns)
-
-
-def _expected_lower(x: np.ndarray, y: np.ndarray, num: float, failure_probability: float) -> np.ndarray:
-    """Lower bounds on log(p / q) at expected counts: the better of the score and the conditional bound.
-
-    Where counts are large the score bound (Koopman, 1984) is what an exact test ordered by it gives; where y is near 0
-    the conditional bound is larger. Shown as a yardstick; it decides nothing.
-    """
-    conditional = special.betaincinv(np.maximum(x, 1e-9), y + 1, failure_probability)
-    with np.errstate(divide="ignore"):
-        lower = np.log(conditional) - np.log1p(-conditional)
-    z = -special.ndtri(failure_probability)
-    low, high = np.zeros_like(x), np.log(np.maximum(x, 1e-300)) - np.log(np.maximum(y, 1e-9))
-    for _ in range(60):
-        middle = (low + high) / 2
-        ratio = np.exp(middle)
-        linear = ratio * (num + y) + num + x
-        root = np.maximum(linear**2 - 8 * num * ratio * (x + y), 0.0)
-        other = 2 * (x + y) / (linear + np.sqrt(root))  # constrained estimate of q on the boundary p = ratio q
-        one = np.minimum(ratio * other, 1.0)
-        deviation = np.sqrt(one * (1 - one) / num + ratio**2 * other * (1 - other) / num)
-        rejected = (x - ratio * y) / num > z * deviation
-        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
-    return np.maximum(np.maximum(lower, low), 0.0)
 
 
 def _panels(breaks: np.ndarray, scale: float, longest: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,121 @@
+"""The benchmark of the auditor: kept results, generic pairs, the search among them, rare leaks, the registry."""
+
+import json
+import math
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpassay import benchmarks
+from dpassay.benchmarks import auditor
+from dpassay.benchmarks.auditor import Kept, Task, audit_once, patterns, search_pair
+from dpassay.benchmarks.curator import MARK, Curator, caught_from
+from dpassay.benchmarks.dp_sniper_suite import SUITE, row
+from dpassay.errors import InvalidInput
+
+
+def test_results_are_kept_and_a_cut_off_line_is_skipped(tmp_path):
+    path, calls = tmp_path / "folder" / "kept.jsonl", []
+    task, other = Task("Laplace", 0, 1000, 1), Task("Laplace", 0, 1000, 2)
+
+    def work():
+        calls.append(1)
+        return {"bounds": [0.1, 0.2]}
+
+    assert Kept(path).get(task, work)["bounds"] == [0.1, 0.2]
+    path.write_text(path.read_text() + '{"key": "cut')
+    assert Kept(path).get(task, work)["bounds"] == [0.1, 0.2]
+    assert len(calls) == 1
+    Kept(path).get(other, work)
+    assert len(calls) == 2
+    Kept(path).get(other, work)
+    assert len(calls) == 2
+    assert json.loads(path.read_text().splitlines()[-1])["seed"] == 2
+
+
+def test_a_key_depends_on_every_setting_and_on_the_code(monkeypatch):
+    tasks = [Task("SVT1", 0, 1000, 1), Task("SVT1", 1, 1000, 1), Task("SVT1", None, 1000, 1), Task("SVT2", 0, 1000, 1),
+             Task("SVT1", 0, 1001, 1), Task("SVT1", 0, 1000, 2)]  # fmt: skip
+    keys = [task.key for task in tasks]
+    assert len(set(keys)) == len(keys)
+    monkeypatch.setattr(auditor, "_code", lambda: "other code")
+    assert tasks[0].key != keys[0]
+
+
+def test_one_audit_stays_within_its_budget_and_below_the_truth():
+    result = audit_once(Task("ReportNoisyMax2", 0, 200_000, 0))
+    samples = result["samples"]
+    assert samples["training"] + samples["selection"] + samples["test"] + samples["pair search"] <= 100_000
+    assert result["counts"][1] == result["counts"][3] == samples["test"]
+    assert 0 <= result["bounds"][1] <= result["bounds"][0] < 0.1
+
+
+def test_patterns_are_neighbors_and_hold_the_published_ones():
+    found = patterns(10)
+    for pair in found:
+        first, second = np.asarray(pair.dataset1), np.asarray(pair.dataset2)
+        assert np.abs(first - second).max() == 1
+        assert max(np.abs(first).max(), np.abs(second).max()) <= 10
+    shown = {(pair.dataset1, pair.dataset2) for pair in found}
+    assert len(shown) == len(found)
+    for name in ("SVT1", "SVT5", "PrefixSum"):
+        for pair in row(name).pairs:
+            if pair.found_by == "DP-Sniper":
+                assert {(pair.dataset1, pair.dataset2), (pair.dataset2, pair.dataset1)} & shown
+
+
+def test_the_search_finds_a_telling_pair_within_its_budget(monkeypatch):
+    few = [pair for pair in patterns(5) if np.ptp(pair.dataset1) in (0, 19)][-4:]
+    monkeypatch.setattr(auditor, "_candidates", lambda _: few)
+    pair, spent = search_pair(row("ReportNoisyMax4"), 200_000, 0)
+    assert spent <= 1.1 * 200_000
+    assert max(map(abs, np.subtract(pair.dataset1, pair.dataset2))) == 1
+    assert np.ptp(pair.dataset1) > 10  # one entry far above the others: equal ones leave an event of 1e-7
+
+
+def test_marks_and_dents_have_their_probabilities():
+    num = 200_000
+    for kind, probability, inside in (
+        ("mark", 0.01, lambda y, _: y == MARK),
+        ("dent", 0.02, lambda y, width: np.abs(y - 0.5) < width),
+    ):
+        mechanism = Curator(probability, kind)
+        draws = [np.asarray(mechanism.sample_batch(jax.random.key(side), float(side), num)) for side in (1, 0)]
+        hits = [int(inside(draw, mechanism.width).sum()) for draw in draws]
+        expected = 0.0 if kind == "mark" else probability * math.exp(-5)
+        assert stats.binomtest(hits[0], num, probability).pvalue > 1e-6
+        assert stats.binomtest(hits[1], num, expected).pvalue > 1e-6 if expected else hits[1] == 0
+
+
+def test_least_samples_grow_with_the_rarity_of_the_leak():
+    needed = [caught_from(probability, math.inf) for probability in (1e-2, 1e-4, 1e-6)]
+    assert needed[1] == pytest.approx(100 * needed[0], rel=0.15)
+    assert needed[2] == pytest.approx(100 * needed[1], rel=0.15)
+    assert caught_from(1e-4, 5.0) > needed[1]
+
+
+def test_the_registry_names_its_benchmarks():
+    with pytest.raises(InvalidInput, match="choose from auditor: lower bounds"):
+        benchmarks.run("unknown")
+    with pytest.raises(InvalidInput, match="leave --resume out"):
+        benchmarks.run("samplers", resume="kept.jsonl")
+
+
+def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
+    bounds = {"Laplace": [0.0985, 0.098], "Rappor": [0.39, 0.38]}
+    monkeypatch.setattr(
+        auditor,
+        "audit_once",
+        lambda task, _: {"bounds": bounds[task.name], "scorer": "s", "counts": [1, 2, 1, 2], "seconds": 1.0},
+    )
+    chosen = [(entry, 0) for entry in SUITE if entry.name in bounds]
+    table = auditor._table("t", chosen, auditor.TENTH, 2, 0, Kept(tmp_path / "kept"), lambda _: None)
+    laplace, rappor = (dict(zip(table["columns"], cells, strict=True)) for cells in table["rows"])
+    assert laplace["above it"] == "yes"
+    assert laplace["above the bar"] == "no"
+    assert laplace["remark"] == "bar above the best possible"
+    assert rappor["above the bar"] == "yes"
+    assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
+    assert "above the bar on 1 rows" in table["title"]
