@@ -123,7 +123,7 @@ def select(
         failure_probability: of the test.
         num_events: how many events to return at most. Beyond the first they are diverse: the best of every point, of
             every scorer and direction, then of every order of magnitude of the probability.
-        names: of the columns, for the descriptions.
+        names: of the columns, for the descriptions; without them events are described by their scores only.
 
     Returns:
         At least one event, the most promising first.
@@ -146,7 +146,7 @@ def select(
         place = int(np.argmax(margins[:, index]))
         scorer = scorers[candidates.scorer[index]]
         cut, above = _short(candidates.below[index], candidates.cut[index]), bool(candidates.above[index])
-        labels = tuple(names) if names is not None else _Numbered()
+        words = f"{scorer.name}, score {'>=' if above else '<'} {cut:g}"
         events.append(
             Event(
                 scorer,
@@ -154,7 +154,7 @@ def select(
                 above,
                 int(candidates.direction[index]),
                 (float(points[place][0]), float(points[place][1])),
-                scorer.describe(cut, above, labels),
+                scorer.describe(cut, above, tuple(names)) if names is not None else words,
                 float(bounds[place, index]),
             )
         )
@@ -347,13 +347,3 @@ def _short(below: float, cut: float) -> float:
         if below < value <= cut:
             return float(value)
     return float(cut)
-
-
-class _Numbered(Sequence[str]):
-    """Names of columns where none are given."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, index: Any) -> Any:
-        return "output" if index == 0 else f"output[{index}]"

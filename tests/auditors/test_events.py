@@ -213,7 +213,7 @@ def test_ties_stay_together():
     assert 2 < event.cut <= 3
     assert event.above
     assert event.direction == 0
-    assert event.description == "output >= 3"
+    assert event.description == "threshold, score >= 2.5"
 
 
 def test_a_lucky_small_event_does_not_win_over_a_solid_one():
