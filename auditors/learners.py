@@ -56,7 +56,9 @@ def learn_scorers(
     one, two = np.asarray(features1, np.float32), np.asarray(features2, np.float32)
     dimension = one.shape[1]
     small = effort == "small" or min(len(one), len(two)) <= SMALL or held is None
-    derived = dimension > 1
+    lowest, highest = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
+    single = np.count_nonzero(lowest < highest) <= 1  # one column that says anything: nothing to combine it with
+    derived = not single
     binned = Binned(one, two, discrete, derived=derived)
     order = np.argsort(-binned.differences)
     scorers: list[Any] = []
@@ -64,14 +66,14 @@ def learn_scorers(
     if outcomes is not None:
         scorers.append(outcomes)
     if outcomes is None or not all(discrete) or len(outcomes.rows) > 2:
-        shown = order[:1] if dimension == 1 else order[: 3 if small else 2]
+        shown = order[:1] if single else order[: 3 if small else 2]
         scorers += [Column(np.int32(index), bool(index >= dimension)) for index in shown]
-    if all(discrete) and outcomes is not None and dimension == 1:
+    if all(discrete) and outcomes is not None and single:
         return tuple(scorers)
-    if small and len(one) + len(two) < 512 and dimension == 1:
+    if small and len(one) + len(two) < 512 and single:
         return tuple(scorers)
     scorers.append(fit_product(binned, order[:1], name="histogram"))
-    if dimension == 1:
+    if single:
         return tuple(scorers)
     raw = np.arange(dimension)
     products = [fit_product(binned, raw, name="product of histograms")]

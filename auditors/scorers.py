@@ -7,6 +7,7 @@ order in which a program adds, and ties at a cut stay ties. Near-optimal events 
 (Neyman and Pearson 1933); nothing here needs the scores to be correct: a bad score costs power, never soundness.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ import numpy as np
 __all__ = ["Atoms", "Column", "Network", "Scorer", "Stack", "Steps", "column_names", "columns_of", "row_hashes"]
 
 BLOCK = 8  # steps on one column that are added in one pass over the samples
+UNROLLED = 64  # columns up to which sums over them are written out
 LISTED = 8  # outcomes that a description names
 NETWORK_GRID = 2.0**12  # network scores are rounded to multiples of 1 / this, far above what programs differ by
 
@@ -286,7 +288,13 @@ def columns_of(features: Any, *, derived: bool) -> Any:
     rows = xp.asarray(features.T, xp.float32)
     if not derived or rows.shape[0] == 1:
         return rows
-    extremes = (rows.sum(axis=0, keepdims=True), rows.max(axis=0, keepdims=True), rows.min(axis=0, keepdims=True))
+    each = list(rows) if rows.shape[0] <= UNROLLED else [rows]
+    # Row by row: XLA fuses this with the sampling, as it does not a reduction over the first axis; and the sums come
+    # out the same in NumPy.
+    if len(each) > 1:
+        extremes = [functools.reduce(join, each)[None] for join in (xp.add, xp.maximum, xp.minimum)]
+    else:
+        extremes = [join(axis=0, keepdims=True) for join in (rows.sum, rows.max, rows.min)]
     return xp.concatenate([rows, rows[1:] - rows[:-1], *extremes], axis=0)
 
 
