@@ -211,14 +211,18 @@ class Atoms:
             return f"{self.name}, score {_compare(cut, above)}"
         values = np.asarray(self.row_values)
         inside = np.flatnonzero((values >= cut) == above)
-        subject = names[0] if len(names) == 1 else f"({', '.join(names)})" if len(names) <= 4 else "the output"
         others = (cut <= 0) == above  # whether an unseen outcome is in the event
         outside = np.flatnonzero((values >= cut) != above)
         chosen = outside if others else inside
-        listed = ", ".join(_row(self.rows[index]) for index in chosen[:LISTED])
-        if len(chosen) > LISTED:
-            listed = f"{len(chosen)} outcomes such as {listed}"
-        return f"{subject} is {'not ' if others else ''}one of {{{listed}}}"
+        if not len(chosen):
+            return "any outcome" if others else "no outcome that was seen"
+        words = list(dict.fromkeys(_outcome(self.rows[index], names) for index in chosen[:LISTED]))
+        more = f" or {len(chosen) - LISTED} more outcomes" if len(chosen) > LISTED else ""
+        if len(names) == 1 and not _yes_or_no(names[0]):
+            listed = ", ".join(word.removeprefix(f"{names[0]} = ") for word in words)
+            return f"{names[0]} is {'not ' if others else ''}one of {{{listed}}}{more}"
+        listed = " or ".join(words) + more
+        return f"not ({listed})" if others else listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +324,26 @@ def row_hashes(features: Any, multipliers: Any) -> Any:
         total = (total ^ mixed) * xp.uint32(5) + xp.uint32(0xE6546B64)
         total = total ^ (total >> 13)
     return total * multipliers[0]
+
+
+def _outcome(row: np.ndarray, names: Sequence[str]) -> str:
+    """An outcome in words: what is true of it, and its numbers."""
+    if len(names) > LISTED:
+        return _row(row)
+    true = [name for name, value in zip(names, row, strict=True) if value and _yes_or_no(name)]
+    numbers = [
+        f"{name} = {value:g}"
+        for name, value in zip(names, row, strict=True)
+        # The number beside a mark such as "is None" only fills the place.
+        if not _yes_or_no(name) and not any(mark.startswith(f"{name} is ") for mark in true)
+    ]
+    parts = numbers + true
+    return " and ".join(parts) if parts else f"not ({' or '.join(names)})"
+
+
+def _yes_or_no(name: str) -> bool:
+    """Whether a column of `Encoder.names` says if something is so, 1, or not, 0."""
+    return " is " in name or " contains " in name or name.startswith("unseen")
 
 
 def _slot(hashes: Any, slots: int) -> Any:
