@@ -8,9 +8,12 @@ from dpassay.cli import commands
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def test_example_runs():
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})
+def test_examples_run():
+    examples = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(examples) == 2
+    names: dict = {}
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)
 
 
 def test_every_option_of_verify_that_is_shown_exists():
