@@ -23,7 +23,7 @@ from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, exact, registered
 from dpassay.errors import InvalidInput
 from dpassay.numerics import float64
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
-from dpassay.protocol import FiniteMechanism
+from dpassay.protocol import FiniteMechanism, Mechanism
 from dpassay.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
 
@@ -94,7 +94,7 @@ class Minimality:
 
 @float64
 def search(
-    mechanism: FiniteMechanism,
+    mechanism: Mechanism,
     relation: NeighboringRelation | str,
     *,
     epsilon: float,

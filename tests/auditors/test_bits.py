@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dpassay as dp
 from dpassay.auditors import bits
 from dpassay.mechanisms import mechanism
 
@@ -165,3 +166,22 @@ def test_small_and_constant_samples():
     learned = bits.fit(np.ones(3), np.ones(4))
     assert learned(np.array([1.0, 2.0, np.nan])).shape[0] == 3
     assert bits.fit(np.array([np.nan, np.inf]), np.array([0.0])).names is not None
+
+
+def test_audits_refute_textbook_noise_and_spare_noise_on_a_grid():
+    def textbook(rng, answer, n):
+        return answer + rng.laplace(0, 1, n)
+
+    def on_a_grid(rng, answer, n):
+        ends = rng.geometric(1 - np.exp(-1 / 1024), (2, n))
+        return (round(answer * 1024) + ends[0] - ends[1]) * 2.0**-10
+
+    def audit(function):
+        sampled = dp.from_callable(function, batched=True)
+        return dp.audit(
+            sampled, 0.0, 1.0, epsilon=1.0, failure_probability=ALPHA, num_samples=3000, representation="bits"
+        )
+
+    assert audit(textbook).outcome == "refuted"
+    assert audit(textbook).epsilon_lower > 3
+    assert audit(on_a_grid).outcome == "not refuted"

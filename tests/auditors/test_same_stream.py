@@ -221,10 +221,10 @@ def test_another_source_of_randomness_is_said():
 
 def test_global_generators_are_frozen_and_left_alone():
     np.random.seed(5)  # noqa: NPY002
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state(legacy=False)["state"]["key"].copy()  # noqa: NPY002
     report = replay(lambda rng, data: data.sum() + np.random.laplace(), sensitivity=1)  # noqa: NPY002
     assert report.observed_sensitivity == pytest.approx(4)
-    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert np.array_equal(np.random.get_state(legacy=False)["state"]["key"], before)  # noqa: NPY002
 
 
 def test_datasets_are_not_changed():
