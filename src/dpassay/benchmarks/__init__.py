@@ -2,22 +2,23 @@
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dpassay.errors import InvalidInput
 
-__all__ = ["BENCHMARKS", "RESUMABLE", "run"]
+__all__ = ["BENCHMARKS", "run"]
 
 BENCHMARKS = {
     "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
     "calibration": "false-alarm rates of audits of correct mechanisms",
+    "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",
     "power": "bounds and samples beside Clopper-Pearson's and the best possible",
     "samplers": "exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer: scikit-learn)",
     "throughput": "samples per second of sampling, counting and scoring (peer: NumPy)",
 }
-RESUMABLE = ("auditor", "calibration")
 
 
 def run(
@@ -38,7 +39,7 @@ def run(
         peers: a Python interpreter in which the peers are installed; None takes the one that runs us. Absent peers are
             named in the table with how to install them, and their columns stay empty.
         progress: called with a short text before every task.
-        resume: the file that keeps finished runs, for the benchmarks in `RESUMABLE`; by default in the cache folder.
+        resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
         A JSON-able result: "benchmark", "quick", "seed", "tables" ({"title", "columns", "rows"}).
@@ -49,15 +50,12 @@ def run(
     if name not in BENCHMARKS or importlib.util.find_spec(f"{__name__}.{name}") is None:
         listed = "; ".join(f"{known}: {about}" for known, about in BENCHMARKS.items())
         raise InvalidInput(f"no benchmark is called {name!r}; choose from {listed}")
-    if resume is not None and name not in RESUMABLE:
-        raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
     from dpassay.benchmarks.peers import interpreter
 
-    module = importlib.import_module(f"{__name__}.{name}")
-    options: dict[str, Any] = {"resume": resume} if name in RESUMABLE else {}
-    return {
-        "benchmark": name,
-        "quick": quick,
-        "seed": seed,
-        "tables": module.tables(quick, seed, interpreter(peers), progress, **options),
-    }
+    tables = importlib.import_module(f"{__name__}.{name}").tables
+    accepted = inspect.signature(tables).parameters  # not every benchmark has a peer, or is long enough to be resumed
+    if resume is not None and "resume" not in accepted:
+        raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
+    given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
+    arguments = {key: value for key, value in given.items() if key in accepted}
+    return {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
