@@ -20,10 +20,9 @@ from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
 
-__all__ = ["AnytimeRun", "Tested", "Wager", "first_samples", "run_anytime"]
+__all__ = ["AnytimeRun", "Tested", "Wager", "run_anytime"]
 
 FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a truth of 2 falls within 300 in all
-PROBE = 256  # samples per dataset that set how outputs are encoded
 SMALL = 4096  # pools below it learn and select on the same samples, with cuts too simple to overfit
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted
 PICTURED = 20_000  # feature vectors kept for the reports
@@ -171,18 +170,9 @@ def run_anytime(
     return AnytimeRun(log_e, len(growth), tuple(growth), tuple(wagers), drawn, first, stopped, pictured)
 
 
-def first_samples(sampler: Sampler, num: int) -> list[np.ndarray]:
-    """Feature vectors of the first `num` training samples of each dataset; fits the sampler's encoder on some."""
-    pools = sampler.probe(min(num, PROBE))
-    more = num - len(pools[0])
-    if more <= 0:
-        return pools
-    return [np.concatenate([pools[side], sampler.draw(side, "training", more)]) for side in (0, 1)]
-
-
 def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
     first = max(min(SMALL if sampler.traced else FIRST, limit // 4), 2)
-    pools = first_samples(sampler, first)
+    pools = [sampler.draw(side, "training", first) for side in (0, 1)]
     return _Pair(index, sampler, pools, first, np.zeros_like(grid))
 
 
@@ -193,7 +183,6 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: flo
     slopes, offsets = claim.nulls(np.array([claim.parameter]))
     points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
     encoder = pair.sampler.encoder
-    assert encoder is not None
     small = len(pair.pools[0]) < SMALL
     half = len(pair.pools[0]) if small else min(len(pair.pools[0]) // 2, LEARNED)
     training = [pool[:half] for pool in pair.pools]

@@ -517,7 +517,10 @@ class _Region:
         spread2 = WINDOW * np.sqrt(m * q * (1 - q)) + WINDOW**2 / 2
         index, final = np.arange(x.size), x.size - 1
         start = np.minimum(((x < n * p - spread1) | (y < m * q - spread2)).sum(axis=1), final)[:, None]
-        stop = np.maximum(((x <= n * p + spread1) & (y <= m * q + spread2)).sum(axis=1)[:, None] - 1, start)
+        # One block past the window: where blocks are wider than X's spread, no edge may lie inside.
+        stop = np.maximum(
+            np.minimum(((x <= n * p + spread1) & (y <= m * q + spread2)).sum(axis=1), final)[:, None], start
+        )
         inside = (index >= start) & (index <= stop)
         below = np.where(index < start, 0.0, 1.0)  # the distribution function of X at the edges
         special.betainc(n - x, x + 1, 1 - p, out=below, where=inside & (x < n))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.anytime import PICTURED, Tested, first_samples
+from dpassay.auditors.anytime import PICTURED, Tested
 from dpassay.auditors.events import Event, learn, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
@@ -130,9 +130,8 @@ def _search(
     slopes, offsets = claim.nulls(np.array([claim.parameter]))
     points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
     progress(f"learning events from {split.training:,} samples per dataset")
-    training = first_samples(sampler, split.training)
+    training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
     encoder = sampler.encoder
-    assert encoder is not None
     effort = "normal" if split.selection else "small"
     scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     if split.selection:

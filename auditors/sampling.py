@@ -157,7 +157,9 @@ class Sampler:
             n -= len(parts[0])
         if self.traced and n > FEW:  # a few are not worth compiling for
             assert self._traced is not None
-            parts += self._rows(side, phase, n, self._traced.features(side, self.encoder))
+            drawn = self._rows(side, phase, n, self._traced.features(side, self.encoder))
+            self._check_block(drawn[0])
+            parts += drawn
         else:
             for outputs in self._chunks(side, phase, n):
                 parts.append(self.encoder.features(outputs))
@@ -288,7 +290,6 @@ class Sampler:
         assert self._traced is not None
         jobs = self._starts(side, phase, n, self._traced.chunk)
         parts = self._run_jobs(lambda job: np.asarray(function(job[0]))[: job[1]], jobs)
-        self._check_block(parts[0])
         return parts
 
     def _count(self, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:

@@ -247,3 +247,15 @@ def test_bad_input_gets_one_line(call: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rare", [0, 1, 5, 50])
+def test_a_frequent_event_that_the_other_dataset_hardly_gives_loses_nothing(rare):
+    """Blocks of outcomes are then far wider than the spread of the frequent count."""
+    counts = Counts(4_000_000, 18_200_000, rare, 18_200_000)
+    exact, pearson, conditional = (
+        epsilon_lower(counts, failure_probability=0.1, method=method)
+        for method in ("exact", "clopper-pearson", "conditional")
+    )
+    assert pearson < exact
+    assert exact == pytest.approx(conditional, abs=0.02)
