@@ -168,7 +168,7 @@ FAULTS = {
     "training rows scored as test rows": Fault(
         (_training_rows_tested,), "Laplace", "fixed", 400, setting=(_overfitting,)
     ),
-    "training rows bet on": Fault((_training_rows_tested,), "one law for all", "looks", 300),
+    "training rows bet on": Fault((_training_rows_tested,), "one law for all", "looks", 300, slow=True),
     "test samples that chose the event": Fault(
         (_streams(lambda phase, side, chunk: (min(phase, SELECTION), side, chunk)),),
         "Laplace",
