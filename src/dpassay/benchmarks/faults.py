@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpassay.auditors import anytime, audit, calling, one_shot
+from dpassay.auditors import audit, calling, one_shot
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.calling import Caller
 from dpassay.auditors.sampling import PHASES, Sampler
@@ -73,28 +73,20 @@ def _overfitting() -> AbstractContextManager[Any]:
 
 @contextmanager
 def _training_rows_tested() -> Iterator[None]:
-    """The test reads the training samples again, over and over."""
-    first = one_shot.first_samples
-
-    def remembered(sampler: Any, num: int) -> list[np.ndarray]:
-        sampler.remembered = first(sampler, num)
-        return sampler.remembered
+    """The test reads the first training samples again, over and over."""
+    original = Sampler.draw
 
     def draw(self: Any, side: int, phase: str, n: int) -> np.ndarray:
-        rows = self.remembered[side]
-        return rows[np.arange(n) % len(rows)] if phase == "test" else original_draw(self, side, phase, n)
+        seen = self.__dict__.setdefault("seen_in_training", {})
+        if phase == "test":
+            return np.asarray(seen[side][np.arange(n) % len(seen[side])])
+        return np.asarray(seen.setdefault(side, original(self, side, phase, n)))
 
     def counts(self: Any, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
         rows = draw(self, side, phase, n)
         return np.array([np.count_nonzero(np.asarray(event.contains(rows))) for event in events])
 
-    original_draw = Sampler.draw
-    with (
-        mock.patch.object(one_shot, "first_samples", remembered),
-        mock.patch.object(anytime, "first_samples", remembered),
-        mock.patch.object(Sampler, "draw", draw),
-        mock.patch.object(Sampler, "counts", counts),
-    ):
+    with mock.patch.object(Sampler, "draw", draw), mock.patch.object(Sampler, "counts", counts):
         yield
 
 
