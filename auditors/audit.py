@@ -235,7 +235,7 @@ def run_audit(
     from dpassay.auditors import findings
 
     warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
-    found = findings.describe(result, sampled, pairs, claim, failure_probability, name)
+    found = findings.describe(result, samplers, sampled, pairs, claim, failure_probability, name)
     verdict = Verdict(
         name,
         "refuted" if result.refuted else "not refuted" if result.could_refute else "open",

@@ -15,6 +15,7 @@ from dpassay.protocol import FiniteMechanism, Mechanism
 if TYPE_CHECKING:
     from dpassay.auditors.anytime import Tested
     from dpassay.auditors.audit import Result
+    from dpassay.auditors.sampling import Sampler
 
 __all__ = ["POWER", "Findings", "describe"]
 
@@ -40,6 +41,7 @@ class Findings:
 
 def describe(
     result: "Result",
+    samplers: Sequence["Sampler"],
     mechanism: Mechanism,
     pairs: Sequence[tuple[Any, Any]],
     claim: PrivacyClaim,
@@ -57,6 +59,8 @@ def describe(
     confidence = f"{1 - failure_probability:.10g}"
     if result.refuted:
         explanation = _violation(result, claim, confidence)
+        if found := samplers[result.tested[0].pair].encoder.found:
+            explanation += f" In the training samples: {'; '.join(found)}."
     elif result.could_refute:
         explanation = _nothing_found(result, claim, detectable)
     else:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dpassay.auditors.bits import BitColumns
 from dpassay.errors import InvalidInput
 
 __all__ = ["Encoder", "Raised", "Representation", "fit_encoder", "plain"]
@@ -53,12 +54,14 @@ class Encoder:
         names: of the columns, for humans: "output", "output[3]", "length", "output is NaN", "contains 'x'".
         discrete: whether a column takes few values, so that counting them makes sense.
         traceable: whether `features` may be called inside `jax.jit` on arrays.
+        found: what the training samples showed about the outputs' floating-point form, in sentences.
     """
 
     names: tuple[str, ...]
     discrete: tuple[bool, ...]
     encode: Callable[[Any], Any]
     traceable: bool = True
+    found: tuple[str, ...] = ()
 
     def features(self, outputs: Any) -> Any:
         """Feature vectors, shape (samples, columns), finite, float32.
@@ -209,7 +212,7 @@ class _Leaf:
     integers: "_Integers | None" = None
     rounded: bool = True
     indicators: tuple[np.ndarray, ...] = ()  # columns that may be NaN, +inf, -inf
-    bits: Callable[[np.ndarray], np.ndarray] | None = None
+    bits: BitColumns | None = None
 
     def encode(self, values: Any, xp: Any) -> list[Any]:
         """Blocks of float32 columns."""
@@ -307,6 +310,7 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
         tuple(flag for leaf in leaves for flag in leaf.discrete),
         encode,
         traceable=all(leaf.bits is None for leaf in leaves),
+        found=tuple(sentence for leaf in leaves if leaf.bits is not None for sentence in leaf.bits.found),
     )
 
 
@@ -400,7 +404,7 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
             rows[known, -1] = 0
         return rows
 
-    return Encoder((*inner.names, "unseen output"), (*inner.discrete, True), encode, traceable=False)
+    return Encoder((*inner.names, "unseen output"), (*inner.discrete, True), encode, False, inner.found)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -81,7 +82,7 @@ def test_marks_and_dents_have_their_probabilities():
         ("mark", 0.01, lambda y, _: y == MARK),
         ("dent", 0.02, lambda y, width: np.abs(y - 0.5) < width),
     ):
-        mechanism = Curator(probability, kind)
+        mechanism = Curator(probability, kind)  # type: ignore[arg-type]
         draws = [np.asarray(mechanism.sample_batch(jax.random.key(side), float(side), num)) for side in (1, 0)]
         hits = [int(inside(draw, mechanism.width).sum()) for draw in draws]
         expected = 0.0 if kind == "mark" else probability * math.exp(-5)
@@ -100,7 +101,7 @@ def test_the_registry_names_its_benchmarks():
     with pytest.raises(InvalidInput, match="choose from auditor: lower bounds"):
         benchmarks.run("unknown")
     with pytest.raises(InvalidInput, match="leave --resume out"):
-        benchmarks.run("samplers", resume="kept.jsonl")
+        benchmarks.run("samplers", resume=Path("kept.jsonl"))
 
 
 def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):

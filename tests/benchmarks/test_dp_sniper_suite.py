@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import jax
 import numpy as np
@@ -89,7 +90,7 @@ def prefix_sum(rng, queries, eps=0.1):
     return list(np.cumsum([query + rng.laplace(scale=1 / eps) for query in queries]))
 
 
-ORIGINALS = {
+ORIGINALS: dict[str, Any] = {
     "Laplace": laplace_mechanism,
     "TruncatedGeometric": truncated_geometric,
     "NoisyHist1": lambda rng, a: noisy_histogram(rng, a, 10.0),
@@ -99,7 +100,7 @@ ORIGINALS = {
     "ReportNoisyMax3": lambda rng, a: noisy_maximum(rng, a, "laplace", "value"),
     "ReportNoisyMax4": lambda rng, a: noisy_maximum(rng, a, "exponential", "value"),
     "SVT1": lambda rng, a: sparse_vector(rng, a, 1, t=0.5),
-    **{f"SVT{i}": lambda rng, a, i=i: sparse_vector(rng, a, i) for i in range(2, 7)},
+    **{f"SVT{i}": functools.partial(sparse_vector, algorithm=i) for i in range(2, 7)},
     "Rappor": lambda rng, a: rappor(rng, a, 0.75, 0.45, 0.55),
     "OneTimeRappor": lambda rng, a: rappor(rng, a, 0.95, 0.0, 1.0),
     "LaplaceParallel": lambda rng, a: [a + rng.laplace(scale=200.0) for _ in range(20)],

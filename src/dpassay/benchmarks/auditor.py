@@ -121,10 +121,7 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
         name=task.name,
     )
     tested = audit.tested[0]
-    bounds = [
-        epsilon_lower(tested.counts, failure_probability=1 - confidence, reference=max(tested.event.predicted, 0.0))
-        for confidence in CONFIDENCES
-    ]
+    bounds = [epsilon_lower(tested.counts, failure_probability=1 - confidence) for confidence in CONFIDENCES]
     counts = tested.counts
     return {
         "bounds": bounds,
