@@ -181,7 +181,7 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
     labels = np.concatenate([np.ones(sides[0].shape[1]), np.zeros(sides[1].shape[1])])
     weights = np.where(labels == 1, 1.0, sides[0].shape[1] / max(1, sides[1].shape[1]))
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
         max_iter=200 if effort == "large" else 80,

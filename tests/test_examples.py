@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from dpassay.auditors.audit import run_audit
 from dpassay.privacy import PrivacyClaim
