@@ -333,3 +333,12 @@ def test_projects_that_do_not_use_it_are_not_disturbed(pytester, monkeypatch):
 def test_installing_the_package_installs_the_plugin():
     (entry,) = importlib.metadata.entry_points(group="pytest11", name="dpassay")
     assert entry.value == "dpassay.pytest_plugin"
+
+
+def test_folders_with_their_own_conftest_do_not_disturb_the_plugin(pytester):
+    """Pytest then asks which plugins concern a folder, and keeps plugins in sets."""
+    for folder in ("one", "two"):
+        pytester.mkpydir(folder)
+        (pytester.path / folder / "conftest.py").write_text("")
+        (pytester.path / folder / f"test_{folder}.py").write_text("def test_plain(): pass\n")
+    pytester.runpytest_inprocess("-p", "dpassay.pytest_plugin").assert_outcomes(passed=2)

@@ -66,7 +66,7 @@ class Settings:
     report: Path | None = None
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Session:
     """What the plugin knows of one session; in xdist each worker and the controller have their own."""
 
@@ -84,7 +84,7 @@ class Session:
         return [self.audits[name] for name in sorted(self.audits)]
 
 
-@dataclass
+@dataclass(eq=False)
 class Running:
     """The test that is running: what its audits may spend, and what they found."""
 
