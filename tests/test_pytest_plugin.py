@@ -335,8 +335,9 @@ def test_installing_the_package_installs_the_plugin():
     assert entry.value == "dpassay.pytest_plugin"
 
 
-def test_folders_with_their_own_conftest_do_not_disturb_the_plugin(pytester):
+def test_folders_with_their_own_conftest_do_not_disturb_the_plugin(pytester, monkeypatch):
     """Pytest then asks which plugins concern a folder, and keeps plugins in sets."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for folder in ("one", "two"):
         pytester.mkpydir(folder)
         (pytester.path / folder / "conftest.py").write_text("")
