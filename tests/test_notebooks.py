@@ -1,5 +1,8 @@
 """Every notebook runs top to bottom at its small size, and says what it should."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,32 @@ NAMED: dict[str, dict[str, str]] = {
         "found.epsilon > 0.9": "True",
         "nothing": "None",
     },
+    "audit_your_own_mechanism.ipynb": {
+        "verdict.outcome": "'refuted'",
+        "0.5 < measured.epsilon_lower <= 0.625": "True",
+        "round(sandwich['upper'], 6), sandwich['exact']": "(0.625, 0.625)",
+        "streams.observed_sensitivity, streams.violates_sensitivity": "(5.0, True)",
+        "bits.verdict.outcome, bits.epsilon_lower > 2": "('refuted', True)",
+        "0.5 < witness.epsilon <= 0.625": "True",
+    },
+    "how_the_auditor_works.ipynb": {
+        "0.8 < found <= 1.1": "True",
+        "leaked_alarms, fresh_alarms <= 0.05": "(1.0, True)",
+        "bool(naive[:, 1].mean() < 0.3 < cautious[:, 1].mean() <= 0.5 < naive[:, 0].mean())": "True",
+        "powers['exact'][1] > powers['clopper-pearson'][1] + 0.2": "True",
+        "worst['score'] > 0.01 >= worst['exact'] > worst['clopper-pearson']": "True",
+        "naive_ever > 0.2, betting_ever <= 0.05, found_by_bets > 0.9": "(True, True, True)",
+        "outcomes['broken'][0], outcomes['mended'][0]": "('refuted', 'not refuted')",
+        "verdicts['textbook', 'values'], verdicts['textbook', 'bits']": "('not refuted', 'refuted')",
+        "verdicts['on_a_grid', 'values'], verdicts['on_a_grid', 'bits']": "('not refuted', 'not refuted')",
+        "audit.verdict.outcome, 'carries no noise' in streams.findings[0]": "('not refuted', True)",
+    },
 }
+MECHANISM = """
+def noisy_votes(rng, votes):
+    noise = rng.laplace(scale=2.0, size=len(votes))
+    return [vote + n for vote, n in zip(votes, noise)]
+"""
 
 
 def test_every_notebook_has_expectations():
@@ -32,10 +60,30 @@ def test_notebook_runs_and_names_its_numbers(name, monkeypatch):
     monkeypatch.delenv("DPASSAY_NOTEBOOK_DATA", raising=False)
     notebook: Any = nbformat.read(FOLDER / name, as_version=4)
     for expression in NAMED[name]:
-        notebook.cells.append(nbformat.v4.new_code_cell(f"print(repr({expression}))"))
+        notebook.cells.append(nbformat.v4.new_code_cell(f"print(repr(({expression})))"))
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     printed = [cell.outputs[0]["text"].strip() for cell in notebook.cells[-len(NAMED[name]) :]]
     assert printed == list(NAMED[name].values())
+
+
+def test_a_mechanism_of_ones_own_is_audited_from_the_command_line(tmp_path):
+    (tmp_path / "mymodule.py").write_text(MECHANISM)
+    (tmp_path / "one.json").write_text("[3, 1]")
+    parameters = {"target": "mymodule:noisy_votes", "dataset1": "one.json", "dataset2": "[2, 0]", "epsilon": 1.0}
+    parameters |= {"num_samples": 2000, "time_limit": 4.0, "seed": 3, "sensitivity": 2}
+    options = [text for name, value in parameters.items() for text in ("-p", name, str(value))]
+    source = FOLDER / "audit_your_own_mechanism.ipynb"
+    command = [sys.executable, "-m", "papermill", str(source), "out.ipynb", "--no-progress-bar", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"SMALL": "1"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    notebook: Any = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    texts = [output.text for cell in notebook.cells for output in cell.get("outputs", ()) if "text" in output]
+    assert texts[0].startswith("mymodule:noisy_votes claims to be 1-DP")
+    assert "dataset 1: [3 1]" in texts[0]
+    assert texts[1].startswith("NOT REFUTED\nNo violation of 1-DP was found")  # the loss is 1, as claimed
+    assert any("found with 2,000 samples per dataset" in " ".join(text.split()) for text in texts)
+    assert any("the outputs differ by 2 (L1 distance)" in text for text in texts)
+    assert "assert_private(noisy_votes, one, two, epsilon=1)" in texts[-1]
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -44,3 +92,4 @@ def test_notebook_is_committed_executed(name):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
+    assert (FOLDER / name).stat().st_size < 1_500_000
