@@ -78,6 +78,7 @@ class Tally:
     """What came of a number of units.
 
     Attributes:
+        units: how many.
         refuted: units in which a claim was refuted.
         above: units in which a lower bound exceeded the true parameter.
         wrong: units with either.
@@ -299,19 +300,19 @@ def _sound(quick: bool) -> list[Cell]:
     for number, (name, case) in enumerate(CASES.items()):
         if quick and (case.slow > 10 or number % 2):
             continue
-        cells.append(Cell(name, "fixed", 400, 8 if quick else 400 // case.slow))
-        cells.append(Cell(name, "anytime", 300, 2 if quick else 240 // case.slow))
-        cells.append(Cell(name, "looks", 300, 1 if quick else 120 // case.slow))
+        cells.append(Cell(name, "fixed", 400, 8 if quick else 200 // case.slow))
+        cells.append(Cell(name, "anytime", 300, 2 if quick else 120 // case.slow))
+        cells.append(Cell(name, "looks", 300, 1 if quick else 60 // case.slow))
     if quick:
         cells += [Cell("Laplace", "suite", 400, 1), Cell("Laplace", "search", 0, 2)]
         return [*cells, Cell("randomized response", "ledger", 64, 1), Cell("Laplace", "fixed", 400, 8, factor=2.0)]
     for name in ("Laplace", "Laplace in one of 8 columns", "leaking response"):
-        cells.append(Cell(name, "fixed", 6000, 60))  # events learned and chosen on separate samples
-        cells.append(Cell(name, "anytime", 4000, 60))
+        cells.append(Cell(name, "fixed", 6000, 40))  # events learned and chosen on separate samples
+        cells.append(Cell(name, "anytime", 4000, 20))
     for name in ("Laplace", "clipped Laplace", "leaking response", "response in words"):
-        cells += [Cell(name, mode, 400, 120, factor=2.0) for mode in ("fixed", "looks")]
-    cells += [Cell("Laplace", "suite", 400, 60), Cell("Laplace", "search", 0, 100)]
-    return [*cells, *(Cell(name, "ledger", 64, 30) for name in ("randomized response", "clipped Laplace"))]
+        cells += [Cell(name, mode, 400, 60, factor=2.0) for mode in ("fixed", "looks")]
+    cells += [Cell("Laplace", "suite", 400, 40), Cell("Laplace", "search", 0, 100)]
+    return [*cells, *(Cell(name, "ledger", 64, 20) for name in ("randomized response", "clipped Laplace"))]
 
 
 def _broken(quick: bool) -> list[Cell]:
@@ -361,6 +362,8 @@ def _sound_row(cell: Cell, tally: Tally) -> list[Any]:
 def _totals(cells: Sequence[Cell], found: dict[Cell, Tally]) -> Iterator[list[Any]]:
     for mode in ("fixed", "anytime", "looks", None):
         chosen = [cell for cell in cells if mode in (None, cell.mode)]
+        if not chosen:
+            continue
         total = sum((found[cell] for cell in chosen), Tally())
         refuted = sum(found[cell].refuted for cell in chosen if cell.factor == 1)
         failed = exceeds(total.wrong, total.units, PROMISE) or total.stopped
