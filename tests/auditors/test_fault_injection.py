@@ -10,7 +10,7 @@ from dpassay.benchmarks.calibration import PROMISE, Cell, exceeds, measure
 from dpassay.benchmarks.faults import FAULTS
 
 CONFIDENCE = 1 - 1e-6
-UNITS = {"20 events at the full probability each": 30, "one batch of integers again and again": 18}
+UNITS = {"20 events at the full probability each": 14, "one batch of integers again and again": 18}
 STOPPED = {
     "test samples that chose the event",
     "both datasets on one stream",
