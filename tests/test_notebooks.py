@@ -70,7 +70,7 @@ def test_a_mechanism_of_ones_own_is_audited_from_the_command_line(tmp_path):
     (tmp_path / "mymodule.py").write_text(MECHANISM)
     (tmp_path / "one.json").write_text("[3, 1]")
     parameters = {"target": "mymodule:noisy_votes", "dataset1": "one.json", "dataset2": "[2, 0]", "epsilon": 1.0}
-    parameters |= {"num_samples": 2000, "time_limit": 4.0, "seed": 3, "sensitivity": 2}
+    parameters |= {"num_samples": 2000, "time_limit": 4.0, "seed": 3, "sensitivity": 2, "relation": "vector:one"}
     options = [text for name, value in parameters.items() for text in ("-p", name, str(value))]
     source = FOLDER / "audit_your_own_mechanism.ipynb"
     command = [sys.executable, "-m", "papermill", str(source), "out.ipynb", "--no-progress-bar", *options]
@@ -83,6 +83,7 @@ def test_a_mechanism_of_ones_own_is_audited_from_the_command_line(tmp_path):
     assert texts[1].startswith("NOT REFUTED\nNo violation of 1-DP was found")  # the loss is 1, as claimed
     assert any("found with 2,000 samples per dataset" in " ".join(text.split()) for text in texts)
     assert any("the outputs differ by 2 (L1 distance)" in text for text in texts)
+    assert any(text.startswith("no pair found") for text in texts)  # one vote of two moves it half as far
     assert "assert_private(noisy_votes, one, two, epsilon=1)" in texts[-1]
 
 
