@@ -279,6 +279,7 @@ def _fixed_claim(epsilon: float, delta: float = 0.0) -> PrivacyClaim:
 _INFINITE: Callable[[Subject], Truth] = _known(math.inf, "proof")
 _AT_MOST_ONE: Callable[[Subject], Truth] = _known(1.0, "proof: at most")
 
+_RATING = NeighboringRelation("add_or_remove_one", "rating")
 _ONE_RATING = partial(_without, [[1], [_], [_], [1]], 0, 0)
 _NOBODY = [[0.0] * 3, [1.0] * 3]
 _RATED = [[5, 3, 4, 1], [4, 3, 5, 2], [1, 5, 2, 4], [2, 1, 4, 5], [5, 4, 1, 3]]
@@ -295,10 +296,10 @@ def _reader_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.concatenate([np.array(_READER), side]) for side in pair)  # type: ignore[return-value]
 
 
-def _membership() -> Any:
+def _membership(variant: str, user: int, **parameters: Any) -> Any:
     from dpassay.auditors.privacy_claims import Membership
 
-    return Membership(_mechanism("ppns"))
+    return Membership(_mechanism("ppns", variant, **parameters), user)
 
 
 def _alter_ego() -> _Profile:
@@ -339,13 +340,15 @@ SUBJECTS: tuple[Subject, ...] = (
         "4 users, 1 item, one rating removed", _checked, "PP-ORIG", "original rule", breaks=True, num_samples=FEW,
     ),
     Subject(
-        "ppns", "paper", _membership, partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
+        "ppns", "paper", partial(_membership, "paper", 8),
+        partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
         "9 users, 1 item, one rating removed", _enumerated, "PP-MARG", "one user's membership",
-        claim=PrivacyClaim(1.0, relation=NeighboringRelation("add_or_remove_one", "rating")),
+        claim=PrivacyClaim(1.0, relation=_RATING),
     ),
     Subject(
-        "ppns", "repaired", partial(_mechanism, "ppns", "repaired", norm_floor=6.0), partial(_without, _RATED, 1, 0),
-        "5 users, 4 items, one rating removed", _AT_MOST_ONE, "PP-DP-REP", num_samples=FEW,
+        "ppns", "repaired", partial(_membership, "repaired", 1, norm_floor=5.0),
+        partial(_without, [[5], [5], [_], [_], [_]], 1, 0), "5 users, 1 item, one rating removed", _AT_MOST_ONE,
+        "PP-DP-REP", "one user's membership", claim=PrivacyClaim(1.0, relation=_RATING),
     ),
     Subject(
         "wallenius", "paper", partial(_mechanism, "wallenius"), partial(_two, [5, 1, 1, 0.2], [1, 1, 1, 0.2]),
@@ -453,13 +456,14 @@ SUBJECTS: tuple[Subject, ...] = (
     ),
     Subject(
         "jlt", "released",
-        lambda: _Slope(_mechanism("jlt", "released", epsilon=4.0, delta=1 / 924, num_rows=204)),
-        partial(_without, [[1, 100], *[[_, _]] * 9], 0, 0), "10 items, 2 users, one rating removed beside one of 100",
-        _sketch_truth, "CD-T52-REL", "204 rows, seen by regression",
+        lambda: _Slope(_mechanism("jlt", "released", epsilon=3.0, delta=1 / 924, num_rows=400)),
+        partial(_without, [[1, 1000], *[[_, _]] * 99], 0, 0),
+        "100 items, 2 users, one rating removed beside one of 1000",
+        _sketch_truth, "CD-T52-REL", "400 rows, seen by regression", num_samples=30_000,
     ),
     Subject(
-        "jlt", "repaired", lambda: _Slope(_mechanism("jlt", "repaired", num_rows=4)), partial(_crowd, 100),
-        "1 item, 101 users, one rating removed", _sketch_truth, "CD-T52-REP", "seen by regression",
+        "jlt", "repaired", lambda: _Slope(_mechanism("jlt", "repaired", num_rows=4)), partial(_crowd, 15),
+        "1 item, 16 users, one rating removed", _sketch_truth, "CD-T52-REP", "seen by regression",
     ),
     Subject(
         "sjlt", "paper", partial(_mechanism, "sjlt", num_rows=2), _LINES, "2 items, 2 users, one rating added",
@@ -470,8 +474,8 @@ SUBJECTS: tuple[Subject, ...] = (
         "2 items, 2 users, one rating added", _INFINITE, "CD-SJLT-REL", num_samples=FEW,
     ),
     Subject(
-        "sjlt", "repaired", lambda: _Slope(_mechanism("sjlt", "repaired", num_rows=4)), partial(_crowd, 100),
-        "1 item, 101 users, one rating removed", _AT_MOST_ONE, "CD-SJLT-REP", "seen by regression",
+        "sjlt", "repaired", lambda: _Slope(_mechanism("sjlt", "repaired", num_rows=4)), partial(_crowd, 15),
+        "1 item, 16 users, one rating removed", _AT_MOST_ONE, "CD-SJLT-REP", "seen by regression",
     ),
     # Determinantal point processes
     Subject(
