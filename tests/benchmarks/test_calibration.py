@@ -131,14 +131,14 @@ def test_a_killed_run_goes_on(small: None, tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(calibration, "measure", measured)
     with pytest.raises(KeyboardInterrupt):
-        calibration.tables(True, 0, "", lambda _: None, path)
+        calibration.tables(True, 0, lambda _: None, path)
     path.write_text(path.read_text() + '\n{"key": "cut o')
     monkeypatch.setattr(calibration, "measure", lambda *task: measure(*_noted(ran, task)))
     texts: list[str] = []
-    resumed = calibration.tables(True, 0, "", texts.append, path)
+    resumed = calibration.tables(True, 0, texts.append, path)
     assert (len(ran), len(texts)) == (4, 2)
     monkeypatch.setattr(calibration, "measure", lambda *_: pytest.fail("everything is kept"))
-    again = calibration.tables(True, 0, "", lambda _: None, path)
+    again = calibration.tables(True, 0, lambda _: None, path)
     assert again == resumed
     rows = resumed[0]["rows"]
     columns = resumed[0]["columns"]
@@ -152,10 +152,10 @@ def test_other_code_or_another_seed_runs_again(small: None, tmp_path: Path, monk
     path = tmp_path / "kept.jsonl"
     ran: list[Cell] = []
     monkeypatch.setattr(calibration, "measure", lambda *task: Tally(_noted(ran, task)[3]))
-    calibration.tables(True, 0, "", lambda _: None, path)
-    calibration.tables(True, 1, "", lambda _: None, path)
+    calibration.tables(True, 0, lambda _: None, path)
+    calibration.tables(True, 1, lambda _: None, path)
     monkeypatch.setattr(calibration, "_code", lambda: "other code")
-    calibration.tables(True, 1, "", lambda _: None, path)
+    calibration.tables(True, 1, lambda _: None, path)
     assert len(ran) == 3 * 4
 
 
@@ -172,7 +172,7 @@ def test_false_alarms_fail_the_run(small: None, tmp_path: Path, monkeypatch: pyt
         lambda quick: [Cell("one law for all", "fixed", 400, 30), Cell("Laplace", "fixed", 64, 2)],
     )
     monkeypatch.setattr(calibration, "_broken", lambda quick: [])
-    sound, *_ = calibration.tables(True, 0, "", lambda _: None, tmp_path / "kept.jsonl")
+    sound, *_ = calibration.tables(True, 0, lambda _: None, tmp_path / "kept.jsonl")
     verdicts = {row[0]: row[-1] for row in sound["rows"]}
     assert verdicts == {"one law for all": "FAIL", "Laplace": "pass", "together": "FAIL"}
 
@@ -180,7 +180,7 @@ def test_false_alarms_fail_the_run(small: None, tmp_path: Path, monkeypatch: pyt
 def test_deaf_tests_fail_the_run(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "measure", lambda cell, seed, first, units: Tally(units))
     monkeypatch.setattr(calibration, "_broken", lambda quick: [Cell("Laplace", "fixed", 3000, 20, factor=1.3)])
-    sound, broken, _ = calibration.tables(True, 0, "", lambda _: None, tmp_path / "kept.jsonl")
+    sound, broken, _ = calibration.tables(True, 0, lambda _: None, tmp_path / "kept.jsonl")
     assert {row[-1] for row in sound["rows"]} == {"pass"}
     assert [row[-1] for row in broken["rows"]] == ["FAIL"]
 

@@ -101,15 +101,12 @@ class Tally:
 _COUNTS = ("units", "refuted", "above", "wrong", "stopped")
 
 
-def tables(
-    quick: bool, seed: int, python: str, progress: Callable[[str], None], resume: Path | None = None
-) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path | None = None) -> list[dict[str, Any]]:
     """Tables {"title", "columns", "rows"}: correct mechanisms, broken ones, faults in the auditor.
 
     Args:
-        quick: a hundredth of the audits, in this process.
+        quick: few audits, in this process.
         seed: of every audit.
-        python: unused; the interpreter of the other benchmarks' peers.
         progress: called with a short text as cells advance.
         resume: file of the finished blocks; by default in the user's cache folder.
 
