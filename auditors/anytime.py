@@ -29,7 +29,8 @@ PICTURED = 20_000  # feature vectors kept for the reports
 LEARNED = 100_000  # of them at most, the rest choose the cuts
 EVENTS = 18
 PATIENCE = 60.0  # seconds left, from which on trees and networks are worth their training
-GROWTH = 25  # of the samples seen, one part of as many is the next batch: few samples are wasted once it suffices
+GROWTH = 25  # the next batch is one part of as many of the samples seen: few are wasted once the evidence suffices
+GROWTH_TRACED = 4  # where samples cost less than looks
 SHARE_OF_TIME = 0.2  # of what is left, that one batch may take
 
 
@@ -220,11 +221,15 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: flo
 
 
 def _batch(pair: _Pair, limit: int, deadline: float | None) -> int:
-    """Samples per dataset of the next look: a share of what was seen, more where looking takes longer than sampling."""
-    each = 2 * _seconds_per_sample(pair)
-    size = max(16, pair.seen // GROWTH, min(pair.seen, int(pair.seconds_per_look / each)))
+    """Samples per dataset of the next look: a share of what was seen, more where looking takes longer than sampling.
+
+    Without a deadline it does not depend on the clock, so that a run repeats.
+    """
+    size = max(16, pair.seen // (GROWTH_TRACED if pair.sampler.traced else GROWTH))
     if deadline is not None:
+        each = 2 * _seconds_per_sample(pair)
         left = max(deadline - time.perf_counter(), 0.0)
+        size = max(size, min(pair.seen, int(pair.seconds_per_look / each)))
         size = min(size, int(SHARE_OF_TIME * left / each))
     return max(1, min(size, limit - pair.seen, max(pair.epoch_ends - pair.seen, 1)))
 

@@ -351,6 +351,8 @@ def _flat(output: Any, path: str = "output") -> dict[str, Any]:
         for key in output:
             parts |= _flat(output[key], f"{path}[{key!r}]")
         return parts
+    if isinstance(output, np.bool_ | np.integer | np.float64):
+        return {path: output.item()}  # a number like Python's: which of the two a branch returns says nothing
     if _is_array(output) and np.asarray(output).dtype.kind in "biuf":
         array = np.asarray(output)
         return {f"shape of {path}": array.shape, path: array} if array.ndim else {path: array}

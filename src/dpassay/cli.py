@@ -404,7 +404,10 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 @click.option("--output", type=_path(), metavar="FILE", help="Write the tables as JSON, and as Markdown beside it.")
 @click.option("--resume", type=_path(), metavar="FILE", help="Keep finished rows in this file, and go on from them.")
 def bench(name: str, quick: bool, seed: int, peers: Path | None, output: Path | None, resume: Path | None) -> int:
-    """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are."""
+    """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
+
+    Exits with 1 when a row says FAIL.
+    """
     from dpassay.benchmarks import run
     from dpassay.report.markdown import tables_page
     from dpassay.report.terminal import print_tables
@@ -433,7 +436,10 @@ def bench(name: str, quick: bool, seed: int, peers: Path | None, output: Path | 
         write_text(numbers, json.dumps(result, indent=1) + "\n")
         write_text(page, tables_page(f"Benchmark {name}", result["tables"], _command()))
         click.echo(f"tables in {numbers} and {page}")
-    return 0
+    failed = sum(row[-1] == "FAIL" for table in result["tables"] for row in table["rows"])
+    if failed:
+        click.echo(f"{failed} rows FAIL", err=True)
+    return VIOLATED if failed else 0
 
 
 class _Interrupted(Exception):

@@ -271,3 +271,13 @@ def test_rare_streams(tail):
         assert ((values >= 0) & (values <= 1)).all()
     assert numpy_generator(3).random() == numpy_generator(3).random()
     assert np.isfinite(numpy_generator(1, tail).normal(size=2000)).all()
+
+
+def test_a_branch_may_return_another_kind_of_number():
+    def leaks(rng, ratings):
+        if rng.random() < 1e-6:
+            return float(np.sum(ratings))
+        return np.sum(ratings) + rng.laplace()
+
+    report = same_stream(dp.from_callable(leaks), [1.0, 2.0], [1.0, 5.0])
+    assert any("carries no noise" in finding for finding in report.findings)
