@@ -41,8 +41,13 @@ class Result:
     Attributes:
         bound: the audited lower bound of epsilon, nats.
         truth: the true epsilon of the pair, or an upper bound of it.
+        known_by: how the true value is known.
+        refuted: whether the audit refuted the claim.
+        verify: what `verify` decided; empty where there is no claim to decide.
+        samples: per dataset.
         seconds: of the audit, compilation included.
-        agreement: "yes", or what is wrong, or why samples cannot tell.
+        rarest_event: the smallest probability of an event, impossible on the other dataset, that would have been caught
+            with probability 0.9; None when there is none.
     """
 
     subject: Subject
@@ -50,15 +55,28 @@ class Result:
     truth: float
     known_by: str
     refuted: bool
+    verify: str
     samples: int
     seconds: float
-    verify: str
-    agreement: str
+    rarest_event: float | None
 
     @property
-    def agrees(self) -> bool:
-        """Whether audit, true value and `verify` fit together."""
-        return self.agreement.startswith("yes")
+    def agreement(self) -> str:
+        """Whether audit, true value and `verify` fit together: "yes", or what is wrong, or why samples cannot tell."""
+        subject, broken = self.subject, self.truth > self.subject.audited_claim.epsilon
+        if self.bound > self.truth:
+            return "NO: the bound exceeds the true value"
+        if self.verify and broken != ((self.verify == "refuted") != subject.breaks):
+            return "NO: verify and the true value disagree"
+        if self.refuted and not broken:
+            return "NO: false alarm"
+        if self.refuted or not broken:
+            return "yes"
+        if subject.beyond:
+            rarest = self.rarest_event
+            seen = "no event shows that much" if rarest is None else f"the rarest that would be caught has {rarest:.1g}"
+            return f"yes: beyond samples, {subject.beyond}; with so many samples {seen}"
+        return "NO: not refuted"
 
 
 def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
@@ -121,12 +139,18 @@ def audit_subject(
         name=subject.name,
     )
     seconds = time.perf_counter() - begin
-    bound = audit.epsilon_lower or 0.0
     truth, known_by = subject.truth(subject)
-    refuted = audit.verdict.outcome == "refuted"
-    verify = _decided(subject.decided)
-    agreement = _agreement(subject, bound, truth, known_by, refuted, verify, audit.detectable)
-    return Result(subject, bound, truth, known_by, refuted, size, seconds, verify, agreement)
+    return Result(
+        subject,
+        audit.epsilon_lower or 0.0,
+        truth,
+        known_by,
+        audit.verdict.outcome == "refuted",
+        _decided(subject.decided),
+        size,
+        seconds,
+        audit.detectable.get("rarest_event"),
+    )
 
 
 def _audited(subject: Subject, share: float, quick: bool, seed: int, progress: Callable[[str], None]) -> Result:
@@ -180,25 +204,6 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> dict[
         ],
         "rows": [row],
     }
-
-
-def _agreement(
-    subject: Subject, bound: float, truth: float, known_by: str, refuted: bool, verify: str, detectable: Any
-) -> str:
-    claimed = subject.audited_claim.epsilon
-    if bound > truth:
-        return "NO: the bound exceeds the true value"
-    if verify and (truth > claimed) != ((verify == "refuted") != subject.breaks):
-        return "NO: verify and the true value disagree"
-    if refuted and truth <= claimed:
-        return "NO: false alarm"
-    if refuted or truth <= claimed:
-        return "yes"
-    if subject.beyond:
-        rarest = detectable.get("rarest_event")
-        seen = "no event shows that much" if rarest is None else f"the rarest that would be caught has {rarest:.1g}"
-        return f"yes: beyond samples, {subject.beyond}; with so many samples {seen}"
-    return "NO: not refuted"
 
 
 def _cells(result: Result) -> list[Any]:
