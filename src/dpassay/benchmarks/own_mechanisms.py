@@ -213,7 +213,7 @@ def _cells(result: Result) -> list[Any]:
         subject.name,
         subject.pair,
         "none" if subject.claims_nothing else round(claim.epsilon, 4),
-        claim.delta,
+        float(f"{claim.delta:.2g}"),
         result.samples,
         round(result.seconds, 1),
         round(result.bound, 4),

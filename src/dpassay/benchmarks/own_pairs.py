@@ -520,7 +520,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject(
         "jlt", "paper", partial(_mechanism, "jlt", num_rows=1, epsilon=1.2), partial(_two, [[1, 3]], [[2, 3]]),
         "1 item, 2 users, 1 row", _INFINITE, "CD-EXE", claim=_fixed_claim(1.2, 1e-4), representation="bits",
-        beyond="which floats are products of a number takes that number to tell", num_samples=FEW,
+        num_samples=FEW,
     ),
     Subject(
         "randomized_response", "paper", partial(_mechanism, "randomized_response", epsilon=60.0),
