@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from dpassay.auditors.learners import (
     Binned,
