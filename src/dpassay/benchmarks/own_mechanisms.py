@@ -27,7 +27,7 @@ COLUMNS = (
     "mechanism", "pair", "claimed epsilon", "delta", "samples", "seconds", "audited bound", "true epsilon", "known by",
     "audit", "verify", "agreement",
 )  # fmt: skip
-QUICK = ("npns", "ppns", "prs released", "dpp", "randomized_response", "modified_laplace", "jlt")
+QUICK = ("npns", "ppns", "dpp", "randomized_response", "modified_laplace", "jlt")
 
 SEARCHED = (4, 2)  # users and items of the datasets searched
 SEARCH_SECONDS = 20.0
