@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 _CALLS = 4096  # of one chunk of a sampler that is called sample by sample
 _BATCH = 1 << 16  # largest chunk of a batched sampler
+_FIRST = 256  # first large one; a chunk is at most _FACTOR times the largest before it
+_FACTOR = 16
+_SLOW = 1.0  # seconds of one call, from which on chunks shrink to stay below the limit
 _REPEATED = 3  # the stream of these calls, behind those of the phases
 _REPEATS = 2  # calls made twice to see whether the generator decides
 
@@ -97,13 +100,13 @@ class Caller:
         self.batched = isinstance(mechanism, CallableMechanism) and mechanism.batched
         self.raised: list[int] = [0, 0]
         self.called: list[int] = [0, 0]
-        self.largest = _BATCH
+        self.largest, self.tried = _BATCH, _FIRST
         self.error: list[BaseException | None] = [None, None]
 
     @property
     def chunk(self) -> int:
         """Largest number of samples of one chunk."""
-        return self.largest if self.batched else _CALLS
+        return min(self.largest, _FACTOR * self.tried) if self.batched else _CALLS
 
     def outputs(self, side: int, phase: int, chunk: int, n: int) -> Any:
         """One chunk of outputs: a list, or for a batched sampler what it returned (array, tuple or dict of arrays)."""
@@ -112,7 +115,9 @@ class Caller:
         if self.batched:
             result = watched(lambda beat: self._batch(side, phase, chunk, n), self.limit, subject)
             seconds = time.monotonic() - start
-            while seconds / n * self.largest > self.limit / 4 and self.largest > 1:
+            self.tried = max(self.tried, n)
+            # Short calls say little about long ones: what they take is mostly spent on starting.
+            while seconds > _SLOW and seconds / n * self.largest > self.limit / 4 and self.largest > 1:
                 self.largest //= 4
             return result
         return watched(lambda beat: self._calls(side, phase, chunk, n, beat), self.limit, subject)

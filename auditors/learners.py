@@ -20,6 +20,7 @@ from dpassay.auditors.scorers import Atoms, Column, Network, Scorer, Stack, Step
 __all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers"]
 
 MAX_ATOMS = 100_000
+FEW_OUTCOMES = 100
 MAX_COLUMNS = 48  # derived columns that boosting and the network see: those that differ most
 BINS = 64
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
@@ -68,8 +69,8 @@ def learn_scorers(
     if outcomes is None or not all(discrete) or len(outcomes.rows) > 2:
         shown = order[:1] if single else order[: 3 if small else 2]
         scorers += [Column(np.int32(index), bool(index >= dimension)) for index in shown]
-    if all(discrete) and outcomes is not None and single:
-        return tuple(scorers)
+    if all(discrete) and outcomes is not None and (single or len(outcomes.rows) <= FEW_OUTCOMES):
+        return tuple(scorers)  # a table of few outcomes is the likelihood ratio itself
     if small and len(one) + len(two) < 512 and single:
         return tuple(scorers)
     scorers.append(fit_product(binned, order[:1], name="histogram"))
