@@ -215,21 +215,6 @@ def test_a_place_that_cannot_be_written_gets_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="file permissions do not bind this user")
-@pytest.mark.parametrize("exists", [True, False])
-def test_a_read_only_folder_gets_one_line(path, exists):
-    path.parent.mkdir()
-    if exists:
-        Ledger(path)
-        path.chmod(0o444)
-    path.parent.chmod(0o555)
-    try:
-        with pytest.raises(InvalidInput, match="cannot write the ledger"):
-            begin(Ledger(path))
-    finally:
-        path.parent.chmod(0o755)
-
-
 def test_a_read_only_database_gets_one_line(path, monkeypatch):
     ledger = Ledger(path)
     connect = sqlite3.connect

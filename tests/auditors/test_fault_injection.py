@@ -37,7 +37,7 @@ def test_faults_show(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in TESTED if name != "20 events at the full probability each"])
 def test_without_the_fault_audits_are_sound(name: str) -> None:
-    units = 2 if FAULTS[name].mode == "looks" else 6
+    units = 2 if FAULTS[name].mode == "looks" else 4
     tally = measure(_cell(name, units, control=True), 12)
     assert tally.stopped == 0
     assert not exceeds(tally.wrong, tally.units, PROMISE, CONFIDENCE), tally
