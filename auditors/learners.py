@@ -9,6 +9,7 @@ of independent columns), boosted stumps (additive models, Friedman 2001), a smal
 import functools
 import itertools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -23,9 +24,12 @@ MAX_ATOMS = 100_000
 FEW_OUTCOMES = 100
 MAX_COLUMNS = 48  # derived columns that boosting and the network see: those that differ most
 BINS = 64
+TAIL_BINS = 6  # at either end, each half as wide as the one before
+LEAST_IN_TAIL = 50
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
 BOOSTING_ROWS = 100_000  # per side
-NETWORK_STEPS = 2000
+NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000  # the more from as many samples per side on as this:
+MANY = 500_000
 NETWORK_BATCH = 2048  # per side
 HIDDEN = (32, 16)
 
@@ -85,8 +89,10 @@ def learn_scorers(
     scorers += products
     if small or held is None:
         return tuple(scorers)
-    stumps = fit_stumps(binned, np.sort(order[:MAX_COLUMNS]), seed=seed, effort=effort)
-    network = fit_network(one, two, seed=seed, effort=effort)
+    with ThreadPoolExecutor(1) as other:  # boosting keeps to one core
+        boosted = other.submit(fit_stumps, binned, np.sort(order[:MAX_COLUMNS]), seed=seed, effort=effort)
+        network = fit_network(one, two, seed=seed, effort=effort)
+        stumps = boosted.result()
     stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
     scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
@@ -98,6 +104,7 @@ class Binned:
     """The columns of both sides as small integers: quantile bins of the pooled samples.
 
     Attributes:
+        raw: the samples themselves, shape (n, d), per side.
         edges: per derived column, increasing float32; code j means edges[j - 1] <= value < edges[j].
         codes: uint8 of shape (C, n), per side.
         counts: float64 of shape (C, BINS), per side.
@@ -105,9 +112,9 @@ class Binned:
     """
 
     def __init__(self, one: np.ndarray, two: np.ndarray, discrete: Sequence[bool], *, derived: bool) -> None:
+        self.raw = one, two
         sides = [columns_of(side, derived=derived) for side in (one, two)]
         self.derived = derived
-        self.num_raw = one.shape[1]
         self.edges, codes, counts = [], ([], []), ([], [])  # type: ignore[var-annotated]
         for pair in zip(*sides, strict=True):
             edges = _edges(np.concatenate([values[:100_000] for values in pair]))
@@ -152,14 +159,13 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
     """
     tables = {}
     if shared:
-        edges = _edges(np.concatenate([values[:: max(1, len(columns))] for values in binned.edges[: binned.num_raw]]))
-        shared_counts = []
-        for side in range(2):
-            total = np.zeros(len(edges) + 1)
+        some = max(1, 200_000 // len(columns))
+        edges = _edges(np.concatenate([side[:some, column] for side in binned.raw for column in columns]))
+        counts = [np.zeros(len(edges) + 1) for _ in range(2)]
+        for total, side in zip(counts, binned.raw, strict=True):
             for column in columns:
-                total += _rebin(binned.edges[column], binned.counts[side][column], edges)
-            shared_counts.append(total)
-        values = _merged_log_ratios(shared_counts[0], shared_counts[1])
+                total += np.bincount(np.searchsorted(edges, side[:, column], side="right"), minlength=len(total))
+        values = _merged_log_ratios(counts[0], counts[1])
         return Steps.build({int(column): (edges, values) for column in columns}, name, derived=binned.derived)
     for column in columns:
         edges = binned.edges[column]
@@ -214,17 +220,15 @@ def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "n
     derived = 1 < one.shape[1] <= 10
     sides = [np.ascontiguousarray(columns_of(side, derived=derived).T) for side in (one, two)]
     sample = np.concatenate([side[:50_000] for side in sides])
-    center = np.median(sample, axis=0).astype(np.float32)
-    low, high = np.quantile(sample, [0.16, 0.84], axis=0)
-    spread = np.where(high > low, (high - low) / 2, np.where(sample.std(axis=0) > 0, sample.std(axis=0), 1.0))
-    scale = (1.0 / spread).astype(np.float32)
+    center, spread = np.transpose([_location(values) for values in sample.T])
+    center, scale = center.astype(np.float32), (1.0 / spread).astype(np.float32)
     size = 1 << (max(len(side) for side in sides) - 1).bit_length()
     padded = [np.zeros((size, 2 * side.shape[1]), np.float32) for side in sides]
     for target, side in zip(padded, sides, strict=True):
         units = np.clip((side - center) * scale, -4, 4)
         # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
         target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
-    steps = NETWORK_STEPS * (4 if effort == "large" else 1)
+    steps = NETWORK_STEPS_MANY if effort == "large" or len(one) >= MANY else NETWORK_STEPS
     train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
     layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
     return Network(center, scale, tuple(np.asarray(layer, np.float32) for layer in layers), derived)
@@ -289,20 +293,43 @@ def _separation(scorer: Any, one: np.ndarray, two: np.ndarray) -> float:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """At most BINS - 1 increasing edges: all distinct values but the least while they are few, else quantiles."""
+    """At most BINS - 1 increasing edges: all distinct values but the least while they are few, else quantiles.
+
+    Values that fill a bin by themselves (what stands for a missing number, say) get one and are set aside: the others
+    keep their resolution, with ever narrower bins towards both ends.
+    """
     ordered = np.sort(values)
-    distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    distinct, heavy, rest = _without_heavy(ordered)
     if len(distinct) > BINS:
-        places = (np.arange(1, BINS) * len(ordered)) // BINS
-        distinct = np.unique(np.concatenate([ordered[:1], ordered[places]]))
+        atoms = np.flatnonzero(heavy)
+        around = distinct[np.concatenate([atoms, np.minimum(atoms + 1, len(distinct) - 1)])]
+        most = BINS - 1 - len(np.unique(around))
+        tails = [2.0**-k for k in range(6, 6 + TAIL_BINS) if len(rest) * 2.0**-k >= LEAST_IN_TAIL]
+        middle = np.arange(1, most - 2 * len(tails) + 1) / (most - 2 * len(tails) + 1)
+        places = np.concatenate([tails, middle, 1 - np.array(tails)])
+        quantiles = rest[(places * len(rest)).astype(int)]
+        distinct = np.unique(np.concatenate([ordered[:1], around, quantiles]))
     return distinct[1:].astype(np.float32)
 
 
-def _rebin(edges: np.ndarray, counts: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Counts moved to coarser edges; a bin goes where its lower end lies."""
-    lower = np.concatenate([[-np.inf], edges])
-    place = np.searchsorted(target, lower, side="right")
-    return np.bincount(place, weights=counts[: len(lower)], minlength=len(target) + 1)
+def _without_heavy(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct values of a sorted column, which of them would fill a bin alone, and the column without these."""
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    repeats = np.diff(np.append(first, len(ordered)))
+    heavy = repeats > len(ordered) // BINS
+    return ordered[first], heavy, ordered[~np.repeat(heavy, repeats)]
+
+
+def _location(values: np.ndarray) -> tuple[float, float]:
+    """Median and half the width of the middle 68% of a column, without what stands for a missing number."""
+    ordered = np.sort(values)
+    distinct, heavy, rest = _without_heavy(ordered)
+    if len(distinct) > 1 and heavy.all():
+        rest = ordered
+    low, center, high = rest[[int(0.16 * len(rest)), len(rest) // 2, int(0.84 * len(rest))]]
+    if not low < high:
+        return float(center), float(ordered.std(dtype=float)) or 1.0
+    return float(center), float(high - low) / 2
 
 
 def _distinct(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from threadpoolctl import threadpool_limits
 
 from dpassay.auditors.learners import (
     Binned,
+    _location,
     fit_network,
     fit_outcomes,
     fit_product,
@@ -61,6 +62,27 @@ def test_a_product_of_laplaces_is_found_by_its_product_and_better_by_a_shared_hi
     shared = correlation(fit_product(binned, columns, name="product", shared=True)(fresh), truth)
     assert own > 0.7
     assert shared > max(0.9, own)
+
+
+def test_a_shared_histogram_of_many_columns_finds_where_the_ratio_changes(generator):
+    one, two = (laplaces(generator, shift, 50_000, 40, 0.02) for shift in (1, 0))
+    scorer = fit_product(Binned(one, two, [False] * 40, derived=False), np.arange(40), name="shared", shared=True)
+    edges = scorer.edges[0][np.isfinite(scorer.edges[0])]
+    assert np.abs(edges - 0.5).max() < 5  # of a scale of 50
+
+
+def test_missing_numbers_take_no_resolution_from_the_others(generator):
+    values = laplaces(generator, 0, 100_000, 1, 1.0)[:, 0]
+    values[generator.random(len(values)) < 0.95] = -1e4
+    edges = Binned(values[:, None], values[:, None], [False], derived=False).edges[0]
+    assert len(edges) > 50
+    assert np.diff(edges).min() > 0
+    assert edges[-1] > np.log(50) > -np.log(50) > edges[1] > edges[0] > -1e4
+    center, spread = _location(values)
+    assert center == pytest.approx(0, abs=0.1)
+    assert spread == pytest.approx(-np.log(2 * 0.16), abs=0.1)
+    assert _location(np.zeros(10)) == (0, 1)
+    assert _location(np.repeat([0.0, 3.0], 50)) == (3, 1.5)
 
 
 def test_chance_differences_are_merged_away(generator):
