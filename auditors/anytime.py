@@ -15,35 +15,22 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpassay.auditors.betting import EProcess
-from dpassay.auditors.events import Event, learn, select
+from dpassay.auditors.events import PICTURED, Event, Tested, find_events, score
 from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
 
-__all__ = ["AnytimeRun", "Tested", "Wager", "run_anytime"]
+__all__ = ["AnytimeRun", "Wager", "run_anytime"]
 
 FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a truth of 2 falls within 300 in all
 SMALL = 4096  # pools below it learn and select on the same samples, with cuts too simple to overfit
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted
-PICTURED = 20_000  # feature vectors kept for the reports
 LEARNED = 100_000  # of them at most, the rest choose the cuts
 EVENTS = 18
 PATIENCE = 60.0  # seconds left, from which on trees and networks are worth their training
 GROWTH = 25  # the next batch is one part of as many of the samples seen: few are wasted once the evidence suffices
 GROWTH_TRACED = 4  # where samples cost less than looks
 SHARE_OF_TIME = 0.2  # of what is left, that one batch may take
-
-
-@dataclass(frozen=True)
-class Tested:
-    """One event and how often it happened in fresh samples; trials are those of this event's epoch."""
-
-    pair: int
-    event: Event
-    counts: Counts
-    weight: float
-    log_e_value: float | None = None
-    p_value: float | None = None
 
 
 @dataclass
@@ -75,6 +62,7 @@ class AnytimeRun:
         drawn: samples per dataset and pair.
         first: of them, those that only trained the first events.
         stopped: "refuted", "time" or "samples".
+        at_claim: place of the claim's own parameter on the grid.
         pictured: for each pair, feature vectors of both datasets.
     """
 
@@ -85,16 +73,18 @@ class AnytimeRun:
     drawn: int
     first: int
     stopped: str
+    at_claim: int
     pictured: tuple[list[np.ndarray], ...]
 
     def could_refute(self, log_threshold: float) -> bool:
         """Whether so many samples could have refuted anything: each can at most double the capital."""
         return sum(2 * wager.trials for wager in self.wagers) * np.log(2) >= log_threshold
 
-    def tested(self, at_claim: int) -> tuple[Tested, ...]:
+    @property
+    def tested(self) -> tuple[Tested, ...]:
         """The events of the last epoch of each pair, largest e-value at the claim first."""
         last = {wager.pair: wager for wager in self.wagers if wager.trials}
-        found = [item for wager in last.values() for item in _tested(wager, at_claim)]
+        found = [item for wager in last.values() for item in _tested(wager, self.at_claim)]
         return tuple(sorted(found, key=lambda item: -(item.log_e_value or 0.0)))
 
 
@@ -120,9 +110,8 @@ def run_anytime(
     log_threshold: float,
     deadline: float | None,
     num_samples: int | None,
-    past: np.ndarray,
     seed: int = 0,
-    commit: Callable[[np.ndarray, int], None] = lambda log_e, samples: None,
+    commit: Callable[[np.ndarray, int], np.ndarray] = lambda log_e, samples: log_e,
     progress: Callable[[str], None] = lambda _: None,
 ) -> AnytimeRun:
     """Bets against a claim until it is refuted, the deadline is near, or the samples are spent.
@@ -134,9 +123,9 @@ def run_anytime(
         log_threshold: ln(1 / failure probability); refuted when the e-value at the claim reaches it.
         deadline: on the clock of `time.perf_counter`, seconds; None for no limit.
         num_samples: draws per dataset and pair, training included; None for no limit.
-        past: shape (G,), log e-values of earlier runs whose evidence counts (a ledger's).
         seed: of what is learned.
-        commit: called after every look with the run's log e-values and the samples drawn per dataset.
+        commit: called after every look with the run's log e-values and the samples drawn per dataset; gives the log
+            e-values of all runs together (a ledger's), shape (G,).
         progress: called with a short text after every look.
     """
     at_claim = int(np.argmin(np.abs(grid - claim.parameter)))
@@ -151,13 +140,12 @@ def run_anytime(
             if pair.seen >= limit:
                 continue
             if pair.wager is None or pair.seen >= pair.epoch_ends:
-                pair.wager = _new_epoch(pair, claim, grid, deadline, seed)
+                pair.wager = _new_epoch(pair, claim, grid, at_claim, deadline, seed)
                 wagers.append(pair.wager)
             _bet(pair, _batch(pair, limit, deadline))
         log_e = logsumexp(_capital(pairs), axis=0) - np.log(len(pairs))
         seen = max(pair.seen for pair in pairs)
-        commit(log_e, seen)
-        growth.append((seen, float(log_e[at_claim] + past[at_claim])))
+        growth.append((seen, float(commit(log_e, seen)[at_claim])))
         progress(f"{seen:,} samples per dataset, evidence {growth[-1][1]:.1f} of {log_threshold:.1f} nats")
         if growth[-1][1] >= log_threshold:
             stopped = "refuted"
@@ -168,7 +156,7 @@ def run_anytime(
     drawn = max(pair.seen for pair in pairs)
     first = max(sum(sampler.drawn["training"]) for sampler in samplers) // 2
     pictured = tuple([pool[:PICTURED] for pool in pair.pools] for pair in pairs)
-    return AnytimeRun(log_e, len(growth), tuple(growth), tuple(wagers), drawn, first, stopped, pictured)
+    return AnytimeRun(log_e, len(growth), tuple(growth), tuple(wagers), drawn, first, stopped, at_claim, pictured)
 
 
 def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
@@ -177,30 +165,28 @@ def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
     return _Pair(index, sampler, pools, first, np.zeros_like(grid))
 
 
-def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: float | None, seed: int) -> Wager:
+def _new_epoch(
+    pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, at_claim: int, deadline: float | None, seed: int
+) -> Wager:
     """Learns events from everything seen, and puts the capital so far on them."""
     if pair.wager is not None:
         pair.log_wealth = pair.wager.process.log_e
-    slopes, offsets = claim.nulls(np.array([claim.parameter]))
-    points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
-    encoder = pair.sampler.encoder
     small = len(pair.pools[0]) < SMALL
     half = len(pair.pools[0]) if small else min(len(pair.pools[0]) // 2, LEARNED)
     training = [pool[:half] for pool in pair.pools]
     selection = training if small else [pool[half:] for pool in pair.pools]
+    points = claim.own_nulls
     patient = deadline is None or deadline - time.perf_counter() > PATIENCE
-    effort = "normal" if patient and not small else "small"
-    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
-    scores = [np.stack([np.asarray(scorer(rows)) for scorer in scorers], axis=1) for rows in selection]
-    events = select(
-        scorers,
-        scores[0],
-        scores[1],
+    events = find_events(
+        training,
+        pair.sampler.encoder,
+        lambda side, scorers: score(selection[side], scorers),
         points=points,
         num_test=3 * pair.seen,
         failure_probability=0.05,
         num_events=EVENTS,
-        names=encoder.names,
+        effort="normal" if patient and not small else "small",
+        seed=seed,
     )
     tangents = [points.index(event.point) for event in events]
     log_slopes, all_offsets = claim.nulls(grid)
@@ -214,7 +200,7 @@ def _new_epoch(pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, deadline: flo
         weights / weights.sum() * (1 - 1e-12),
         log_wealth=pair.log_wealth,
         prior=prior,
-        claim_index=int(np.argmin(np.abs(grid - claim.parameter))),
+        claim_index=at_claim,
     )
     pair.epoch_ends = pair.seen + (pair.seen if small else 3 * pair.seen)
     return Wager(pair.index, tuple(events), process, [np.zeros(len(events), int), np.zeros(len(events), int)])

@@ -20,16 +20,17 @@ import numpy as np
 from dpassay import __version__
 from dpassay.claims import Evidence, Verdict
 from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
-from dpassay.protocol import Mechanism, from_callable
+from dpassay.privacy import PrivacyClaim, json_number
+from dpassay.protocol import Mechanism, as_mechanism
 
 if TYPE_CHECKING:
-    from dpassay.auditors.anytime import AnytimeRun, Tested
+    from dpassay.auditors.anytime import AnytimeRun
+    from dpassay.auditors.events import Tested
     from dpassay.auditors.one_shot import OneShotRun
     from dpassay.auditors.sampling import Sampler
     from dpassay.ledger import Ledger, LedgerRun
 
-__all__ = ["Audit", "audit", "run_audit"]
+__all__ = ["Audit", "audit", "claim_of", "mechanism_name", "run_audit"]
 
 DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
 LEAST_SAMPLES = 16  # per dataset
@@ -156,7 +157,7 @@ def audit(
         >>> verdict.outcome, 1.0 < verdict.epsilon_lower < 2.0
         ('refuted', True)
     """
-    stated = _claim(mechanism, epsilon, delta, claim)
+    stated = claim_of(mechanism, epsilon, delta, claim)
     return run_audit(
         mechanism,
         dataset1,
@@ -216,7 +217,7 @@ def run_audit(
     if claim.relation is not None:
         for pair in pairs:
             claim.relation.changed(*pair)
-    sampled, name = _mechanism(mechanism), name or _name(mechanism)
+    sampled, name = as_mechanism(mechanism), name or mechanism_name(mechanism)
     run: LedgerRun | None = None
     if time_limit is None and ledger is None and num_samples is not None:
         samplers = _samplers(sampled, pairs, seed, 0, representation)
@@ -339,7 +340,6 @@ def _anytime(
 
     share = failure_probability * (1.0 if ledger_run is None else ledger_run.share)
     threshold = math.log(1 / share)
-    past = np.zeros_like(grid) if ledger_run is None else ledger_run.past
     run = run_anytime(
         samplers,
         claim,
@@ -347,14 +347,13 @@ def _anytime(
         log_threshold=threshold,
         deadline=deadline,
         num_samples=num_samples,
-        past=past,
         seed=seed,
-        commit=(lambda log_e, samples: None) if ledger_run is None else ledger_run.commit,
+        commit=(lambda log_e, samples: log_e) if ledger_run is None else ledger_run.commit,
         progress=progress,
     )
-    # Once refuted stays refuted: Ville's inequality bounds the largest evidence there ever was.
-    total = run.log_e + past if ledger_run is None else np.maximum(run.log_e + past, ledger_run.peak)
-    at_claim = int(np.argmin(np.abs(grid - claim.parameter)))
+    # The peak, so that refuted once stays refuted: Ville's inequality bounds the largest product there ever was.
+    total = run.log_e if ledger_run is None else ledger_run.peak
+    at_claim = run.at_claim
     lower = lower_bound(grid, total, threshold)
     ledger = None
     if ledger_run is not None:
@@ -370,7 +369,7 @@ def _anytime(
         mode="anytime",
         parameter_lower=lower,
         epsilon_lower=lower if claim.parameter_name == "epsilon" else None,
-        tested=run.tested(at_claim),
+        tested=run.tested,
         samples={"training": run.first, "selection": 0, "test": run.drawn - run.first, "total": run.drawn},
         looks=run.looks,
         run=run,
@@ -403,13 +402,18 @@ def _samplers(
 
     samplers = []
     for index, (one, two) in enumerate(pairs):
-        # The run number also separates the streams of several pairs.
-        streams = run * len(pairs) + index
+        # Apart for every pair of every run, however many pairs another hypothesis of the same ledger has.
+        streams = run << 16 | index
         samplers.append(Sampler(mechanism, one, two, seed=seed, run=streams, representation=representation))
     return samplers
 
 
-def _claim(mechanism: Any, epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:
+def claim_of(mechanism: Any, epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:
+    """What is claimed: epsilon and delta, or the claim, or else what the mechanism states itself (`claim`).
+
+    Raises:
+        InvalidInput: nothing is stated, or two things are.
+    """
     if epsilon is not None and claim is not None:
         raise InvalidInput("epsilon and claim are both given; state what is claimed once")
     if epsilon is not None:
@@ -418,6 +422,12 @@ def _claim(mechanism: Any, epsilon: float | None, delta: float, claim: PrivacyCl
     if not isinstance(stated, PrivacyClaim):
         raise InvalidInput("state what is claimed: epsilon (and delta), or claim=PrivacyClaim...")
     return stated
+
+
+def mechanism_name(mechanism: Any) -> str:
+    """What readers call it: the name of the function or class."""
+    function = getattr(mechanism, "function", mechanism)
+    return str(getattr(function, "__qualname__", None) or type(function).__name__)
 
 
 def _check(failure_probability: float, num_samples: int | None, time_limit: float | None, representation: str) -> None:
@@ -433,28 +443,8 @@ def _check(failure_probability: float, num_samples: int | None, time_limit: floa
         raise InvalidInput(f"representation is {representation!r}; choose values or bits")
 
 
-def _mechanism(mechanism: Any) -> Mechanism:
-    if isinstance(mechanism, type):
-        raise InvalidInput(f"{mechanism.__name__} is a class; give an instance, for example {mechanism.__name__}()")
-    if isinstance(mechanism, Mechanism):
-        return mechanism
-    if callable(mechanism):
-        return from_callable(mechanism)
-    raise InvalidInput(
-        f"{type(mechanism).__name__} is no mechanism: give sample(key, dataset), or a function fn(rng, dataset)"
-    )
-
-
-def _name(mechanism: Any) -> str:
-    function = getattr(mechanism, "function", mechanism)
-    name = getattr(function, "__qualname__", None) or type(function).__name__
-    return str(name)
-
-
 def _event(item: "Tested") -> dict[str, Any]:
-    counts = item.counts
-    pair = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
-    first, second = pair if item.event.direction == 0 else pair[::-1]
+    first, second = item.by_dataset
     return {
         "pair": item.pair,
         "direction": f"dataset{item.event.direction + 1}",
@@ -478,6 +468,6 @@ def _finite(value: Any) -> Any:
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        value = value.item()
+    return json_number(value) if isinstance(value, float) else value

@@ -8,19 +8,22 @@ report if both probabilities were at the unfavorable ends of their confidence in
 not win (the winner's curse).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
-from dpassay.auditors.fixed_sample import predicted_lower
+from dpassay.auditors.fixed_sample import Counts, predicted_lower
 from dpassay.auditors.learners import SMALL, learn_scorers
 from dpassay.auditors.scorers import Scorer
 from dpassay.errors import InvalidInput
 
-__all__ = ["Event", "learn", "select"]
+if TYPE_CHECKING:
+    from dpassay.auditors.outputs import Encoder
+
+__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
 
 CAUTION = 0.02  # failure probability of the one-sided bounds on both probabilities when cuts are compared
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
@@ -30,6 +33,7 @@ FEW_CUTS = 9
 HELD = 50_000  # samples per side held out of learning to weigh and rank scorers
 KEPT = 6  # scorers that go on to selection
 REFINED = 1000  # most promising events whose bound is predicted by the test's own formula
+PICTURED = 20_000  # feature vectors that either procedure keeps for the reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,67 @@ class Event:
         """Whether each row of features, shape (n, d), lies in the event; boolean of shape (n,), traceable by JAX."""
         inside = self.scorer(features) >= np.float32(self.cut)
         return inside if self.above else ~inside
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One event and how often it happened in fresh samples; in anytime-valid mode in those of its epoch."""
+
+    pair: int
+    event: Event
+    counts: Counts
+    weight: float
+    log_e_value: float | None = None
+    p_value: float | None = None
+
+    @property
+    def by_dataset(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """(successes, trials) under dataset 1 and under dataset 2; `counts` has the event's likelier side first."""
+        counts = self.counts
+        first, second = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
+        return (first, second) if self.event.direction == 0 else (second, first)
+
+
+def find_events(
+    training: Sequence[Any],
+    encoder: "Encoder",
+    scored: Callable[[int, Sequence[Scorer]], Any],
+    *,
+    points: Sequence[tuple[float, float]],
+    num_test: int,
+    failure_probability: float,
+    num_events: int = 1,
+    effort: str = "normal",
+    seed: int = 0,
+) -> tuple[Event, ...]:
+    """`learn`, then `select`: the whole search on one pair of datasets.
+
+    Args:
+        training: feature vectors of both sides.
+        encoder: whose features they are.
+        scored: gives the scores of selection samples, from a side (0 or 1) and the scorers; see `score`.
+        points: see `select`, like everything that is not described here.
+        num_test: see `select`.
+        failure_probability: see `select`.
+        num_events: see `select`.
+        effort: see `learn`.
+        seed: see `learn`.
+    """
+    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
+    return select(
+        scorers,
+        *(scored(side, scorers) for side in (0, 1)),
+        points=points,
+        num_test=num_test,
+        failure_probability=failure_probability,
+        num_events=num_events,
+        names=encoder.names,
+    )
+
+
+def score(features: Any, scorers: Sequence[Scorer]) -> np.ndarray:
+    """The scores of feature vectors, shape (n, columns), by every scorer: shape (n, scorers)."""
+    return np.stack([np.asarray(scorer(features)) for scorer in scorers], axis=1)
 
 
 def learn(

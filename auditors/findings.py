@@ -13,8 +13,8 @@ from dpassay.privacy import PrivacyClaim
 from dpassay.protocol import FiniteMechanism, Mechanism
 
 if TYPE_CHECKING:
-    from dpassay.auditors.anytime import Tested
     from dpassay.auditors.audit import Result
+    from dpassay.auditors.events import Tested
     from dpassay.auditors.sampling import Sampler
 
 __all__ = ["POWER", "Findings", "describe"]
@@ -127,7 +127,7 @@ def _events(result: "Result") -> dict[str, Any]:
         [
             item.event.description,
             f"dataset {item.event.direction + 1}",
-            *(_share(*pair) for pair in _by_dataset(item)),
+            *(_share(*pair) for pair in item.by_dataset),
             _evidence(item),
         ]
         for item in result.tested[:EVENTS_SHOWN]
@@ -138,12 +138,6 @@ def _events(result: "Result") -> dict[str, Any]:
         "columns": ["event", "likelier under", "dataset 1", "dataset 2", measure],
         "rows": rows,
     }
-
-
-def _by_dataset(item: "Tested") -> tuple[tuple[int, int], tuple[int, int]]:
-    counts = item.counts
-    pair = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
-    return pair if item.event.direction == 0 else (pair[1], pair[0])
 
 
 def _share(successes: int, trials: int) -> str:

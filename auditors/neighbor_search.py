@@ -22,7 +22,7 @@ import numpy as np
 
 from dpassay.errors import InvalidInput
 from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
-from dpassay.protocol import CallableMechanism
+from dpassay.protocol import CallableMechanism, as_mechanism
 from dpassay.ratings import Ratings
 
 __all__ = ["VectorRelation", "search_black_box"]
@@ -116,9 +116,7 @@ def search_black_box(
     Raises:
         InvalidInput: no mechanism, an argument out of range, or a mechanism that is defined on no dataset tried.
     """
-    if not callable(getattr(mechanism, "sample", None)):
-        hint = "; wrap a function with dpassay.from_callable" if callable(mechanism) else ""
-        raise InvalidInput(f"{type(mechanism).__name__} has no sample(key, dataset){hint}")
+    mechanism = as_mechanism(mechanism)
     if not 0 < failure_probability < 1:
         raise InvalidInput(f"failure_probability is {failure_probability}; it must lie between 0 and 1")
     if not time_limit > 0:
@@ -396,10 +394,9 @@ class _Search:
         self.mechanism, self.space, self.claim = mechanism, space, claim
         self.failure_probability, self.seed = failure_probability, seed
         self.rng = np.random.default_rng([seed, 0x5EA2C4])
-        slopes, offsets = claim.nulls(np.array([claim.parameter]))
         # Candidates are compared at a few points of a curve; tests look at all of them.
-        few = np.unique(np.linspace(0, len(slopes) - 1, POINTS).astype(int))
-        self.points = [(float(slopes[place, 0]), float(offsets[place, 0])) for place in few]
+        points = claim.own_nulls
+        self.points = [points[place] for place in np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))]
         self.outputs: dict[bytes, list[Any]] = {}
         self.streams = 0
         self.tests = 0
@@ -557,7 +554,7 @@ class _Search:
 
     def _promise(self, pair: _Pair, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""
-        from dpassay.auditors.events import learn, select
+        from dpassay.auditors.events import find_events, score
         from dpassay.auditors.outputs import fit_encoder
 
         try:
@@ -568,17 +565,16 @@ class _Search:
         encoder = fit_encoder(sides[0], sides[1])
         features = [np.asarray(encoder.features(side)) for side in sides]
         cut = size // 2
-        scorers = learn(features[0][:cut], features[1][:cut], encoder.names, encoder.discrete, effort="small")
-        scores = [np.stack([np.asarray(scorer(rows[cut:])) for scorer in scorers], axis=1) for rows in features]
-        events = select(
-            scorers,
-            *scores,
+        event, *_ = find_events(
+            [rows[:cut] for rows in features],
+            encoder,
+            lambda side, scorers: score(features[side][cut:], scorers),
             points=self.points,
             num_test=HOPED_TEST,
             failure_probability=self.failure_probability,
-            names=encoder.names,
+            effort="small",
         )
-        return events[0].predicted - events[0].point[0]
+        return event.predicted - event.point[0]
 
     def _draw(self, dataset: np.ndarray, size: int) -> Any:
         """The first `size` search samples of a dataset, kept: most candidates share a dataset with another."""

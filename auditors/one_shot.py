@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.anytime import PICTURED, Tested
-from dpassay.auditors.events import Event, learn, select
+from dpassay.auditors.events import PICTURED, Event, Tested, find_events, score
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
+from dpassay.auditors.scorers import Scorer
 from dpassay.privacy import PrivacyClaim
 
 __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
@@ -127,25 +127,23 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
 def _search(
     sampler: Sampler, claim: PrivacyClaim, split: Plan, share: float, seed: int, progress: Callable[[str], None]
 ) -> tuple[Event, list[np.ndarray]]:
-    slopes, offsets = claim.nulls(np.array([claim.parameter]))
-    points = [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
-    encoder = sampler.encoder
-    effort = "normal" if split.selection else "small"
-    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
-    if split.selection:
-        progress(f"choosing among {len(scorers)} orders of outputs on {split.selection:,} samples per dataset")
-        scores = [np.asarray(sampler.scores(side, "selection", split.selection, scorers)) for side in (0, 1)]
-    else:
-        scores = [np.stack([np.asarray(scorer(rows)) for scorer in scorers], axis=1) for rows in training]
-    (event, *_) = select(
-        scorers,
-        scores[0],
-        scores[1],
-        points=points,
+
+    def scored(side: int, scorers: Sequence[Scorer]) -> np.ndarray:
+        if not split.selection:
+            return score(training[side], scorers)
+        progress(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
+        return sampler.scores(side, "selection", split.selection, scorers)
+
+    (event,) = find_events(
+        training,
+        sampler.encoder,
+        scored,
+        points=claim.own_nulls,
         num_test=split.test,
         failure_probability=share,
-        names=encoder.names,
+        effort="normal" if split.selection else "small",
+        seed=seed,
     )
     return event, [rows[:PICTURED] for rows in training]

@@ -30,7 +30,7 @@ from dpassay import numerics, protocol
 from dpassay.auditors import rare_streams
 from dpassay.auditors.rare_streams import Tail, jax_key, numpy_generator
 from dpassay.errors import InvalidInput
-from dpassay.protocol import CallableMechanism
+from dpassay.protocol import CallableMechanism, as_mechanism
 from dpassay.ratings import Ratings
 
 __all__ = ["StreamReport", "same_stream"]
@@ -105,9 +105,7 @@ def same_stream(
     Raises:
         InvalidInput: no mechanism, or a number out of range.
     """
-    if not callable(getattr(mechanism, "sample", None)):
-        hint = "; wrap a function with dpassay.from_callable" if callable(mechanism) else ""
-        raise InvalidInput(f"{type(mechanism).__name__} has no sample(key, dataset){hint}")
+    mechanism = as_mechanism(mechanism)
     if norm not in (1, 2, math.inf):
         raise InvalidInput(f"norm is {norm!r}; use 1, 2 or infinity")
     if num_streams < 4:

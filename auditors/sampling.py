@@ -24,7 +24,7 @@ from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
 from dpassay.auditors.tracing import FEW, Traced, advance, trace
 from dpassay.errors import InvalidInput
-from dpassay.protocol import CallableMechanism
+from dpassay.protocol import CallableMechanism, as_mechanism
 from dpassay.ratings import Ratings
 
 __all__ = ["PHASES", "Sampler"]
@@ -78,9 +78,7 @@ class Sampler:
         Raises:
             InvalidInput: no mechanism, or unusable numbers.
         """
-        if not callable(getattr(mechanism, "sample", None)) or isinstance(mechanism, type):
-            hint = "; wrap a function with dpassay.from_callable" if callable(mechanism) else ""
-            raise InvalidInput(f"{_title(mechanism)} is no mechanism: it has no method sample(key, dataset){hint}")
+        mechanism = as_mechanism(mechanism)
         for name, value in (("seed", seed), ("run", run)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
                 raise InvalidInput(f"{name} is {value!r}; give a whole number from 0")
@@ -362,10 +360,6 @@ def _kinds(outputs: list[Any]) -> int:
     """How many kinds of arrays and sequences there are."""
     shaped = [output for output in outputs if hasattr(output, "shape") or isinstance(output, list | tuple)]
     return len({(type(output), getattr(output, "shape", None) or len(output)) for output in shaped if np.ndim(output)})
-
-
-def _title(mechanism: Any) -> str:
-    return getattr(mechanism, "__name__", type(mechanism).__name__)
 
 
 def _dense(dataset: Any) -> Any:

@@ -33,7 +33,7 @@ def test_evidence_of_other_runs_adds_up(path):
     assert one.past.tolist() == [0, 0, 0]
     one.commit([3.0, 2.0, 1.0], samples=10)
     two = begin(Ledger(path))
-    two.commit([0.5, -1.0, -math.inf], samples=20)
+    assert two.commit([0.5, -1.0, -math.inf], samples=20).tolist() == [3.5, 1.0, -math.inf]
     three = begin(Ledger(path))
     assert three.past.tolist() == [3.5, 1.0, -math.inf]
     assert (three.past_runs, three.past_samples) == (2, 30)

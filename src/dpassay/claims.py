@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dpassay.privacy import Witness
+from dpassay.privacy import Witness, json_number
 
 if TYPE_CHECKING:
     from dpassay.ratings import Ratings
@@ -85,18 +85,14 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping, described by `verdicts.schema.json`."""
-
-        def number(value: float | None) -> float | str | None:
-            return value if value is None or abs(value) != float("inf") else str(value)
-
         return {
             "id": self.id,
             "outcome": self.outcome,
             "explanation": self.explanation,
             "evidence": [record.to_json() for record in self.evidence],
             "dataset": self.dataset,
-            "epsilon_lower": number(self.epsilon_lower),
-            "epsilon_claimed": number(self.epsilon_claimed),
+            "epsilon_lower": None if self.epsilon_lower is None else json_number(self.epsilon_lower),
+            "epsilon_claimed": None if self.epsilon_claimed is None else json_number(self.epsilon_claimed),
             "confidence": self.confidence,
             "witness": None if self.witness is None else self.witness.to_json(),
             "assumptions": list(self.assumptions),

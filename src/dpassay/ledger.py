@@ -263,13 +263,17 @@ class LedgerRun:
         with self.ledger._connection() as database:
             return sum(int(samples) for (samples,) in _others(database, "samples", self._key))
 
-    def commit(self, log_e: Any, samples: int, details: Mapping[str, Any] | None = None) -> None:
+    def commit(self, log_e: Any, samples: int, details: Mapping[str, Any] | None = None) -> np.ndarray:
         """Records this run's evidence so far, in place of what it recorded before, whole or not at all.
 
         Args:
             log_e: shape (G,), log e-values of this run alone, nats; -inf allowed.
             samples: drawn by this run so far.
             details: JSON-able, for a reader of the file.
+
+        Returns:
+            Shape (G,): the log e-values of all runs together at this moment. Moments of commits are the looks in whose
+            order the product over runs is a supermartingale, so nothing else is to be compared with a threshold.
 
         Raises:
             InvalidInput: the evidence does not fit the grid or holds NaN or +inf; the ledger cannot be written.
@@ -286,8 +290,10 @@ class LedgerRun:
             found = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
             if changed != 1 or found is None or len(found[0]) != evidence.nbytes:
                 raise InvalidInput(f"the ledger {self.ledger.path} was replaced during the run; start the run again")
-            peak = np.maximum(np.frombuffer(found[0], "<f8"), self._sum_of_others(database) + evidence)
+            total = self._sum_of_others(database) + evidence
+            peak = np.maximum(np.frombuffer(found[0], "<f8"), total)
             database.execute("UPDATE hypotheses SET peak = ? WHERE id = ?", (peak.tobytes(), self.hypothesis))
+        return total
 
     @property
     def _key(self) -> tuple[int, int]:

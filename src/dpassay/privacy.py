@@ -183,9 +183,15 @@ class PrivacyClaim:
         parameters = np.asarray(parameters, float)
         return parameters[None].copy(), np.full((1, parameters.size), self.delta)
 
+    @property
+    def own_nulls(self) -> list[tuple[float, float]]:
+        """`nulls` at the claim's own parameter, as pairs (log slope, offset)."""
+        slopes, offsets = self.nulls(np.array([self.parameter]))
+        return [(float(slope), float(offset)) for slope, offset in zip(slopes[:, 0], offsets[:, 0], strict=True)]
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping: kind, text and the constants; infinity is the string "inf"."""
-        return {"kind": self.kind, "text": self.text, "epsilon": _number(self.epsilon), "delta": self.delta}
+        return {"kind": self.kind, "text": self.text, "epsilon": json_number(self.epsilon), "delta": self.delta}
 
     def _first(self, delta: float, parameter: float | None, rounds: int) -> float:
         """The first epsilon at which the curve is down to delta, within a bracket that each round divides by 64."""
@@ -411,10 +417,10 @@ class Witness:
             "dataset1": _matrix(self.dataset1),
             "dataset2": _matrix(self.dataset2),
             "event": [_plain(output) for output in self.event],
-            "log_probability1": _number(self.log_probability1),
-            "log_probability2": _number(self.log_probability2),
-            "epsilon": _number(self.epsilon),
-            "epsilon_claimed": _number(self.claim.epsilon),
+            "log_probability1": json_number(self.log_probability1),
+            "log_probability2": json_number(self.log_probability2),
+            "epsilon": json_number(self.epsilon),
+            "epsilon_claimed": json_number(self.claim.epsilon),
             "delta_claimed": self.claim.delta,
             "changed": [list(cell) for cell in self.changed],
             "notes": list(self.notes),
@@ -440,7 +446,8 @@ def _holds(comparison: Callable[[], Any]) -> bool:
         return False
 
 
-def _number(value: float) -> float | str:
+def json_number(value: float) -> float | str:
+    """As everywhere in our JSON: infinities become strings."""
     return value if math.isfinite(value) else str(value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpassay.errors import InvalidInput
 
-__all__ = ["BatchMechanism", "CallableMechanism", "FiniteMechanism", "Mechanism", "from_callable"]
+__all__ = ["BatchMechanism", "CallableMechanism", "FiniteMechanism", "Mechanism", "as_mechanism", "from_callable"]
 
 
 @runtime_checkable
@@ -67,6 +67,23 @@ def from_callable(function: Callable[..., Any], *, batched: bool = False) -> Cal
     if not callable(function):
         raise InvalidInput(f"from_callable needs a function fn(rng, dataset), got {type(function).__name__}")
     return CallableMechanism(function, batched)
+
+
+def as_mechanism(mechanism: Any) -> Mechanism:
+    """What can be sampled as it is, or a function `fn(rng, dataset)` wrapped.
+
+    Raises:
+        InvalidInput: neither; a class instead of an instance.
+    """
+    if isinstance(mechanism, type):
+        raise InvalidInput(f"{mechanism.__name__} is a class; give an instance, for example {mechanism.__name__}()")
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    if callable(mechanism):
+        return from_callable(mechanism)
+    raise InvalidInput(
+        f"{type(mechanism).__name__} is no mechanism: give sample(key, dataset), or a function fn(rng, dataset)"
+    )
 
 
 def _seed(key: Any) -> list[int]:

@@ -121,7 +121,7 @@ def assert_private(
         mechanism: a function `fn(rng, dataset)`, or an object with `sample(key, dataset)`.
         dataset1: handed to the mechanism as it is.
         dataset2: its neighbor.
-        epsilon: the claim, nats; or give `claim`.
+        epsilon: the claim, nats; or give `claim`. With neither, the claim that the mechanism states itself (`claim`).
         delta: the claim, a probability.
         claim: another kind of claim, for example `dp.PrivacyClaim.gaussian(mu=1.0)`.
         representation: "values", or "bits" to attack the outputs' floating-point form as well.
@@ -134,18 +134,15 @@ def assert_private(
         InvalidInput: unusable input, in one line that says how to mend it.
     """
     __tracebackhide__ = True
-    try:
-        verdict, content = _audit(
-            mechanism,
-            dataset1,
-            dataset2,
-            claim=_claim(epsilon, delta, claim),
-            representation=representation,
-            more_pairs=more_pairs,
-            budget={"num_samples": num_samples, "time_limit": time_limit},
-        )
-    except InvalidInput as error:
-        raise InvalidInput(str(error)) from None  # the frames inside help nobody
+    verdict, content = _audit(
+        mechanism,
+        dataset1,
+        dataset2,
+        stated=(epsilon, delta, claim),
+        representation=representation,
+        more_pairs=more_pairs,
+        budget={"num_samples": num_samples, "time_limit": time_limit},
+    )
     if verdict.outcome == "refuted":
         raise PrivacyViolated(_message(content))
     return verdict
@@ -175,18 +172,15 @@ class Auditor:
     ) -> "Verdict":
         """The verdict on one claim; the arguments are those of `assert_private`."""
         __tracebackhide__ = True
-        try:
-            verdict, _ = _audit(
-                mechanism,
-                dataset1,
-                dataset2,
-                claim=_claim(epsilon, delta, claim),
-                representation=representation,
-                more_pairs=more_pairs,
-                budget={"num_samples": num_samples, "time_limit": time_limit},
-            )
-        except InvalidInput as error:
-            raise InvalidInput(str(error)) from None
+        verdict, _ = _audit(
+            mechanism,
+            dataset1,
+            dataset2,
+            stated=(epsilon, delta, claim),
+            representation=representation,
+            more_pairs=more_pairs,
+            budget={"num_samples": num_samples, "time_limit": time_limit},
+        )
         return verdict
 
 
@@ -370,24 +364,22 @@ def _split(wanted: Mapping[str, float | None]) -> dict[str, float]:
     return {name: rest / equal if share is None else share for name, share in wanted.items()}
 
 
-def _claim(epsilon: float | None, delta: float, claim: "PrivacyClaim | None") -> "PrivacyClaim":
-    from dpassay.privacy import PrivacyClaim
-
-    if (epsilon is None) == (claim is None):
-        raise InvalidInput("state what is claimed: epsilon=... (and delta=...), or claim=dp.PrivacyClaim...")
-    return claim if claim is not None else PrivacyClaim(epsilon, delta)  # type: ignore[arg-type]
-
-
 def _audit(
-    mechanism: Any, dataset1: Any, dataset2: Any, *, budget: Mapping[str, Any], **options: Any
+    mechanism: Any,
+    dataset1: Any,
+    dataset2: Any,
+    *,
+    stated: "tuple[float | None, float, PrivacyClaim | None]",
+    budget: Mapping[str, Any],
+    **options: Any,
 ) -> tuple["Verdict", dict[str, Any]]:
     """Runs one audit under what the running test may spend; returns its verdict and the record as JSON."""
-    from dpassay.auditors.audit import run_audit
+    __tracebackhide__ = True
+    from dpassay.auditors.audit import claim_of, mechanism_name, run_audit
     from dpassay.report.audit_text import definition
 
     test = _running[-1] if _running else None
-    function = getattr(mechanism, "function", mechanism)
-    called = str(getattr(function, "__qualname__", None) or type(function).__name__)
+    called = mechanism_name(mechanism)
     settings, share, name, command = Settings(), 1.0, called, ""
     budgets: list[Mapping[str, Any]] = [budget]
     if test is not None:
@@ -398,17 +390,21 @@ def _audit(
         command = _command(nodeid, settings)
         budgets.append(_marked(test.item))
     budgets.append(dataclasses.asdict(settings))
-    audit = run_audit(
-        mechanism,
-        dataset1,
-        dataset2,
-        failure_probability=settings.failure_probability * share,
-        seed=settings.seed,
-        ledger=settings.ledger,
-        name=name,
-        **_budget(budgets),
-        **options,
-    )
+    try:
+        audit = run_audit(
+            mechanism,
+            dataset1,
+            dataset2,
+            claim=claim_of(mechanism, *stated),
+            failure_probability=settings.failure_probability * share,
+            seed=settings.seed,
+            ledger=settings.ledger,
+            name=name,
+            **_budget(budgets),
+            **options,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(str(error)) from None  # the frames inside help nobody
     content = {
         **audit.to_json(),
         "name": name,

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors.audit import run_audit
+from dpassay.auditors.audit import _samplers, run_audit
 from dpassay.replay import check
 
 
@@ -173,6 +173,39 @@ def test_several_pairs_share_the_failure_probability():
     )
     assert anytime.verdict.outcome == "refuted"
     assert anytime.tested[0].pair == 1
+
+
+def test_evidence_lost_by_a_process_that_shares_the_ledger_counts(tmp_path, monkeypatch):
+    """Only products that were recorded count: the audit's own luck does not, beside a past that has changed since."""
+    from dpassay.ledger import LedgerRun
+
+    commit = LedgerRun.commit
+    rivals: list[LedgerRun] = []
+
+    def interleaved(run, log_e, samples, details=None):
+        if not rivals:
+            with run.ledger._connection() as database:
+                ((name, version, grid),) = database.execute("SELECT name, fingerprint, grid FROM hypotheses")
+            rivals.append(run.ledger.begin(name, version, np.frombuffer(grid)))
+            commit(rivals[0], np.full(run.size, -1000.0), 1)
+        return commit(run, log_e, samples, details)
+
+    def outcome(ledger):
+        limits = {"num_samples": 5000, "ledger": tmp_path / ledger}
+        return run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.2), **limits).verdict.outcome
+
+    assert outcome("alone.db") == "refuted"
+    monkeypatch.setattr(LedgerRun, "commit", interleaved)
+    assert outcome("shared.db") == "not refuted"
+
+
+def test_pairs_of_runs_with_different_numbers_of_pairs_share_no_stream():
+    seen = [
+        sampler._run
+        for run, pairs in ((1, 3), (2, 1), (3, 1), (4, 2), (5, 2))
+        for sampler in _samplers(LAPLACE, [(0.0, 1.0)] * pairs, 0, run, "values")
+    ]
+    assert len(set(seen)) == len(seen) == 9
 
 
 def test_ledger_adds_evidence_until_it_suffices(tmp_path):

@@ -1,3 +1,5 @@
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,26 +114,25 @@ def test_holes_are_found_for_other_scales():
     assert best_bound(noisy("numpy", scale=2 / 0.3), 37.0, 38.0)[0] > 2
 
 
-def test_offsets_of_a_lattice_are_learned():
-    rng = np.random.default_rng(3)
-
-    def draw(answer, n):
-        return answer + 0.01 * np.round(rng.laplace(0, 100, n))
-
-    bound, name = best_bound(draw, 100.303, 100.707)
-    assert bound > 7
-    assert "remainder of output modulo 0.0" in name
+def on_a_lattice(rng, answer, n):
+    return answer + 0.01 * np.round(rng.laplace(0, 100, n))
 
 
-def test_a_value_of_its_own_is_seen():
-    rng = np.random.default_rng(4)
+def with_a_value_of_its_own(rng, answer, n):
+    return np.where(rng.random(n) < 0.01, answer / 3, rng.laplace(0, 1, n))
 
-    def draw(answer, n):
-        return np.where(rng.random(n) < 0.01, answer / 3, rng.laplace(0, 1, n))
 
-    bound, name = best_bound(draw, 1.0, 2.0)
-    assert bound > 3
-    assert "frequent exact values" in name
+@pytest.mark.parametrize(
+    ("draw", "answers", "least", "words"),
+    [
+        (on_a_lattice, (100.303, 100.707), 7, "remainder of output modulo 0.0"),
+        (with_a_value_of_its_own, (1.0, 2.0), 3, "frequent exact values"),
+    ],
+)
+def test_form_is_learned_from_samples(draw, answers, least, words):
+    bound, name = best_bound(partial(draw, np.random.default_rng(3)), *answers)
+    assert bound > least
+    assert words in name
 
 
 def test_noise_on_a_public_grid_is_not_accused():

@@ -223,5 +223,5 @@ def test_a_mechanism_that_is_defined_nowhere():
 
     with pytest.raises(InvalidInput, match="no outputs on any dataset tried: no ratings, please"):
         find(broken, time_limit=5.0)
-    with pytest.raises(InvalidInput, match="from_callable"):
-        search_black_box(count, ADD, claim=PrivacyClaim(1.0))
+    with pytest.raises(InvalidInput, match="int is no mechanism"):
+        search_black_box(3, ADD, claim=PrivacyClaim(1.0))

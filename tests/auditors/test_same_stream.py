@@ -256,9 +256,10 @@ def test_a_sampler_that_always_raises():
         replay(lambda rng, data: 1 / 0)
 
 
-def test_a_plain_function_is_refused_with_a_hint():
-    with pytest.raises(InvalidInput, match="from_callable"):
-        same_stream(laplace_sum, A, B)
+def test_a_plain_function_is_wrapped_and_nothing_else_is():
+    assert same_stream(laplace_sum, A, B, sensitivity=3.9).violates_sensitivity
+    with pytest.raises(InvalidInput, match="int is no mechanism"):
+        same_stream(3, A, B)
 
 
 @pytest.mark.parametrize("tail", ["low", "high", "both"])

@@ -338,7 +338,7 @@ def test_changing_shapes_and_strange_outputs_are_warned_of_or_taken():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mechanism": lambda rng, dataset: 0}, "wrap a function with dpassay.from_callable"),
+        ({"mechanism": int}, "int is a class; give an instance"),
         ({"mechanism": 3}, "int is no mechanism"),
         ({"seed": -1}, "seed is -1"),
         ({"run": 1.5}, "run is 1.5"),

@@ -17,9 +17,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from dpassay.benchmarks.exact_losses import best_bound, pair_law
 from dpassay.benchmarks.peers import available, measure
 from dpassay.privacy import PrivacyClaim
 from dpassay.resume import cache_folder
+
+if TYPE_CHECKING:
+    from dpassay.auditors.sampling import Sampler
+    from dpassay.auditors.scorers import Scorer
 
 __all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "patterns", "search_pair", "tables"]
 
@@ -176,7 +180,7 @@ def search_pair(
     Returns:
         The pair and the samples spent.
     """
-    from dpassay.auditors.events import learn, select
+    from dpassay.auditors.events import find_events
     from dpassay.auditors.sampling import Sampler
 
     left, spent = list(_candidates(entry)), 0
@@ -188,25 +192,26 @@ def search_pair(
             sampler = Sampler(entry.mechanism, *pair.arrays(), seed=seed, run=1_000_000 + 1000 * turn + index)
             sampler.probe(min(256, size))
             training = [np.asarray(sampler.draw(side, "training", size)) for side in (0, 1)]
-            encoder = sampler.encoder
-            assert encoder is not None
-            scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort="small")
-            scores = [np.asarray(sampler.scores(side, "selection", size, scorers)) for side in (0, 1)]
-            event = select(
-                scorers,
-                scores[0],
-                scores[1],
+            (event,) = find_events(
+                training,
+                sampler.encoder,
+                partial(_selection_scores, sampler, size),
                 points=[(0.0, 0.0)],
                 num_test=20 * size,
                 failure_probability=1 - CONFIDENCES[0],
-                names=encoder.names,
-            )[0]
+                effort="small",
+                seed=seed,
+            )
             promised.append(event.predicted)
             spent += 4 * size + 2 * min(256, size)
         order = np.argsort(promised)[::-1]
         left = [left[place] for place in order[: max(1, len(left) // 3)]]
         progress(f"{entry.name}: {len(left)} pairs left, {max(promised):.3g} promised")
     return left[0], spent
+
+
+def _selection_scores(sampler: "Sampler", size: int, side: int, scorers: Sequence["Scorer"]) -> np.ndarray:
+    return sampler.scores(side, "selection", size, scorers)
 
 
 def tables(
