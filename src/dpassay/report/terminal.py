@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import rich.box
 import rich.console
@@ -25,7 +25,22 @@ __all__ = ["live_status", "print_audit", "print_tables", "print_verdicts", "prog
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
 
 
-class progress_bar:
+class _Live:
+    """Starts and stops a progress display with its `with` block."""
+
+    bar: rich.progress.Progress
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+
+class progress_bar(_Live):
     """A progress bar on a terminal, one plain line per claim elsewhere; both on standard error."""
 
     def __init__(self, total: int) -> None:
@@ -42,15 +57,6 @@ class progress_bar:
         )
         self.task = self.bar.add_task("", total=total, note="")
 
-    def __enter__(self) -> "progress_bar":
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()
-
     def start(self, name: str) -> None:
         """A claim's turn begins."""
         self.bar.update(self.task, description=name, note="")
@@ -66,7 +72,7 @@ class progress_bar:
             sys.stderr.write(f"{name:12} {outcome:12} {seconds:6.1f} s\n")
 
 
-class live_status:
+class live_status(_Live):
     """What a single long task is doing: one line that changes on a terminal, plain lines elsewhere; standard error.
 
     Args:
@@ -92,15 +98,6 @@ class live_status:
         self.task = self.bar.add_task(task, total=limit, note="")
         self.begin = time.monotonic()
         self.printed = -math.inf
-
-    def __enter__(self) -> "live_status":
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()
 
     def note(self, text: str) -> None:
         """A step advanced."""
