@@ -323,8 +323,8 @@ def _without_heavy(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 def _location(values: np.ndarray) -> tuple[float, float]:
     """Median and half the width of the middle 68% of a column, without what stands for a missing number."""
     ordered = np.sort(values)
-    distinct, heavy, rest = _without_heavy(ordered)
-    if len(distinct) > 1 and heavy.all():
+    _, _, rest = _without_heavy(ordered)
+    if not len(rest):
         rest = ordered
     low, center, high = rest[[int(0.16 * len(rest)), len(rest) // 2, int(0.84 * len(rest))]]
     if not low < high:
