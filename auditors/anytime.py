@@ -106,6 +106,7 @@ def run_anytime(
     samplers: Sequence[Sampler],
     claim: PrivacyClaim,
     grid: np.ndarray,
+    nulls: tuple[np.ndarray, np.ndarray],
     *,
     log_threshold: float,
     deadline: float | None,
@@ -120,6 +121,7 @@ def run_anytime(
         samplers: one for each pair of datasets; the failure probability is split evenly over them by weighting.
         claim: the null hypothesis.
         grid: shape (G,), the claim's parameter and smaller and larger ones, fixed by the claim alone.
+        nulls: `claim.nulls(grid)`, which may take seconds.
         log_threshold: ln(1 / failure probability); refuted when the e-value at the claim reaches it.
         deadline: on the clock of `time.perf_counter`, seconds; None for no limit.
         num_samples: draws per dataset and pair, training included; None for no limit.
@@ -140,7 +142,7 @@ def run_anytime(
             if pair.seen >= limit:
                 continue
             if pair.wager is None or pair.seen >= pair.epoch_ends:
-                pair.wager = _new_epoch(pair, claim, grid, at_claim, deadline, seed)
+                pair.wager = _new_epoch(pair, nulls, at_claim, deadline, seed)
                 wagers.append(pair.wager)
             _bet(pair, _batch(pair, limit, deadline))
         log_e = logsumexp(_capital(pairs), axis=0) - np.log(len(pairs))
@@ -166,7 +168,7 @@ def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
 
 
 def _new_epoch(
-    pair: _Pair, claim: PrivacyClaim, grid: np.ndarray, at_claim: int, deadline: float | None, seed: int
+    pair: _Pair, nulls: tuple[np.ndarray, np.ndarray], at_claim: int, deadline: float | None, seed: int
 ) -> Wager:
     """Learns events from everything seen, and puts the capital so far on them."""
     if pair.wager is not None:
@@ -175,7 +177,8 @@ def _new_epoch(
     half = len(pair.pools[0]) if small else min(len(pair.pools[0]) // 2, LEARNED)
     training = [pool[:half] for pool in pair.pools]
     selection = training if small else [pool[half:] for pool in pair.pools]
-    points = claim.own_nulls
+    log_slopes, offsets = nulls
+    points = list(zip(log_slopes[:, at_claim].tolist(), offsets[:, at_claim].tolist(), strict=True))
     patient = deadline is None or deadline - time.perf_counter() > PATIENCE
     events = find_events(
         training,
@@ -189,14 +192,13 @@ def _new_epoch(
         seed=seed,
     )
     tangents = [points.index(event.point) for event in events]
-    log_slopes, all_offsets = claim.nulls(grid)
     # The best predicted event gets most, but none so little that being wrong about the order costs much.
     weights = 1 / np.arange(1, len(events) + 1)
     one, two = _directed(events, selection)
     prior = (one, len(selection[0]), two, len(selection[1]))
     process = EProcess(
         log_slopes[tangents],
-        all_offsets[tangents],
+        offsets[tangents],
         weights / weights.sum() * (1 - 1e-12),
         log_wealth=pair.log_wealth,
         prior=prior,

@@ -228,11 +228,12 @@ def run_audit(
         from dpassay.auditors.betting import epsilon_grid
 
         grid = epsilon_grid(claim.parameter)
+        nulls = claim.nulls(grid)
         if ledger is not None:
             run = _ledger_run(ledger, name, sampled, pairs, claim, representation, grid)
         samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation)
         deadline = None if time_limit is None else time.perf_counter() + time_limit  # imports and set-up do not count
-        result = _anytime(samplers, claim, grid, failure_probability, num_samples, deadline, run, seed, progress)
+        result = _anytime(samplers, claim, grid, nulls, failure_probability, num_samples, deadline, run, seed, progress)
     from dpassay.auditors import findings
 
     warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
@@ -328,6 +329,7 @@ def _anytime(
     samplers: Sequence["Sampler"],
     claim: PrivacyClaim,
     grid: np.ndarray,
+    nulls: tuple[np.ndarray, np.ndarray],
     failure_probability: float,
     num_samples: int | None,
     deadline: float | None,
@@ -344,6 +346,7 @@ def _anytime(
         samplers,
         claim,
         grid,
+        nulls,
         log_threshold=threshold,
         deadline=deadline,
         num_samples=num_samples,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,8 +171,8 @@ def _detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None
 def _certificate(
     result: "Result", datasets: Sequence[tuple[str, str]], claim: PrivacyClaim, name: str
 ) -> dict[str, Any] | None:
-    """This run's counts and bets against the claim, as `replay` recomputes them; None for claims it does not know."""
-    if claim.kind not in ("dp", "gaussian", "profile") or not result.tested or not math.isfinite(claim.parameter):
+    """This run's counts and bets against the claim, as `replay` recomputes them; None where there are none."""
+    if not result.tested or not math.isfinite(claim.parameter):
         return None
     pair = result.tested[0].pair
     stated = {key: _decimal(value) for key, value in claim.to_json().items() if key not in ("text", "multiplier")}
@@ -198,8 +199,8 @@ def _certificate(
 
 def _as_stated(record: dict[str, Any], event: Any, claim: PrivacyClaim) -> dict[str, Any]:
     """Against the claim as a decimal, not as the float nearest to it, which may lie on the other side."""
-    if claim.kind == "dp":
-        record = {**record, "log_slope": _decimal(claim.epsilon), "offset": _decimal(claim.delta)}
+    if claim.kind in ("dp", "profile"):
+        record = {**record, **{key: repr(float(Fraction(record[key]))) for key in ("log_slope", "offset")}}
     if event is not None:
         record = {**record, "direction": f"dataset{event.direction + 1}", "description": event.description}
     return record

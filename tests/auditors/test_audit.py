@@ -153,7 +153,20 @@ def test_other_claims(true, false, largest):
     found = run_audit(noisy, 0, 1, claim=false, num_samples=10_000)
     assert found.verdict.outcome == "refuted"
     assert false.parameter < found.parameter_lower <= largest
+    assert found.certificate is not None
+    assert check("audit", found.certificate["inputs"])["supports"] == "refuted"
     assert dp.audit(noisy, 0, 1, claim=true, num_samples=10_000, failure_probability=1e-6).outcome == "not refuted"
+
+
+@pytest.mark.parametrize(
+    "claim", [dp.PrivacyClaim.zcdp(0.15), dp.PrivacyClaim.profile([(0.1, 0.2), (0.3, 0.05)])], ids=str
+)
+def test_bets_on_other_claims_have_certificates(claim):
+    noisy = dp.from_callable(lambda rng, d, n: d + rng.normal(size=n), batched=True)
+    found = run_audit(noisy, 0, 1, claim=claim, num_samples=20_000, time_limit=60.0)
+    assert found.verdict.outcome == "refuted"
+    assert found.certificate is not None
+    assert check("audit", found.certificate["inputs"])["supports"] == "refuted"
 
 
 def test_several_pairs_share_the_failure_probability():

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import fmpq
 
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.fixed_sample import Counts, certificate_inputs, epsilon_lower
 from dpassay.certificate import Certificate, checksum
+from dpassay.privacy import PrivacyClaim
 from dpassay.replay import Rejected, check, replay
+from dpassay.replay.implied import read_claim
+from dpassay.replay.numbers import precision
 
 BASE: dict[str, Any] = {
     "mechanism": "noisy count",
@@ -144,6 +148,39 @@ def test_a_null_that_the_claim_does_not_imply_is_rejected() -> None:
     assert check("audit", fixed(counts, 0.5, 0.125, claim=profile))["supports"] == "refuted"
     with pytest.raises(Rejected, match="does not imply"):
         check("audit", fixed(counts, 0.75, 0.0625, claim=profile))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [PrivacyClaim.renyi(2.0, 0.3), PrivacyClaim.renyi(1.25, 2.0), PrivacyClaim.zcdp(0.15), PrivacyClaim.zcdp(2.0)],
+    ids=str,
+)
+def test_what_a_renyi_bound_implies_is_accepted_and_a_thousandth_less_is_not(claim: PrivacyClaim) -> None:
+    stated = {key: value if key == "kind" else repr(value) for key, value in claim.to_json().items() if key != "text"}
+    implies = read_claim(stated)["implies"]
+    judged = 0
+    for slope, offset in claim.own_nulls[::7]:
+        exact = fmpq(*slope.as_integer_ratio()), fmpq(*offset.as_integer_ratio())
+        with precision():
+            assert implies(*exact)
+            assert not implies(exact[0], exact[1] * 999 / 1000)
+            assert not implies(-exact[0] - 1, exact[1])
+        judged += 1
+    assert judged >= 3
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"kind": "zcdp", "rho": "0"}, "rho must be above 0"),
+        ({"kind": "renyi", "order": "1", "epsilon": "1"}, "order must be above 1"),
+        ({"kind": "renyi", "order": "2"}, "lacks epsilon"),
+        ({"kind": "pufferfish"}, "not dp, gaussian, zcdp, renyi or profile"),
+    ],
+)
+def test_unusable_claims_are_rejected(claim: dict[str, str], message: str) -> None:
+    with pytest.raises(Rejected, match=message):
+        read_claim(claim)
 
 
 @pytest.mark.parametrize(

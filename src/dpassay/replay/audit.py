@@ -3,8 +3,8 @@
 Inputs (numbers are integers or exact strings such as "1/2" or "0.25"; there are no other fields):
     "mode": "fixed" (one look at fresh samples) or "anytime" (bets on batch after batch)
     "mechanism", "dataset1", "dataset2": in words; they make the statement
-    "claim": {"kind": "dp", "epsilon", "delta"}, {"kind": "gaussian", "mu"} or
-        {"kind": "profile", "points": [[epsilon, delta], ...]}
+    "claim": {"kind": "dp", "epsilon", "delta"}, {"kind": "gaussian", "mu"}, {"kind": "zcdp", "rho"},
+        {"kind": "renyi", "order", "epsilon"} or {"kind": "profile", "points": [[epsilon, delta], ...]}
     "failure_probability": of this audit, its share of a suite's or a ledger's already taken
     fixed:   "events": [{"weight", "log_slope", "offset", "counts": [x, n, y, m], "description"?, "direction"?}]
     anytime: "epochs": [[{"weight", "log_slope", "offset", "strategies", "looks", "description"?, "direction"?}]], where
@@ -29,6 +29,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpassay.replay import Rejected
+from dpassay.replay.implied import read_claim
 from dpassay.replay.numbers import down, fields, fraction, integer, precision, rational, show
 
 __all__ = ["compute"]
@@ -55,7 +56,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(inputs[name], str) or not inputs[name].strip():
             raise Rejected(f"{name} must be a text that says what it is")
     with precision():
-        claim = _claim(inputs["claim"])
+        claim = read_claim(inputs["claim"])
         found = _anytime(inputs["epochs"], failure, claim) if anytime else _fixed(inputs["events"], failure, claim)
     statement = (
         f"{inputs['mechanism']} is {claim['text']} on the datasets {inputs['dataset1']} and {inputs['dataset2']}"
@@ -67,44 +68,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "failure_probability": show(failure),
         "summary": f"{statement}: {verb} at failure probability {show(failure)}; {found['method']}",
     }
-
-
-def _claim(claim: Any) -> dict[str, Any]:
-    """The claim in words, and a function that says whether it certainly implies p <= e^log_slope q + offset."""
-    kind = claim.get("kind") if isinstance(claim, Mapping) else None
-    if kind == "gaussian":
-        fields(claim, "claim", ("kind", "mu"))
-        mu = rational(claim["mu"])
-        if mu <= 0:
-            raise Rejected("mu must be above 0")
-
-        def implies(log_slope: fmpq, offset: fmpq) -> bool:
-            """Dong, Roth and Su (2022), corollary 2.13."""
-            shift, middle = arb(log_slope / mu), arb(mu / 2)
-            delta = _normal(middle - shift) - arb(log_slope).exp() * _normal(-middle - shift)
-            return bool(delta <= arb(offset))
-
-        return {"text": f"{show(mu)}-Gaussian differentially private", "implies": implies}
-    if kind == "dp":
-        fields(claim, "claim", ("kind", "epsilon", "delta"))
-        points = [(rational(claim["epsilon"]), rational(claim["delta"]))]
-    elif kind == "profile":
-        fields(claim, "claim", ("kind", "points"))
-        points = [(rational(epsilon), rational(delta)) for epsilon, delta in claim["points"]]
-    else:
-        raise Rejected(f"the kind of claim {kind!r} is not dp, gaussian or profile")
-    if not points or any(epsilon < 0 or not 0 <= delta < 1 for epsilon, delta in points):
-        raise Rejected("a claim needs epsilon >= 0 and delta in [0, 1)")
-    text = " and ".join(f"({show(epsilon)}, {show(delta)})" for epsilon, delta in points)
-    return {
-        "text": f"{text}-differentially private",
-        "implies": lambda log_slope, offset: any(log_slope >= e and offset >= d for e, d in points),
-    }
-
-
-def _normal(value: Any) -> Any:
-    """The standard normal distribution function."""
-    return (-value / arb(2).sqrt()).erfc() / 2
 
 
 def _null(event: Mapping[str, Any], claim: Mapping[str, Any], required: Sequence[str]) -> tuple[fmpq, fmpq, fmpq]:
