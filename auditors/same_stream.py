@@ -17,11 +17,13 @@ import math
 import random
 import sys
 import sysconfig
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any, Literal
 
 import numpy as np
@@ -35,11 +37,13 @@ from dpassay.ratings import Ratings
 
 __all__ = ["StreamReport", "same_stream"]
 
+Place = tuple[str, int, int]  # file, line, column at which the code of the function begins
 Flow = Literal["same", "depends on noise", "depends on data", "not compared"]
 
 TAILS: tuple[Tail, ...] = ("low", "high", "both", "both")
 CONFIRMATIONS = 4  # times as many streams before something is said to carry no noise
-TRACED = 8  # streams on which executed lines are compared
+TRACED = 8  # streams on which executed lines are compared, ordinary and extreme ones
+PATIENCE = 2.0  # seconds in all for runs of JAX programs without jit; one of each kind there is in any case
 MOST_LINES = 1_000_000  # of one run that are kept
 MOST_CELLS = 100_000  # numbers of one output that are compared one by one
 NAMED = 5  # columns that a sentence names
@@ -219,11 +223,13 @@ class _Player:
 
     def compare_flow(self) -> tuple[Flow, list[str]]:
         """Compares the lines that were executed in the user's own files, stream by stream."""
-        kinds: tuple[tuple[bool, int], ...] = ((True, TRACED), (False, TRACED))
-        if not self.python and self.compiled:
-            kinds = ((True, 1),)  # a program that can be traced has one flow of lines
+        number = TRACED
+        if self.compiled:
+            begin = time.perf_counter()
+            self._lines(0, 0)
+            number = max(1, min(TRACED, int(PATIENCE / (4 * (time.perf_counter() - begin)))))
         lines: list[tuple[Any, ...]] = []
-        for ordinary, number in kinds:
+        for ordinary in (True, False):
             places = [place for place, kind in enumerate(self.kinds) if (kind is None) == ordinary]
             lines += [tuple(self._lines(side, place) for side in (0, 1)) for place in places[:number]]
         if not any(run for pair in lines for run in pair):
@@ -237,16 +243,16 @@ class _Player:
             return "depends on data", [note]
         return "depends on noise", [f"the executed lines depend on the noise; on one stream the datasets part {where}"]
 
-    def _lines(self, side: int, place: int) -> tuple[tuple[str, int], ...]:
+    def _lines(self, side: int, place: int) -> tuple[Place, ...]:
         if not self.compiled:
             with _traced() as executed:
                 self.run(side, self.kinds[place], place)
             return tuple(executed)
         import jax
 
-        for _ in range(2):  # the first time fills JAX's caches of inner functions
-            with _traced() as executed:
-                jax.make_jaxpr(self._closed(side, self.mechanism.sample))(self._key(None, place))
+        # Without jit, branches and loops of JAX are executed like Python's, one operation after the other.
+        with jax.disable_jit(), _traced() as executed:
+            _attempt(self.mechanism.sample, self._key(self.kinds[place], place), self.datasets[side])
         return tuple(executed)
 
     def notes(self) -> list[str]:
@@ -289,13 +295,13 @@ def _global_seeds(stream: int) -> Iterator[None]:
 
 
 @contextmanager
-def _traced() -> Iterator[list[tuple[str, int]]]:
-    """The (file, line) pairs executed in files that belong to no library."""
-    executed: list[tuple[str, int]] = []
+def _traced() -> Iterator[list[Place]]:
+    """What is executed in files that belong to no library."""
+    executed: list[Place] = []
 
     def local(frame: Any, event: str, _: Any) -> Any:
         if event == "line" and len(executed) < MOST_LINES:
-            executed.append((frame.f_code.co_filename, frame.f_lineno))
+            executed.append((frame.f_code.co_filename, frame.f_lineno, _begins(frame.f_code)))
         return local
 
     def enter(frame: Any, event: str, _: Any) -> Any:
@@ -326,13 +332,27 @@ def _own(file: str) -> bool:
     return not path.startswith(_LIBRARIES) and "site-packages" not in path and path not in _OURS
 
 
-def _first_difference(one: Sequence[tuple[str, int]], two: Sequence[tuple[str, int]]) -> str:
+def _first_difference(one: Sequence[Place], two: Sequence[Place]) -> str:
     for place, (a, b) in enumerate(itertools.zip_longest(one, two)):
         if a != b:
-            file, line = one[place - 1] if place else (a or b)
-            ends = [f"line {end[1]} of {Path(end[0]).name}" if end else "the end" for end in (a, b)]
+            file, line, _ = one[place - 1] if place else (a or b)
+            ends = [_shown(end) for end in (a, b)]
+            if ends[0] == ends[1]:
+                ends = [_shown(end, column=True) for end in (a, b)]
             return f"after line {line} of {Path(file).name} (dataset 1: {ends[0]}; dataset 2: {ends[1]})"
     return "nowhere"
+
+
+def _shown(place: Place | None, *, column: bool = False) -> str:
+    if place is None:
+        return "the end"
+    return f"line {place[1]}{f', column {place[2]},' if column else ''} of {Path(place[0]).name}"
+
+
+@functools.cache
+def _begins(code: CodeType) -> int:
+    """Where a function's code begins in its line: two lambdas may share one line."""
+    return next((column + 1 for _, _, column, _ in code.co_positions() if column), 1)
 
 
 # --- outputs as columns ----------------------------------------------------------------------------------------------

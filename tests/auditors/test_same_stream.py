@@ -137,6 +137,29 @@ def test_a_rare_branch_in_jax():
     assert same_stream(Branching(False), A, B).findings == ()
 
 
+@dataclass(frozen=True)
+class Looping:
+    """Noise whose scale grows in steps until it covers the largest rating; or a noisy sum, cut by another branch."""
+
+    by_data: bool
+
+    def sample(self, key, dataset):
+        noise = jax.random.laplace(key)
+        if self.by_data:
+            return noise * jax.lax.while_loop(lambda scale: scale < jnp.max(dataset), lambda scale: scale + 1.0, 0.0)
+        noisy = jnp.sum(dataset) + 5 * noise
+        return jax.lax.cond(noisy > 6, lambda: noisy, lambda: 6.0)
+
+
+def test_branches_and_loops_of_jax_are_compared():
+    assert np.max(A) != np.max(B)
+    report = same_stream(Looping(by_data=True), A, B)
+    assert report.flow == "depends on data"
+    assert any("they part" in note for note in report.notes)
+    assert same_stream(Looping(by_data=False), A, B).flow == "depends on noise"
+    assert same_stream(Noisy(), A, B).flow == "same"
+
+
 # --- what must not be accused
 
 
