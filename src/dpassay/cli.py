@@ -403,7 +403,10 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 )
 @click.option("--output", type=_path(), metavar="FILE", help="Write the tables as JSON, and as Markdown beside it.")
 @click.option("--resume", type=_path(), metavar="FILE", help="Keep finished rows in this file, and go on from them.")
-def bench(name: str, quick: bool, seed: int, peers: Path | None, output: Path | None, resume: Path | None) -> int:
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
+def bench(
+    name: str, quick: bool, seed: int, peers: Path | None, output: Path | None, resume: Path | None, seeds: int | None
+) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
     Exits with 1 when a row says FAIL.
@@ -425,6 +428,7 @@ def bench(name: str, quick: bool, seed: int, peers: Path | None, output: Path | 
             seed=seed,
             peers=peers,
             progress=lambda text: click.echo(f"  {text}", err=True),
+            seeds=seeds,
             **options,
         )
     print_tables(result["tables"])

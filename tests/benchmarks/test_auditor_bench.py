@@ -102,6 +102,8 @@ def test_the_registry_names_its_benchmarks():
         benchmarks.run("unknown")
     with pytest.raises(InvalidInput, match="leave --resume out"):
         benchmarks.run("samplers", resume=Path("kept.jsonl"))
+    with pytest.raises(InvalidInput, match="leave --seeds out"):
+        benchmarks.run("samplers", seeds=3)
 
 
 def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):

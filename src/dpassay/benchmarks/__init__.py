@@ -29,6 +29,7 @@ def run(
     peers: Path | str | None = None,
     progress: Callable[[str], None] = lambda _: None,
     resume: Path | None = None,
+    seeds: int | None = None,
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
@@ -39,13 +40,14 @@ def run(
         peers: a Python interpreter in which the peers are installed; None takes the one that runs us. Absent peers are
             named in the table with how to install them, and their columns stay empty.
         progress: called with a short text before every task.
+        seeds: runs of every row, for the benchmarks that average over seeds.
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
         A JSON-able result: "benchmark", "quick", "seed", "tables" ({"title", "columns", "rows"}).
 
     Raises:
-        InvalidInput: an unknown benchmark, one that keeps nothing, or an interpreter that cannot be run.
+        InvalidInput: an unknown benchmark, an option that it has no use for, or an interpreter that cannot be run.
     """
     if name not in BENCHMARKS or importlib.util.find_spec(f"{__name__}.{name}") is None:
         listed = "; ".join(f"{known}: {about}" for known, about in BENCHMARKS.items())
@@ -56,6 +58,9 @@ def run(
     accepted = inspect.signature(tables).parameters  # not every benchmark has a peer, or is long enough to be resumed
     if resume is not None and "resume" not in accepted:
         raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
+    if seeds is not None and "seeds" not in accepted:
+        raise InvalidInput(f"the benchmark {name} does not average over seeds: leave --seeds out")
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
+    given["seeds"] = seeds
     arguments = {key: value for key, value in given.items() if key in accepted}
     return {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}

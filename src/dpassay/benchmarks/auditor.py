@@ -215,7 +215,12 @@ def _selection_scores(sampler: "Sampler", size: int, side: int, scorers: Sequenc
 
 
 def tables(
-    quick: bool, seed: int, python: str, progress: Callable[[str], None], resume: Path | None = None
+    quick: bool,
+    seed: int,
+    python: str,
+    progress: Callable[[str], None],
+    resume: Path | None = None,
+    seeds: int | None = None,
 ) -> list[dict[str, Any]]:
     """The tables of `dpassay bench auditor`.
 
@@ -225,23 +230,28 @@ def tables(
         python: the interpreter that has DP-Sniper.
         progress: called with a short text before every run.
         resume: file of the kept results; by default in the user's cache folder.
+        seeds: runs of every row of the first table, the others have a third of them at most; by default 10.
     """
     from dpassay.benchmarks import curator
+
+    seeds = SEEDS if seeds is None else seeds
+    fewer = max(1, math.ceil(seeds / 3))
 
     kept = Kept(resume)
     if quick:
         main = [(row(name), 0) for name in QUICK_ROWS]
         found = [_table("Lower bounds, a quick look", main, TENTH // 100, 2, seed, kept, progress)]
     else:
-        main = [(entry, place) for entry in SUITE for place in range(len(entry.pairs))]
-        more = [(entry, place) for entry in LYU for place in range(len(entry.pairs))]
+        main = [(entry, 0) for entry in SUITE]
+        others = [(entry, place) for entry in SUITE for place in range(1, len(entry.pairs))]
+        lyu = [(entry, place) for entry in LYU for place in range(len(entry.pairs))]
         searched: list[tuple[Row, int | None]] = [(entry, None) for entry in SUITE if len(entry.pairs) > 1]
-        first = [(entry, 0) for entry in SUITE]
         found = [
-            _table("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, SEEDS, seed, kept, progress),
-            _table("More of Lyu et al.'s sparse vectors", more, TENTH, SEEDS, seed, kept, progress),
-            _table("The pair searched for within the budget", searched, TENTH, 3, seed, kept, progress),
-            _table("At DP-Sniper's number of samples", first, FULL, 1, seed, kept, progress),
+            _table("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, seeds, seed, kept, progress),
+            _table("The same on other pairs", others, TENTH, fewer, seed, kept, progress),
+            _table("More of Lyu et al.'s sparse vectors", lyu, TENTH, fewer, seed, kept, progress),
+            _table("The pair searched for within the budget", searched, TENTH, fewer, seed, kept, progress),
+            _table("At DP-Sniper's number of samples", main, FULL, 1, seed, kept, progress),
         ]
     return [*found, _time_table(quick, seed, python, progress), *curator.tables(quick, seed, progress)]
 
