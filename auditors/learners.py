@@ -22,14 +22,14 @@ __all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_sc
 
 MAX_ATOMS = 100_000
 FEW_OUTCOMES = 100
-MAX_COLUMNS = 48  # derived columns that boosting and the network see: those that differ most
+MAX_COLUMNS = 48  # derived columns that boosting sees: those that differ most
 BINS = 64
 TAIL_BINS = 6  # at either end, each half as wide as the one before
 LEAST_IN_TAIL = 50
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
-BOOSTING_ROWS = 100_000  # per side
-NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000  # the more from as many samples per side on as this:
-MANY = 500_000
+MANY = 500_000  # training samples per side from which on boosting and the network take more time
+BOOSTING_ROWS = 100_000  # per side, or MANY
+NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
 HIDDEN = (32, 16)
 
@@ -183,17 +183,17 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    most = BOOSTING_ROWS * (4 if effort == "large" else 1)
-    sides = [codes[columns, :most] for codes in binned.codes]
+    many = effort == "large" or len(binned.raw[0]) >= MANY
+    sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
     labels = np.concatenate([np.ones(sides[0].shape[1]), np.zeros(sides[1].shape[1])])
     weights = np.where(labels == 1, 1.0, sides[0].shape[1] / max(1, sides[1].shape[1]))
     from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
-        max_iter=200 if effort == "large" else 80,
+        max_iter=150 if many else 80,
         max_leaf_nodes=2,
-        learning_rate=0.1 if effort == "large" else 0.25,
+        learning_rate=0.15 if many else 0.25,
         max_bins=BINS,
         early_stopping=False,
         random_state=seed,
