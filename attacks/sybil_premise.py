@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
-from scipy.stats import beta
 
+from dpassay.attacks.outcomes import clopper_pearson
 from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
 from dpassay.errors import InvalidInput
 from dpassay.ratings import Ratings
@@ -32,7 +32,6 @@ __all__ = [
     "Premise",
     "Similarity",
     "attack_premise",
-    "clopper_pearson",
     "decide_attack_premise",
     "decide_beta_attack",
     "decide_security",
@@ -218,19 +217,6 @@ def known_items(
 def some_list_has_target(inclusion: Fraction, num_fakes: int) -> Fraction:
     """1 - (1 - q)^k: at least one of k independently drawn lists contains the target."""
     return 1 - (1 - inclusion) ** num_fakes
-
-
-def clopper_pearson(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
-    """Two-sided Clopper-Pearson interval for the mean success probability of independent trials.
-
-    Valid also for trials of unequal probability: their tail beyond the mean is lighter than the binomial's (Hoeffding,
-    "On the distribution of the number of successes in independent trials", 1956).
-    """
-    low = 0.0 if successes == 0 else float(beta.ppf(failure_probability / 2, successes, trials - successes + 1))
-    high = (
-        1.0 if successes == trials else float(beta.ppf(1 - failure_probability / 2, successes + 1, trials - successes))
-    )
-    return low, high
 
 
 def decide_security(claim: Claim, context: Context) -> Verdict:
