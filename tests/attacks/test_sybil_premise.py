@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from dpassay.attacks.outcomes import clopper_pearson
 from dpassay.attacks.sybil_premise import (
     CHOICES,
     SIMILARITIES,
     TIE_RULES,
+    Premise,
     attack_premise,
-    clopper_pearson,
     known_items,
     some_list_has_target,
 )
@@ -32,6 +33,10 @@ def judge(claim_id: str, data: Ratings | None = None) -> Verdict:
     claim = find_claim(claim_id)
     assert claim is not None
     return claim.judge(Context(data or synthetic(), quick=True))
+
+
+def one_premise(above: int, tied: int, fakes_tied: bool) -> Premise:
+    return Premise(np.zeros(1, int), np.array([above]), np.array([tied]), np.zeros(1, int), np.array([fakes_tied]))
 
 
 def signed_square(a: np.ndarray, b: np.ndarray, similarity: str) -> Any:
@@ -381,8 +386,45 @@ def test_attack_premise_is_refuted_on_movielens(movielens: Ratings) -> None:
     assert random_ties["full_cosine", "random", 32] > 0.99 > random_ties["full_cosine", "popular", 32]
 
 
+@pytest.mark.parametrize(
+    ("above", "tied", "fakes_tied", "ties"),
+    [
+        (0, 0, True, "random"),
+        (0, 2, True, "random"),
+        (0, 2, True, "fakes_first"),
+        (0, 1, False, "random"),
+        (1, 0, False, "random"),
+    ],
+)
+def test_a_list_with_the_target_alone_by_enumeration(above: int, tied: int, fakes_tied: bool, ties: str) -> None:
+    k, factor = 2, 2
+    fakes = factor * k
+    premise = one_premise(above, tied, fakes_tied)
+    people = ["fake"] * (fakes - 1) + ["target"] + ["tied"] * tied + ["above"] * above
+    rank = {"above": 0, "fake": 1 if fakes_tied and ties == "random" else 0, "target": 1, "tied": 1}
+    favorable = total = 0
+    for order in itertools.permutations(range(len(people))):  # random ties: every order, then a stable sort
+        top = [people[i] for i in sorted(order, key=lambda i: rank[people[i]])][:fakes]
+        for chosen in itertools.combinations(top, k):
+            total += 1
+            favorable += "target" in chosen and set(chosen) <= {"fake", "target"}
+    expected = 1 - (1 - Fraction(favorable, total)) ** fakes
+    assert premise.alone_in_list(k, factor, ties)[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_alone_in_list_refuses_other_ties() -> None:
+    with pytest.raises(InvalidInput, match="use random or fakes_first"):
+        one_premise(0, 0, True).alone_in_list(2, 2, "index")
+
+
 @pytest.mark.realdata
-def test_beta_attack_stays_open(movielens: Ratings) -> None:
+def test_beta_attack_is_refuted_on_movielens(movielens: Ratings) -> None:
     verdict = judge("PP-BATK", movielens)
-    assert verdict.outcome == "open"
-    assert "simulator" in verdict.explanation
+    assert verdict.outcome == "refuted"
+    certificate = verdict.evidence[0].certificate
+    assert certificate is not None
+    (table,) = verdict.evidence[0].tables
+    assert all(float(row[5]) > 0.6 for row in table["rows"] if row[0] == "full_cosine")
+    for successes, outcome in ((0, "refuted"), (480, "open"), (900, "holds")):
+        counts = {name: {**count, "successes": successes} for name, count in certificate["inputs"]["counts"].items()}
+        assert check("statistics", {**certificate["inputs"], "counts": counts})["supports"] == outcome
