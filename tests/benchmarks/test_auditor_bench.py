@@ -104,6 +104,18 @@ def test_the_registry_names_its_benchmarks():
         benchmarks.run("samplers", resume=Path("kept.jsonl"))
     with pytest.raises(InvalidInput, match="leave --seeds out"):
         benchmarks.run("samplers", seeds=3)
+    with pytest.raises(InvalidInput, match="leave --part out"):
+        benchmarks.run("samplers", parts=["tenth"])
+    with pytest.raises(InvalidInput, match="choose from tenth, pairs"):
+        benchmarks.run("auditor", parts=["eleventh"])
+
+
+def test_a_part_is_that_table_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(auditor, "_cells", lambda entry, *_: [entry.name, *[""] * (len(auditor.COLUMNS) - 1)])
+    monkeypatch.setattr(auditor.Kept, "get", lambda self, task, work: {})
+    (table,) = benchmarks.run("auditor", parts=["tenth"], seeds=3, resume=tmp_path / "kept")["tables"]
+    assert [row[0] for row in table["rows"]] == [entry.name for entry in SUITE]
+    assert "46,000,000 samples in all, 3 seeds" in table["title"]
 
 
 def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):

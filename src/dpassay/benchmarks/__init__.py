@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ def run(
     progress: Callable[[str], None] = lambda _: None,
     resume: Path | None = None,
     seeds: int | None = None,
+    parts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
@@ -41,6 +42,7 @@ def run(
             named in the table with how to install them, and their columns stay empty.
         progress: called with a short text before every task.
         seeds: runs of every row, for the benchmarks that average over seeds.
+        parts: only these tables, for the benchmarks that have several long ones; all if empty.
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
@@ -60,7 +62,9 @@ def run(
         raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
     if seeds is not None and "seeds" not in accepted:
         raise InvalidInput(f"the benchmark {name} does not average over seeds: leave --seeds out")
+    if parts and "parts" not in accepted:
+        raise InvalidInput(f"the benchmark {name} has no parts: leave --part out")
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
-    given["seeds"] = seeds
+    given |= {"seeds": seeds, "parts": parts}
     arguments = {key: value for key, value in given.items() if key in accepted}
     return {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}

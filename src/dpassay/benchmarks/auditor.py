@@ -26,6 +26,7 @@ import numpy as np
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, Pair, Row, row
 from dpassay.benchmarks.exact_losses import best_bound, pair_law
 from dpassay.benchmarks.peers import available, measure
+from dpassay.errors import InvalidInput
 from dpassay.privacy import PrivacyClaim
 from dpassay.resume import cache_folder
 
@@ -37,6 +38,7 @@ __all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "patterns", "search_pa
 
 TENTH, FULL = 46_000_000, 464_000_000  # samples of both datasets and all phases
 SEEDS = 10
+PARTS = ("tenth", "pairs", "lyu", "searched", "full", "time", "curator")
 CONFIDENCES = (0.9, 0.99)
 COLUMNS = (
     "mechanism", "pair", "samples", "seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
@@ -221,6 +223,7 @@ def tables(
     progress: Callable[[str], None],
     resume: Path | None = None,
     seeds: int | None = None,
+    parts: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The tables of `dpassay bench auditor`.
 
@@ -231,29 +234,43 @@ def tables(
         progress: called with a short text before every run.
         resume: file of the kept results; by default in the user's cache folder.
         seeds: runs of every row of the first table, the others have a third of them at most; by default 10.
+        parts: which tables, of `PARTS`; all if empty.
+
+    Raises:
+        InvalidInput: an unknown part.
     """
     from dpassay.benchmarks import curator
+
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise InvalidInput(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
 
     seeds = SEEDS if seeds is None else seeds
     fewer = max(1, math.ceil(seeds / 3))
 
     kept = Kept(resume)
     if quick:
-        main = [(row(name), 0) for name in QUICK_ROWS]
-        found = [_table("Lower bounds, a quick look", main, TENTH // 100, 2, seed, kept, progress)]
+        few = [(row(name), 0) for name in QUICK_ROWS]
+        found = [_table("Lower bounds, a quick look", few, TENTH // 100, 2, seed, kept, progress)]
     else:
-        main = [(entry, 0) for entry in SUITE]
+        main: list[tuple[Row, int | None]] = [(entry, 0) for entry in SUITE]
         others = [(entry, place) for entry in SUITE for place in range(1, len(entry.pairs))]
         lyu = [(entry, place) for entry in LYU for place in range(len(entry.pairs))]
-        searched: list[tuple[Row, int | None]] = [(entry, None) for entry in SUITE if len(entry.pairs) > 1]
+        searched = [(entry, None) for entry in SUITE if len(entry.pairs) > 1]
+        plan = {
+            "tenth": ("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, seeds),
+            "pairs": ("The same on other pairs", others, TENTH, fewer),
+            "lyu": ("More of Lyu et al.'s sparse vectors", lyu, TENTH, fewer),
+            "searched": ("The pair searched for within the budget", searched, TENTH, fewer),
+            "full": ("At DP-Sniper's number of samples", main, FULL, 1),
+        }
+        chosen = [each for part, each in plan.items() if part in (parts or PARTS)]
         found = [
-            _table("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, seeds, seed, kept, progress),
-            _table("The same on other pairs", others, TENTH, fewer, seed, kept, progress),
-            _table("More of Lyu et al.'s sparse vectors", lyu, TENTH, fewer, seed, kept, progress),
-            _table("The pair searched for within the budget", searched, TENTH, fewer, seed, kept, progress),
-            _table("At DP-Sniper's number of samples", main, FULL, 1, seed, kept, progress),
+            _table(title, rows, total, number, seed, kept, progress)  # type: ignore[arg-type]
+            for title, rows, total, number in chosen
         ]
-    return [*found, _time_table(quick, seed, python, progress), *curator.tables(quick, seed, progress)]
+    if not parts or "time" in parts:
+        found.append(_time_table(quick, seed, python, progress))
+    return found + (curator.tables(quick, seed, progress) if not parts or "curator" in parts else [])
 
 
 def _table(
@@ -276,7 +293,7 @@ def _table(
         task = Task(entry.name, entry.pairs.index(pair), total, -1)  # the law needs no seed
         law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
         rows.append(_cells(entry, pair.found_by if place is not None else "a search", total, results, law))
-    beaten = sum(cells[14] == "yes" for cells in rows)
+    beaten = sum(cells[COLUMNS.index("above the bar")] == "yes" for cells in rows)
     note = f"{title}; {total:,} samples in all, {seeds} seeds; above the bar on {beaten} rows"
     return {"title": note, "columns": list(COLUMNS), "rows": rows}
 
