@@ -129,7 +129,7 @@ class AttackReport:
                 "metric": name,
                 "limit": limit,
                 "value": json_number(self.metric(name).value),
-                "exceeded": bool(self.metric(name).value > limit),
+                "exceeded": not self.metric(name).value <= limit,  # what could not be measured does not pass
             }
             for name, limit in (limits or {}).items()
         ]
@@ -159,7 +159,7 @@ class AttackReport:
 
 
 def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Largest TPR - FPR of any test between neighboring datasets: (e^eps - 1 + 2 delta) / (e^eps + 1), at most 1.
+    """Largest TPR - FPR of any test between neighboring datasets: (e^eps - 1 + 2 delta) / (e^eps + 1).
 
     Kairouz, Oh and Viswanath, "The Composition Theorem for Differential Privacy" (2015), region (4).
 
@@ -172,7 +172,7 @@ def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
         raise InvalidInput(f"delta is {delta}; it must be a probability")
     if math.isinf(epsilon):
         return 1.0
-    return min(1.0, math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700.0)) + 1))
+    return math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700.0)) + 1)
 
 
 def clopper_pearson(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:

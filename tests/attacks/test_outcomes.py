@@ -1,0 +1,105 @@
+"""Metrics, intervals, what privacy permits, and the document of a report."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpassay.attacks.outcomes import (
+    AttackReport,
+    Metric,
+    Privacy,
+    ThreatModel,
+    clopper_pearson,
+    mean_metric,
+    permitted_advantage,
+)
+from dpassay.errors import InvalidInput
+from dpassay.ratings import synthetic
+
+
+def report(**changes) -> AttackReport:
+    given = {
+        "attack": "beta-knn",
+        "title": "t",
+        "mechanism": "knn",
+        "parameters": {"num_neighbors": 2},
+        "threat_model": ThreatModel("k", "d", "s"),
+        "summary": ["One."],
+        "settings": {"beta": 1.0},
+        "metrics": [Metric("recall", 0.4, "m", 0.3, 0.5, 10), Metric("fakes", 50, "m"), Metric("none", math.nan, "m")],
+        "privacy": [Privacy("one rating", math.inf, None, None, "s"), Privacy("one rating", 1.0, 2.0, None, "s", 0.1)],
+        "dataset": synthetic(),
+    }
+    return AttackReport(**{**given, **changes})
+
+
+def test_permitted_advantage_is_that_of_randomized_response() -> None:
+    for epsilon in (0.0, 0.3, 2.0, 50.0):
+        truthful = math.exp(epsilon) / (1 + math.exp(epsilon))
+        assert permitted_advantage(epsilon) == pytest.approx(2 * truthful - 1, abs=1e-15)
+    assert permitted_advantage(0.0, 0.1) == pytest.approx(0.1)
+    assert permitted_advantage(1.0, 0.2) == pytest.approx((math.e - 1 + 0.4) / (math.e + 1))
+    assert permitted_advantage(3.0, 1.0) == pytest.approx(1.0, abs=1e-15)
+    assert permitted_advantage(math.inf) == permitted_advantage(1e6) == 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(-0.1, 0.0), (math.nan, 0.0), (1.0, -0.1), (1.0, 1.1), (1.0, math.nan)])
+def test_no_permission_for_what_is_no_guarantee(epsilon: float, delta: float) -> None:
+    with pytest.raises(InvalidInput, match="it must be"):
+        permitted_advantage(epsilon, delta)
+
+
+def test_the_interval_of_a_weighted_mean_covers_as_promised() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(2000):
+        weights = rng.integers(5, 60, 80)
+        hits = rng.binomial(weights, rng.beta(2, 3, 80))  # targets differ: their ratings are not independent
+        metric = mean_metric("recall", hits / weights, "m", weights)
+        assert metric.value == pytest.approx(hits.sum() / weights.sum())
+        assert metric.low is not None
+        assert metric.high is not None
+        covered += metric.low <= 0.4 <= metric.high
+    assert 0.93 < covered / 2000 < 0.97
+
+
+def test_the_interval_of_ratings_as_units_would_be_too_short() -> None:
+    rng = np.random.default_rng(1)
+    weights = np.full(80, 40)
+    hits = rng.binomial(weights, rng.choice([0.05, 0.95], 80))
+    metric = mean_metric("recall", hits / weights, "m", weights)
+    low, high = clopper_pearson(int(hits.sum()), int(weights.sum()), 0.05)
+    assert metric.low is not None
+    assert metric.high is not None
+    assert metric.high - metric.low > 2 * (high - low)
+
+
+def test_means_of_equal_targets_keep_an_honest_interval() -> None:
+    assert mean_metric("a", np.zeros(100), "m").high == pytest.approx(1 - 0.025 ** (1 / 100))
+    assert mean_metric("a", np.ones(100), "m").low == pytest.approx(0.025 ** (1 / 100))
+    one = mean_metric("a", np.array([0.3, np.nan]), "m")
+    assert (one.low, one.high, one.trials) == (0, 1, 1)
+    none = mean_metric("a", np.array([np.nan]), "m")
+    assert math.isnan(none.value)
+    assert none.trials == 0
+
+
+def test_the_document_is_json_and_says_what_was_exceeded() -> None:
+    document = report().to_json("dpassay attack", {"recall": 0.3, "fakes": 50, "none": 1})
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert [(check["metric"], check["exceeded"]) for check in document["checks"]] == [
+        ("recall", True),
+        ("fakes", False),
+    ]
+    assert document["privacy"][0]["epsilon_claimed"] == "inf"
+    assert document["privacy"][0]["permitted_found"] is None
+    assert document["privacy"][1]["permitted_claimed"] == permitted_advantage(1.0, 0.1)
+    assert document["privacy"][1]["permitted_found"] == permitted_advantage(2.0, 0.1)
+    assert document["dataset"]["sha256"] == synthetic().fingerprint()
+
+
+def test_an_unknown_metric_lists_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="choose from recall, fakes, none"):
+        report().to_json("", {"precison": 0.5})
