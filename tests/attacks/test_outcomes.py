@@ -92,6 +92,7 @@ def test_the_document_is_json_and_says_what_was_exceeded() -> None:
     assert [(check["metric"], check["exceeded"]) for check in document["checks"]] == [
         ("recall", True),
         ("fakes", False),
+        ("none", True),
     ]
     assert document["privacy"][0]["epsilon_claimed"] == "inf"
     assert document["privacy"][0]["permitted_found"] is None
