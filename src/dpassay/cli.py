@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpassay import __version__
+from dpassay.attack_commands import attack
 from dpassay.certificate import write_text
 from dpassay.errors import InvalidInput
 
@@ -52,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @click.version_option(__version__, prog_name="dpassay")
 def commands() -> None:
     """Decides whether differential-privacy claims are true, with evidence a stranger can replay."""
+
+
+commands.add_command(attack)
 
 
 def _path(**options: Any) -> click.Path:
@@ -404,8 +408,16 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 @click.option("--output", type=_path(), metavar="FILE", help="Write the tables as JSON, and as Markdown beside it.")
 @click.option("--resume", type=_path(), metavar="FILE", help="Keep finished rows in this file, and go on from them.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
+@click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
 def bench(
-    name: str, quick: bool, seed: int, peers: Path | None, output: Path | None, resume: Path | None, seeds: int | None
+    name: str,
+    quick: bool,
+    seed: int,
+    peers: Path | None,
+    output: Path | None,
+    resume: Path | None,
+    seeds: int | None,
+    parts: tuple[str, ...],
 ) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
@@ -429,6 +441,7 @@ def bench(
             peers=peers,
             progress=lambda text: click.echo(f"  {text}", err=True),
             seeds=seeds,
+            parts=parts,
             **options,
         )
     print_tables(result["tables"])

@@ -15,6 +15,7 @@ import dpassay.report.html as report
 from dpassay.claims import OUTCOMES, EvidenceKind
 from dpassay.errors import InvalidInput
 from dpassay.report.html import render
+from dpassay.report.plots import render_plot
 
 Builder = Callable[[], dict[str, Any]]
 
@@ -344,3 +345,11 @@ def contrast(first: str, second: str) -> float:
 
     low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
+
+
+def test_logarithmic_axes_show_plain_numbers() -> None:
+    series = [{"label": "a", "x": [1e-3, 1, 1000], "y": [0.1, 0.2, 0.5]}]
+    plot = {"title": "t", "x_label": "x", "y_label": "y", "x_scale": "log", "series": series}
+    drawn = render_plot(plot, "p")
+    assert ">0.001<" in drawn
+    assert "mathdefault" not in drawn

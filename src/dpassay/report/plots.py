@@ -160,6 +160,9 @@ def _annotate(axes: Any, plot: Mapping[str, Any]) -> None:
     for name in ("x", "y"):
         if plot.get(f"{name}_scale") == "log":
             getattr(axes, f"set_{name}scale")("log")
+            # matplotlib writes powers in TeX, which is not parsed here.
+            getattr(axes, f"{name}axis").set_major_formatter("{x:g}")
+            getattr(axes, f"{name}axis").set_minor_formatter("")
     if plot.get("shaded"):
         ends = axes.get_xlim()
         for part in plot["shaded"]:

@@ -1,7 +1,7 @@
-"""Findings of audits for code-scanning pages: SARIF 2.1.0 (OASIS standard, 2020, with errata 01).
+"""Findings of audits and attacks for code-scanning pages: SARIF 2.1.0 (OASIS standard, 2020, with errata 01).
 
-A code-scanning page lists what is wrong, so only refuted claims become results. Audits that refuted nothing are
-notifications of the run, which a page does not list as alerts.
+A code-scanning page lists what is wrong, so only refuted claims and exceeded limits become results. Audits that refuted
+nothing, and limits that were kept, are notifications of the run, which a page does not list as alerts.
 """
 
 import hashlib
@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from dpassay.report import audit_text
-from dpassay.report.schema import validate_audits
+from dpassay.report import attack_text, audit_text
+from dpassay.report.schema import validate_attack, validate_audits
 
-__all__ = ["to_sarif"]
+__all__ = ["attack_to_sarif", "to_sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAMES: Mapping[str, str] = {
@@ -38,6 +38,13 @@ NUMBERS = (
     "parameter_name", "parameter_lower", "epsilon_lower", "events", "samples", "looks", "seconds", "seed", "run",
     "detectable", "ledger", "sandwich", "warnings",
 )  # fmt: skip
+ATTACK_HELP = (
+    "A simulated attacker reached more than the limit of --fail-above. The report (`--html`) has the threat model, the "
+    "settings, a worked example, and what repairs the mechanism and costs; the command line of the run repeats it."
+)
+ATTACK_NUMBERS = (
+    "attack", "mechanism", "parameters", "dataset", "threat_model", "settings", "metrics", "privacy", "seed", "seconds",
+)  # fmt: skip
 
 
 def to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,34 +59,64 @@ def to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
     audits = validate_audits(content)
     results = [_result(audit) for audit in audits if audit_text.rule(audit) is not None]
     version = audits[0]["program"].partition(" ")[2] if audits else ""
-    driver: dict[str, Any] = {
-        "name": "dpassay",
-        "rules": [_rule(name) for name in audit_text.RULES],
-    }
-    if version:
-        driver["version"] = version
-    invocation: dict[str, Any] = {
-        "executionSuccessful": True,
-        "toolExecutionNotifications": [_notification(audit) for audit in audits if audit_text.rule(audit) is None],
-    }
+    notifications = [_notification(audit) for audit in audits if audit_text.rule(audit) is None]
+    rules = [_rule(name, NAMES[name], short + ".", HELP[name]) for name, short in audit_text.RULES.items()]
     commands = list(dict.fromkeys(audit["command"] for audit in audits if audit["command"]))
-    if len(commands) == 1:
-        invocation["commandLine"] = commands[0]
+    return _log(version, rules, results, notifications, commands[0] if len(commands) == 1 else "")
+
+
+def attack_to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The exceeded limits of one attack as a SARIF log.
+
+    Args:
+        content: described by `attack.schema.json`.
+
+    Raises:
+        InvalidInput: the content does not follow the schema.
+    """
+    attack = validate_attack(content)
+    name = f"attack-{attack['attack']}"
+    short = f"{attack_text.ATTACKS[attack['attack']]}, more often than the limit allows."
+    title = "".join(part.capitalize() for part in name.split("-"))
+    notifications = [
+        {
+            "level": "note",
+            "message": {"text": f"{attack['title']}: {attack_text.check_sentence(attack, check)}"},
+        }
+        for check in attack["checks"]
+        if not check["exceeded"]
+    ]
+    if not attack["checks"]:
+        said = f"{attack['title']}: {attack_text.checks_sentence(attack)} {' '.join(attack['summary'])}"
+        notifications.append({"level": "note", "message": {"text": said}})
+    results = [_exceeded(attack, check, name) for check in attack["checks"] if check["exceeded"]]
+    rules = [_rule(name, title, short, ATTACK_HELP)]
+    return _log(attack["program"].partition(" ")[2], rules, results, notifications, attack["command"])
+
+
+def _log(version: str, rules: list[Any], results: list[Any], notifications: list[Any], command: str) -> dict[str, Any]:
+    driver = {"name": "dpassay", "rules": rules, **({"version": version} if version else {})}
+    invocation = {"executionSuccessful": True, "toolExecutionNotifications": notifications}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "invocations": [invocation], "results": results}],
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "invocations": [{**invocation, **({"commandLine": command} if command else {})}],
+                "results": results,
+            }
+        ],
     }
 
 
-def _rule(name: str) -> dict[str, Any]:
-    short = audit_text.RULES[name] + "."
+def _rule(name: str, title: str, short: str, advice: str) -> dict[str, Any]:
     return {
         "id": name,
-        "name": NAMES[name],
+        "name": title,
         "shortDescription": {"text": short},
-        "fullDescription": {"text": f"{short} {HELP[name]}"},
-        "help": {"text": HELP[name]},
+        "fullDescription": {"text": f"{short} {advice}"},
+        "help": {"text": advice},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["security", "privacy"], "precision": "very-high", "security-severity": "8.0"},
     }
@@ -97,6 +134,23 @@ def _result(audit: Mapping[str, Any]) -> dict[str, Any]:
         "locations": [_location(audit)],
         "partialFingerprints": {"dpassayAudit/v1": _fingerprint(audit, name)},
         "properties": {key: audit[key] for key in NUMBERS},
+    }
+
+
+def _exceeded(attack: Mapping[str, Any], check: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One exceeded limit; its fingerprint is the same in every run, whatever the seed, the data and the numbers."""
+    metric = next(each for each in attack["metrics"] if each["name"] == check["metric"])
+    identity = [name, attack["mechanism"], attack["parameters"], attack["settings"].get("method"), check["metric"]]
+    words = [attack_text.check_sentence(attack, check), metric["meaning"], *attack["summary"]]
+    return {
+        "ruleId": name,
+        "ruleIndex": 0,
+        "kind": "fail",
+        "level": "error",
+        "message": {"text": " ".join(words)},
+        "locations": [_location(attack)],
+        "partialFingerprints": {"dpassayAttack/v1": _digest(identity)},
+        "properties": {"check": check, "metric": metric, **{key: attack[key] for key in ATTACK_NUMBERS}},
     }
 
 
@@ -130,4 +184,8 @@ def _fingerprint(audit: Mapping[str, Any], name: str) -> str:
     """The same for the same finding in every run, whatever the seed, the counts and the lines above it."""
     identity = [name, audit_text.title(audit), audit["mechanism"], audit["claim"]["text"], audit["relation"]]
     identity += [audit["dataset1"], audit["dataset2"]]
-    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    return _digest(identity)
+
+
+def _digest(identity: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

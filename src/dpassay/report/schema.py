@@ -1,4 +1,4 @@
-"""Checks a run, an audit and a certificate against their JSON Schemas (2020-12), which ship beside this module."""
+"""Checks runs, audits, attacks and certificates against their JSON Schemas (2020-12), which ship beside this module."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,19 +8,24 @@ from typing import Any
 
 from dpassay.errors import InvalidInput
 
-__all__ = ["schema", "validate_audits", "validate_certificate", "validate_run"]
+__all__ = ["schema", "validate_attack", "validate_audits", "validate_certificate", "validate_run"]
 
-REPAIR: Mapping[str, str] = {"audit": "audit --json", "certificate": "verify", "verdicts": "verify"}
+REPAIR: Mapping[str, str] = {
+    "attack": "attack --json",
+    "audit": "audit --json",
+    "certificate": "verify",
+    "verdicts": "verify",
+}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema `verdicts`, `certificate` or `audit`, as JSON.
+    """The schema `verdicts`, `certificate`, `audit` or `attack`, as JSON.
 
     Raises:
         InvalidInput: no schema has this name.
     """
     if name not in REPAIR:
-        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate or audit")
+        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate or audit or attack")
     content: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text(encoding="utf-8"))
     return content
 
@@ -68,6 +73,33 @@ def validate_audits(content: Mapping[str, Any]) -> list[dict[str, Any]]:
                     "write it again with audit --json"
                 )
     return audits
+
+
+def validate_attack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """An attack's report as plain JSON values, once it follows `attack.schema.json`.
+
+    Beyond the schema: metrics have different names, each check is of one of them and says what their numbers say,
+    no interval is upside down, and rows are as long as their headings.
+
+    Raises:
+        InvalidInput: the content does not; the one line names the place.
+    """
+    valid = _validated("attack", content, "the attack")
+    name = valid["title"]
+    values = {metric["name"]: metric["value"] for metric in valid["metrics"]}
+    if len(values) < len(valid["metrics"]):
+        raise InvalidInput(f"{name}: two metrics have the same name; rename one")
+    for metric in (*valid["metrics"], *(entry["advantage"] for entry in valid["privacy"] if entry["advantage"])):
+        low, high = metric["low"], metric["high"]
+        if (low is None) != (high is None) or (low is not None and float(low) > float(high)):
+            raise InvalidInput(f"{name}: metric {metric['name']!r} has the interval {low} to {high}; mend the attack")
+    for check in valid["checks"]:
+        told = check["metric"] in values and check["value"] == values[check["metric"]]
+        if not told or check["exceeded"] == (float(check["value"]) <= check["limit"]):
+            raise InvalidInput(f"{name}: the check of {check['metric']!r} does not fit the metrics; run it again")
+    for record in (valid, valid["victim"], valid["repair"]):
+        _rectangular(name, {"tables": [], "plots": [], **(record or {})})
+    return valid
 
 
 def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:

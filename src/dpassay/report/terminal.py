@@ -1,4 +1,4 @@
-"""What the command line prints: progress, the table of verdicts, an audit, a witness as a small rating table."""
+"""What the command line prints: progress, the verdicts, an audit, an attack, a witness as a small rating table."""
 
 import math
 import re
@@ -14,15 +14,24 @@ import rich.progress
 import rich.table
 import rich.text
 
-from dpassay.report import audit_text
+from dpassay.report import attack_text, audit_text
 
 if TYPE_CHECKING:
     from dpassay.privacy import Witness
     from dpassay.verification import Run
 
-__all__ = ["live_status", "print_audit", "print_tables", "print_verdicts", "progress_bar", "witness_text"]
+__all__ = [
+    "live_status",
+    "print_attack",
+    "print_audit",
+    "print_tables",
+    "print_verdicts",
+    "progress_bar",
+    "witness_text",
+]
 
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
+CHECK_STYLES = {"exceeded": "red", "kept": "green", "not measured": "red"}
 
 
 class _Live:
@@ -143,12 +152,36 @@ def print_audit(audit: Mapping[str, Any]) -> None:
     if outcome != "refuted":
         rows += [("not seen" if index == 0 else "", text) for index, text in enumerate(audit_text.blind_spots(audit))]
     rows += [("next" if index == 0 else "", text) for index, text in enumerate(audit_text.next_steps(audit))]
-    grid = rich.table.Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(ratio=1)
-    for label, text in rows:
-        grid.add_row(label, rich.text.Text(text))
-    console.print(grid, highlight=False)
+    console.print(_labeled(rows), highlight=False)
+
+
+def print_attack(attack: Mapping[str, Any]) -> None:
+    """One attack, as JSON: who attacks, what was measured, what privacy permits, and the limits that were set."""
+    console, threat = _console(), attack["threat_model"]
+    console.print(rich.text.Text(attack["title"], style="bold"))
+    console.print(rich.text.Text(" ".join(attack["summary"])))
+    rows = [(f"attacker {key}", threat[key]) for key in ("knows", "does", "sees")]
+    hint = " Give --data PATH to attack your own." if attack_text.is_synthetic(attack) else ""
+    rows.append(("data", attack_text.dataset_sentence(attack) + hint))
+    console.print(_labeled(rows), highlight=False)
+    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for column in ("value", "95% interval", "trials"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("what it means", ratio=1)
+    for metric in attack["metrics"]:
+        trials = f"{metric['trials']:,}" if metric["trials"] else ""
+        cells = (metric["name"], attack_text.quantity(metric["value"]), attack_text.interval(metric), trials)
+        table.add_row(*map(rich.text.Text, (*cells, metric["meaning"])))
+    console.print(table)
+    rows = [("privacy", f"{each['what']}: {attack_text.privacy_sentence(each)}") for each in attack["privacy"]]
+    rows += [("repair", attack["repair"]["text"])] if attack["repair"] else []
+    rows.append(("run", f"{attack['mechanism']}, {attack['seconds']:.3g} s, seed {attack['seed']}"))
+    console.print(_labeled(rows), highlight=False)
+    for check in attack["checks"]:
+        state = attack_text.state(check)
+        mark = (state.upper(), f"bold {CHECK_STYLES[state]}")
+        console.print(rich.text.Text.assemble(mark, "  ", attack_text.check_sentence(attack, check)))
 
 
 def print_verdicts(run: "Run") -> None:
@@ -235,6 +268,15 @@ def witness_text(witness: "Witness") -> str:
 def first_sentence(text: str) -> str:
     """The first sentence of an explanation, for a table."""
     return re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
+
+
+def _labeled(rows: Iterable[tuple[str, str]]) -> rich.table.Table:
+    grid = rich.table.Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(ratio=1)
+    for label, text in rows:
+        grid.add_row(label, rich.text.Text(text))
+    return grid
 
 
 def _console() -> rich.console.Console:
