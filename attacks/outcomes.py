@@ -14,7 +14,16 @@ from dpassay.errors import InvalidInput
 from dpassay.privacy import json_number
 from dpassay.ratings import Ratings
 
-__all__ = ["AttackReport", "Metric", "Privacy", "ThreatModel", "clopper_pearson", "mean_metric", "permitted_advantage"]
+__all__ = [
+    "AttackReport",
+    "Metric",
+    "Privacy",
+    "ThreatModel",
+    "clopper_pearson",
+    "difference_metric",
+    "mean_metric",
+    "permitted_advantage",
+]
 
 CONFIDENCE = 0.95
 
@@ -193,14 +202,15 @@ def mean_metric(
 ) -> Metric:
     """A weighted mean over targets with a 95% interval that treats targets, not their ratings, as independent.
 
-    Where all targets agree the spread says nothing, and the interval is Clopper and Pearson's for as many trials.
+    Where all targets agree the spread says nothing: the interval allows for as large a share of other targets as may
+    have been missed in so many trials (Clopper and Pearson), each as different as it can be.
 
     Args:
         name: see `Metric`.
         values: shape (targets,), NaN where a target has none.
         meaning: see `Metric`.
         weights: shape (targets,), how many ratings stand behind each value (a ratio of sums); equal if None.
-        bounds: the interval is cut to these.
+        bounds: of the values; (-1, 1) for differences of rates.
     """
     values = np.asarray(values, float)
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, float)
@@ -210,14 +220,20 @@ def mean_metric(
     if n == 0:
         return Metric(name, math.nan, meaning)
     mean = float(np.average(values, weights=weights))
-    if np.ptp(values) == 0 and bounds == (0, 1) and mean in (0.0, 1.0):
-        return Metric(name, mean, meaning, *clopper_pearson(round(mean * n), n, 1 - CONFIDENCE), n)
     if n == 1:
         return Metric(name, mean, meaning, *bounds, trials=1)
+    if np.ptp(values) == 0:
+        unseen = clopper_pearson(0, n, 1 - CONFIDENCE)[1]
+        return Metric(name, mean, meaning, mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), n)
     # Linearised ratio of means (Cochran, "Sampling Techniques", sec. 2.11).
     residuals = weights / weights.mean() * (values - mean)
     half = float(student.ppf(0.5 + CONFIDENCE / 2, n - 1) * residuals.std(ddof=1) / math.sqrt(n))
     return Metric(name, mean, meaning, max(bounds[0], mean - half), min(bounds[1], mean + half), n)
+
+
+def difference_metric(name: str, values: np.ndarray, meaning: str) -> Metric:
+    """`mean_metric` of differences of two rates, TPR - FPR as a rule; values in [-1, 1], shape (targets,)."""
+    return mean_metric(name, values, meaning, bounds=(-1, 1))
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

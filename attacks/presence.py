@@ -22,7 +22,15 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import binom, rankdata
 
-from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel, mean_metric, permitted_advantage
+from dpassay.attacks.outcomes import (
+    AttackReport,
+    Metric,
+    Privacy,
+    ThreatModel,
+    difference_metric,
+    mean_metric,
+    permitted_advantage,
+)
 from dpassay.attacks.reconstruction import composed_advantage
 from dpassay.errors import InvalidInput
 from dpassay.mechanisms import describe, mechanism
@@ -425,10 +433,7 @@ def _advantage(losses: np.ndarray) -> Metric:
     """From runs of shape (worlds, targets, trials); the exact likelihood ratio needs no threshold but 1."""
     found, missed = (losses > 0).mean(2)
     meaning = "TPR - FPR of telling the data with the subject from the data without her, the mean over targets."
-    # By way of the accuracy at even odds, whose interval stays honest where all targets agree.
-    accuracy = mean_metric("advantage", (1 + found - missed) / 2, meaning)
-    low, high = (None if end is None else 2 * end - 1 for end in (accuracy.low, accuracy.high))
-    return Metric("advantage", 2 * accuracy.value - 1, meaning, low, high, accuracy.trials)
+    return difference_metric("advantage", found - missed, meaning)
 
 
 def _auc(losses: np.ndarray) -> np.ndarray:

@@ -19,7 +19,15 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import rankdata
 
-from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel, mean_metric, permitted_advantage
+from dpassay.attacks.outcomes import (
+    AttackReport,
+    Metric,
+    Privacy,
+    ThreatModel,
+    difference_metric,
+    mean_metric,
+    permitted_advantage,
+)
 from dpassay.errors import InvalidInput
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, describe, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
@@ -504,7 +512,7 @@ def _results(tally: _Tally, seed: int) -> dict[str, Metric]:
             "Share of the items that the collector lists as rated which she rated, all lists together.",
             weights=listed.sum(1),
         ),
-        _difference("rated-advantage", found, missed, "rated-tpr minus rated-fpr; popularity helps it too."),
+        difference_metric("rated-advantage", found - missed, "rated-tpr minus rated-fpr; popularity helps it too."),
         mean_metric(
             "rated-advantage-best",
             best,
@@ -516,27 +524,18 @@ def _results(tally: _Tally, seed: int) -> dict[str, Metric]:
             tally.joined("auc"),
             "Chance that an item she rated looks more rated to the collector than one she did not; 1/2 is blind.",
         ),
-        _difference(
+        difference_metric(
             "advantage",
-            hits[:, 0],
-            hits[:, 1],
+            hits[:, 0] - hits[:, 1],
             "TPR - FPR of telling the world in which she gave one rating from that in which she did not.",
         ),
-        _difference(
+        difference_metric(
             "profile-advantage",
-            profile[:, 0],
-            profile[:, 1],
+            profile[:, 0] - profile[:, 1],
             "The same for all of her ratings at once: is this her list, or nobody's?",
         ),
     )
     return {metric.name: metric for metric in metrics}
-
-
-def _difference(name: str, found: np.ndarray, missed: np.ndarray, meaning: str) -> Metric:
-    """TPR - FPR over targets, by way of the accuracy at even odds, whose interval stays honest where all agree."""
-    accuracy = mean_metric(name, (1 + found - missed) / 2, meaning)
-    low, high = (None if end is None else 2 * end - 1 for end in (accuracy.low, accuracy.high))
-    return Metric(name, 2 * accuracy.value - 1, meaning, low, high, accuracy.trials)
 
 
 def _renamed(metric: Metric, name: str, meaning: str) -> Metric:

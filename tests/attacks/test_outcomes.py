@@ -12,6 +12,7 @@ from dpassay.attacks.outcomes import (
     Privacy,
     ThreatModel,
     clopper_pearson,
+    difference_metric,
     mean_metric,
     permitted_advantage,
 )
@@ -79,6 +80,9 @@ def test_the_interval_of_ratings_as_units_would_be_too_short() -> None:
 def test_means_of_equal_targets_keep_an_honest_interval() -> None:
     assert mean_metric("a", np.zeros(100), "m").high == pytest.approx(1 - 0.025 ** (1 / 100))
     assert mean_metric("a", np.ones(100), "m").low == pytest.approx(0.025 ** (1 / 100))
+    same = difference_metric("a", np.full(100, 0.5), "m")
+    unseen = 1 - 0.025 ** (1 / 100)
+    assert (same.low, same.high) == pytest.approx((0.5 - 1.5 * unseen, 0.5 + 0.5 * unseen))
     one = mean_metric("a", np.array([0.3, np.nan]), "m")
     assert (one.low, one.high, one.trials) == (0, 1, 1)
     none = mean_metric("a", np.array([np.nan]), "m")
