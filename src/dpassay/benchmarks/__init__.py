@@ -17,6 +17,7 @@ BENCHMARKS = {
     "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",
     "power": "bounds and samples beside Clopper-Pearson's and the best possible",
     "samplers": "exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer: scikit-learn)",
+    "scaling": "cost of the sybil attack against users, items and fake accounts",
     "throughput": "samples per second of sampling, counting and scoring (peer: NumPy)",
 }
 

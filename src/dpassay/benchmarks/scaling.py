@@ -1,0 +1,101 @@
+"""What simulating the beta-kNN attack costs, against the numbers of users, items and fakes.
+
+The ratings are synthetic, of the sizes of the MovieLens sets: long-tail popularity and activity, values of no meaning.
+They and the attack are kept sparse; no matrix of users by items is ever made.
+"""
+
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpassay.attacks.beta_knn import Attack, simulate
+from dpassay.attacks.neighbor_lists import Method, Recommender
+from dpassay.ratings import Ratings
+
+__all__ = ["long_tail", "tables"]
+
+SIZES: dict[str, tuple[int, int, int]] = {
+    "MovieLens 100K": (943, 1682, 100_000),
+    "MovieLens 1M": (6040, 3706, 1_000_209),
+    "MovieLens 25M": (162_541, 59_047, 25_000_095),
+}
+TARGETS = {"MovieLens 100K": None, "MovieLens 1M": 1000, "MovieLens 25M": 100}
+METHODS: tuple[Method, ...] = ("knn", "npns", "pncf", "ppns")
+BETAS = (1.0, 2.0, 4.0, 8.0)
+
+
+def long_tail(num_users: int, num_items: int, num_ratings: int, seed: int = 0) -> Ratings:
+    """Synthetic ratings in whole stars, as sparse as asked for.
+
+    Users and items fall off as 1 / (rank + 10)^0.8 in expectation; pairs are drawn independently, repeats are drawn
+    again.
+
+    Args:
+        num_users: rows.
+        num_items: columns.
+        num_ratings: exactly as many are made.
+        seed: of everything.
+    """
+    generator = np.random.default_rng(seed)
+
+    def drawn(size: int, count: int) -> np.ndarray:
+        total = np.cumsum((np.arange(size) + 10.0) ** -0.8)
+        return np.searchsorted(total, generator.random(count) * total[-1], side="right")
+
+    cells = np.empty(0, np.int64)
+    while len(cells) < num_ratings:
+        more = num_ratings - len(cells) + num_ratings // 20
+        fresh = drawn(num_users, more) * num_items + drawn(num_items, more)
+        cells = np.unique(np.concatenate([cells, fresh]))
+    cells = np.sort(generator.permutation(cells)[:num_ratings])
+    values = generator.choice(np.arange(1.0, 6.0), num_ratings, p=[0.06, 0.11, 0.27, 0.35, 0.21])
+    users, items = np.divmod(cells, num_items)
+    return Ratings(users, items, values, num_users, num_items, name=f"synthetic {num_users} x {num_items}")
+
+
+def tables(
+    quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
+) -> tuple[dict[str, Any], ...]:
+    """Seconds per combination of size, method and beta.
+
+    Args:
+        quick: 40 targets, beta 1 and 4, and without the largest set.
+        seed: of data and attacks.
+        progress: called with a short text before every row.
+    """
+    rows: list[list[Any]] = []
+    for name, size in SIZES.items():
+        if quick and size[2] > 2_000_000:
+            continue
+        progress(f"makes ratings of the size of {name}")
+        ratings = long_tail(*size, seed=seed)
+        # All betas on the smallest set; elsewhere what grows with users and items is shown at beta 1.
+        betas = (BETAS[::2] if quick else BETAS) if size == SIZES["MovieLens 100K"] else BETAS[:1]
+        for method in METHODS:
+            for beta in betas:
+                progress(f"{name}: {method}, beta {beta:g}")
+                targets = 40 if quick else TARGETS[name]
+                wall, busy = time.perf_counter(), time.process_time()
+                outcome = simulate(ratings, Recommender(method), Attack(beta=beta, channel="top_n", seed=seed), targets)
+                wall, busy = time.perf_counter() - wall, time.process_time() - busy
+                attacked = len(outcome.targets)
+                per_list = 1e6 * busy / (attacked * outcome.num_fakes)
+                rows.append(
+                    [
+                        name,
+                        *size,
+                        method,
+                        f"{beta:g}",
+                        attacked,
+                        round(wall, 2),
+                        round(busy, 2),
+                        round(per_list, 1),
+                        round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+                    ]
+                )
+    columns = ["size of", "users", "items", "ratings", "method", "beta", "targets", "seconds", "CPU seconds"]
+    columns += ["CPU microseconds per list", "peak memory so far, GiB"]
+    return ({"title": "The beta-kNN attack, k = 50, 8 known ratings, top-10 lists", "columns": columns, "rows": rows},)
