@@ -5,7 +5,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -382,9 +382,14 @@ def search(
 @click.option("--data", type=_path(), help="Ratings, for example the folder ml-100k. Default: synthetic.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and settings.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
-@click.option("--output", type=_path(), help="Write the result file (JSON: hashes, seeds, per-run numbers).")
+@click.option(
+    "--output",
+    type=_path(),
+    metavar="FILE",
+    help="Write the result file (JSON: hashes, seeds, per-run numbers), and its tables as Markdown beside it.",
+)
 def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Path | None) -> int:
-    """Rerun a paper's tables, ours beside theirs. NAME: ppns."""
+    """Rerun a paper's tables, ours beside theirs, or sweep an attack. NAME: ppns, beta-knn."""
     from dpassay.experiments import run
 
     _writable(output)
@@ -393,8 +398,7 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
 
     print_tables(result["tables"])
     if output is not None:
-        write_text(output, json.dumps(result, indent=1) + "\n")
-        click.echo(f"result in {output}")
+        _write_tables(result, f"Experiment {name}", output)
     return 0
 
 
@@ -424,7 +428,6 @@ def bench(
     Exits with 1 when a row says FAIL.
     """
     from dpassay.benchmarks import run
-    from dpassay.report.markdown import tables_page
     from dpassay.report.terminal import print_tables
 
     for path in (output, resume):
@@ -446,13 +449,7 @@ def bench(
         )
     print_tables(result["tables"])
     if output is not None:
-        numbers, page = (
-            output.with_suffix(".json" if output.suffix == ".md" else output.suffix),
-            output.with_suffix(".md"),
-        )
-        write_text(numbers, json.dumps(result, indent=1) + "\n")
-        write_text(page, tables_page(f"Benchmark {name}", result["tables"], _command()))
-        click.echo(f"tables in {numbers} and {page}")
+        _write_tables(result, f"Benchmark {name}", output)
     failed = sum(row[-1] == "FAIL" for table in result["tables"] for row in table["rows"])
     if failed:
         click.echo(f"{failed} rows FAIL", err=True)
@@ -469,6 +466,17 @@ def _interruptible(kept: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         raise _Interrupted(kept) from stop
+
+
+def _write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
+    """The result as JSON and its tables as Markdown, whichever of the two names was given."""
+    from dpassay.report.markdown import tables_page
+
+    numbers = output.with_suffix(".json" if output.suffix == ".md" else output.suffix)
+    page = output.with_suffix(".md")
+    write_text(numbers, json.dumps(result, indent=1) + "\n")
+    write_text(page, tables_page(title, result["tables"], _command()))
+    click.echo(f"numbers in {numbers}, tables in {page}")
 
 
 def _command() -> str:

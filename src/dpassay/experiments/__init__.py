@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "run"]
 
-EXPERIMENTS = ("ppns",)
+EXPERIMENTS = ("ppns", "beta-knn")
 _TABLES = ("PP-DATA", "PP-TAB1", "PP-TAB2", "PP-TAB3", "PP-TAB4", "PP-F1", "PP-F2", "PP-F3", "PP-F4", "PP-TREND")
 
 
@@ -24,10 +24,10 @@ def run(
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Reruns one paper's experiments.
+    """Runs one of `EXPERIMENTS`: a paper's tables, or an attack on everything it can be aimed at.
 
     Args:
-        name: "ppns".
+        name: "ppns", or "beta-knn" for the sybil attack by recommender, similarity and beta.
         data: ratings, or where to read them; None takes the small synthetic set. The paper's tables are rerun on
             MovieLens 100K only; the cost of the repaired selections is measured on any ratings.
         quick: fewer readings of the protocol, draws and settings.
@@ -36,7 +36,7 @@ def run(
 
     Returns:
         A JSON-able result: "input" with the data's name and hash, "seed", "tables" ({"title", "columns", "rows"}),
-        "outcomes" by claim, and "metrics" with one record per measured method.
+        "metrics" with one record per measured method, and of a paper's experiments "outcomes" by claim and "runs".
 
     Raises:
         InvalidInput: unknown experiment or unreadable data.
@@ -50,6 +50,17 @@ def run(
     from dpassay.registry import find_claim
 
     ratings = synthetic() if data is None else data if isinstance(data, Ratings) else load_ratings(data)
+    described = {
+        "experiment": name,
+        "input": {"name": ratings.name, "sha256": ratings.fingerprint(), "ratings": len(ratings)},
+        "quick": quick,
+        "seed": seed,
+    }
+    if name == "beta-knn":
+        from dpassay.experiments import sybils
+
+        rows = sybils.measure(ratings, quick=quick, seed=seed, progress=progress)
+        return {**described, "tables": sybils.tables(rows, ratings.name), "metrics": sybils.records(rows)}
     context = Context(ratings, quick, seed, progress=progress)
     tables: list[dict[str, Any]] = []
     outcomes: dict[str, str] = {}
@@ -68,10 +79,7 @@ def run(
     results = repaired_utility(ratings, epsilons, floors, neighbors, 1 if quick else 2, seed, progress)
     tables += utility_tables(results, ratings.name)
     return {
-        "experiment": name,
-        "input": {"name": ratings.name, "sha256": ratings.fingerprint(), "ratings": len(ratings)},
-        "quick": quick,
-        "seed": seed,
+        **described,
         "outcomes": outcomes,
         "tables": tables,
         "metrics": [
