@@ -767,6 +767,7 @@ def run(
         metrics=tuple(found.values()),
         dataset=ratings,
         tables=(_paired_table(outcome), *_size_tables(outcome)),
+        plots=(_distribution(outcome),),
         victim=_victim(scene, outcome),
         privacy=_privacy(recommender, attack, outcome, found["advantage"]),
         repair=_repair(ratings, recommender, attack, outcome, progress),
@@ -842,6 +843,22 @@ def _paired_table(outcome: Outcome) -> dict[str, Any]:
         "title": "One hidden rating per target, the same world with and without it",
         "columns": ["the rating is", "targets", "it is named (95% interval)"],
         "rows": rows,
+    }
+
+
+def _distribution(outcome: Outcome) -> dict[str, Any]:
+    """How many targets lost how much, beside what naming as many popular items finds out."""
+    edges = np.linspace(0, 1, 11)
+    hidden = np.maximum(outcome.hidden, 1)
+    series = []
+    for label, hits in (("attack", outcome.hits), ("as many popular items, without it", outcome.guess_hits)):
+        counts, _ = np.histogram(hits / hidden, edges)
+        series.append({"label": label, "x": edges.tolist(), "y": [*counts.tolist(), 0], "shape": "steps"})
+    return {
+        "title": "How much of each target's other ratings was found out",
+        "x_label": "share of the target's other ratings",
+        "y_label": "targets",
+        "series": series,
     }
 
 
@@ -972,7 +989,7 @@ def _repair(
         f"{NAMES[recommender.method]}; what it names is right in {found[best]['precision'].value:.1%}, as many popular "
         f"items in {found[best]['guess-precision'].value:.1%}. The guarantee covers one list: limit how often an "
         "account is answered anew, and how many accounts hold the same ratings. What it costs in accuracy is measured "
-        "by `dpassay verify PP-DP-REP`.",
+        "by dpassay verify --claim PP-DP-REP.",
         "tables": [{"title": "The same attack on the repaired selections", "columns": columns, "rows": rows}],
     }
 
