@@ -29,6 +29,12 @@ NAMED: dict[str, dict[str, str]] = {
         "bits.verdict.outcome, bits.epsilon_lower > 2": "('refuted', True)",
         "0.5 < witness.epsilon <= 0.625": "True",
     },
+    "attack_demonstration.ipynb": {
+        "report.metric('precision').value > report.metric('guess-precision').value + 0.3": "True",
+        "advantages['top_beta_k', 4.0].low > 0.5 > advantages['npns_repaired', 4.0].high": "True",
+        "rows[0][2:] == rows[1][2:] == rows[3][2:], rows[2][2] > rows[0][2] + 0.1": "(True, True)",
+        "report.to_json('', {'advantage': 0.1})['checks'][0]['exceeded']": "True",
+    },
     "how_the_auditor_works.ipynb": {
         "0.8 < found <= 1.1": "True",
         "leaked_alarms, fresh_alarms <= 0.05": "(1.0, True)",
