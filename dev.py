@@ -40,7 +40,8 @@ def main() -> int:
             ("ruff", "format", "--check", "."),
             ("ruff", "check", "."),
             ("mypy",),
-            ("pytest", "--numprocesses=auto", "--dist=loadfile", *arguments),  # a file's tests share what it computed
+            # A file's tests share what it computed; tests/conftest.py puts the longest files first.
+            ("pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder", *arguments),
         ]
         return next((code for check in checks if (code := call(*check))), 0)
     if task == "adapters":

@@ -16,6 +16,14 @@ settings.register_profile("suite", deadline=None, derandomize=True, suppress_hea
 settings.load_profile("suite")
 
 
+LONGEST = ("tests/test_notebooks.py", "tests/experiments/test_ppns.py", "tests/test_examples.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files go first: the process that got one last would work on when all others are done."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real datasets; skips where they are absent, since they may not be redistributed."""
