@@ -6,6 +6,7 @@ The numbers and outcomes are invented to exercise the report's layout; nothing h
 import json
 import math
 from collections.abc import Callable
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,50 @@ ADD_RATING = NeighboringRelation("add_or_remove_one", "rating")
 ADD_USER = NeighboringRelation("add_or_remove_one", "user")
 REPLACE_RATING = NeighboringRelation("replace_one", "rating")
 MISSING = math.nan
+
+
+VOID = {"meta", "input", "br", "hr", "img", "link", "area", "base", "col", "embed", "source", "track", "wbr"}
+
+
+class Page(HTMLParser):
+    """Collects elements, and fails on a tag that is not closed where it must be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text_in: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == [], f"never closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names), f"<{tag}> repeats an attribute: {names}"
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.text_in.setdefault(self.open[-1], []).append(data)
+
+    def all(self, tag: str, **attributes: str) -> list[dict[str, str]]:
+        wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
+        return [a for t, a in self.elements if t == tag and wanted.items() <= a.items()]
+
+
+@pytest.fixture(scope="session")
+def parse() -> type[Page]:
+    """Parses a page, and fails where it is not well formed."""
+    return Page
 
 
 @pytest.fixture(scope="session")
