@@ -19,13 +19,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
     Privacy,
     ThreatModel,
+    auc,
     difference_metric,
     mean_metric,
     permitted_advantage,
@@ -494,8 +494,8 @@ def _measure(world: _World, method: Method, epsilon: float, looks: Sequence[int]
         exact=(named[-1] & (rounded == world.profiles)).sum(1),
         guess_hits=(guess & truth).sum(1),
         guess_exact=(guess & (_commonest(world, values) == world.profiles)).sum(1),
-        auc=_auc(scores, truth),
-        guess_auc=_auc(popular, truth),
+        auc=auc(scores, truth),
+        guess_auc=auc(popular, truth),
         swap=_swap(world, laws, rounds, generator),
         value=_value_advantage(world, egos),
         join=_join(world, laws, method, epsilon, rounds, generator),
@@ -623,15 +623,6 @@ def _commonest(world: _World, values: np.ndarray) -> np.ndarray:
     """The commonest rating of every source item, shape (sources,)."""
     sources = world.bridges[:, : world.num_sources]
     return values[np.stack([(sources == value).sum(0) for value in values]).argmax(0)]
-
-
-def _auc(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Chance that a rated item's score is above an unrated one's, ties half; shape (users,)."""
-    ranks = rankdata(scores, axis=1)
-    positive = truth.sum(1)
-    negative = truth.shape[1] - positive
-    above = np.where(truth, ranks, 0.0).sum(1) - positive * (positive + 1) / 2
-    return above / (positive * negative)
 
 
 def _privacies(result: _Result, metrics: Mapping[str, Metric], epsilon: float, rounds: int) -> list[Privacy]:

@@ -838,7 +838,7 @@ def _paired_table(outcome: Outcome) -> dict[str, Any]:
     rows = []
     for text, values in (("present", outcome.found_present), ("removed", outcome.found_absent)):
         metric = mean_metric("share", values, "")
-        rows.append([text, metric.trials, _cell(metric)])
+        rows.append([text, metric.trials, metric.cell()])
     return {
         "title": "One hidden rating per target, the same world with and without it",
         "columns": ["the rating is", "targets", "it is named (95% interval)"],
@@ -879,13 +879,9 @@ def _size_tables(outcome: Outcome) -> tuple[dict[str, Any], ...]:
         found = {metric.name: metric for metric in group.metrics()}
         hidden = outcome.hidden[part]
         names = ("yield", "precision", "guess-precision", "exact-value")
-        rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(_cell(found[name]) for name in names)])
+        rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(found[name].cell() for name in names)])
     columns = ["unknown ratings of the target", "targets", "found out", "right when named", "best guess", "value right"]
     return ({"title": "Who is at risk", "columns": columns, "rows": rows},)
-
-
-def _cell(metric: Metric) -> str:
-    return "-" if math.isnan(metric.value) else f"{metric.value:.3f} [{metric.low:.3f}, {metric.high:.3f}]"
 
 
 def _victim(scene: _Scene, outcome: Outcome) -> dict[str, Any]:
@@ -980,7 +976,7 @@ def _repair(
         found[method] = {metric.name: metric for metric in each.metrics()}
         names = ("yield", "precision", "guess-precision", "advantage", "target-seen")
         guarantee = f"{recommender.epsilon:g}" if method.endswith("repaired") else "none proved"
-        rows.append([NAMES[method], guarantee, *(_cell(found[method][name]) for name in names)])
+        rows.append([NAMES[method], guarantee, *(found[method][name].cell() for name in names)])
     best = min(("npns_repaired", "ppns_repaired"), key=lambda method: found[method]["yield"].value)
     columns = ["method", "epsilon of one list", "found out", "right when named", "best guess", "advantage", "seen"]
     return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, rankdata
 from scipy.stats import t as student
 
 from dpassay import __version__
@@ -19,6 +19,7 @@ __all__ = [
     "Metric",
     "Privacy",
     "ThreatModel",
+    "auc",
     "clopper_pearson",
     "difference_metric",
     "mean_metric",
@@ -56,6 +57,12 @@ class Metric:
     low: float | None = None
     high: float | None = None
     trials: int = 0
+
+    def cell(self) -> str:
+        """For tables: the value and its interval, "-" where nothing was measured."""
+        if math.isnan(self.value):
+            return "-"
+        return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
 
 
 @dataclass(frozen=True)
@@ -229,6 +236,22 @@ def mean_metric(
     residuals = weights / weights.mean() * (values - mean)
     half = float(student.ppf(0.5 + CONFIDENCE / 2, n - 1) * residuals.std(ddof=1) / math.sqrt(n))
     return Metric(name, mean, meaning, max(bounds[0], mean - half), min(bounds[1], mean + half), n)
+
+
+def auc(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Chance that a positive case scores above a negative one of the same target, ties half (Mann and Whitney 1947).
+
+    Args:
+        scores: shape (targets, cases).
+        positive: which cases are, bool, same shape.
+
+    Returns:
+        Shape (targets,), NaN where all cases are of one kind.
+    """
+    number = positive.sum(1)
+    wins = np.where(positive, rankdata(scores, axis=1), 0.0).sum(1) - number * (number + 1) / 2
+    pairs = number * (positive.shape[1] - number)
+    return np.where(pairs > 0, wins / np.maximum(pairs, 1), np.nan)
 
 
 def difference_metric(name: str, values: np.ndarray, meaning: str) -> Metric:

@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import binom, rankdata
+from scipy.stats import binom
 
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
     Privacy,
     ThreatModel,
+    auc,
     difference_metric,
     mean_metric,
     permitted_advantage,
@@ -438,9 +439,8 @@ def _advantage(losses: np.ndarray) -> Metric:
 
 def _auc(losses: np.ndarray) -> np.ndarray:
     """Per target, from runs of shape (worlds, targets, trials)."""
-    trials = losses.shape[2]
-    ranks = rankdata(np.concatenate([losses[0], losses[1]], axis=1), axis=1)[:, :trials]
-    return np.asarray((ranks.sum(1) - trials * (trials + 1) / 2) / trials**2)
+    scores = np.concatenate([losses[0], losses[1]], axis=1)
+    return auc(scores, np.broadcast_to(np.arange(scores.shape[1]) < losses.shape[2], scores.shape))
 
 
 def _crowds(built: Any, world: _World, rounds: int, seed: int) -> dict[int, np.ndarray]:
@@ -482,10 +482,6 @@ def _summary(
     return sentences
 
 
-def _interval(metric: Metric) -> str:
-    return f"{metric.value:.3f} [{metric.low:.3f}, {metric.high:.3f}]"
-
-
 def _by_rounds(
     found: dict[int, Metric], limits: dict[int, np.ndarray], worst: dict[int, float], claimed: float
 ) -> dict[str, Any]:
@@ -495,7 +491,7 @@ def _by_rounds(
         "rows": [
             [
                 look,
-                _interval(metric),
+                metric.cell(),
                 f"{limits[look].mean():.3f}",
                 f"{worst[look]:.3f}",
                 f"{permitted_advantage(look * claimed):.3f}",

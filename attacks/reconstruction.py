@@ -12,18 +12,18 @@ import abc
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.stats import rankdata
 
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
     Privacy,
     ThreatModel,
+    auc,
     difference_metric,
     mean_metric,
     permitted_advantage,
@@ -362,9 +362,14 @@ def run(
         *(head[name] for name in ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "rated-advantage")),
         *(head[name] for name in ("rated-advantage-best", "auc", "advantage", "profile-advantage")),
         Metric("advantage-limit", limits[rounds], "The most that any test could reach in place of `advantage`."),
-        _renamed(prior["value-accuracy"], "guess-value-accuracy", "The same guess without anything collected."),
-        _renamed(prior["rated-advantage-best"], "guess-advantage", "rated-advantage-best from popularity alone."),
-        _renamed(prior["auc"], "guess-auc", "auc from popularity alone."),
+        *(
+            replace(prior[name], name=guess, meaning=meaning)
+            for name, guess, meaning in (
+                ("value-accuracy", "guess-value-accuracy", "The same guess without anything collected."),
+                ("rated-advantage-best", "guess-advantage", "rated-advantage-best from popularity alone."),
+                ("auc", "guess-auc", "auc from popularity alone."),
+            )
+        ),
     ]
     built = _mechanism(method, epsilon, len(levels))
     described = describe(built)
@@ -467,8 +472,7 @@ def _judge(tally: _Tally, logs: np.ndarray, truth: np.ndarray, ratios: Sequence[
     guess = logs[..., 1:].argmax(-1) + 1
     tally.value.append(_share((guess == truth).sum(1), number))
 
-    ranks = rankdata(score, axis=1)
-    tally.auc.append(_share((ranks * rated).sum(1) - number * (number + 1) / 2, number * other))
+    tally.auc.append(auc(score, rated))
 
     bins = len(LOG_ODDS) + 1
     places = np.searchsorted(LOG_ODDS, score) + bins * (rated + 2 * np.arange(len(truth))[:, None])
@@ -538,10 +542,6 @@ def _results(tally: _Tally, seed: int) -> dict[str, Metric]:
     return {metric.name: metric for metric in metrics}
 
 
-def _renamed(metric: Metric, name: str, meaning: str) -> Metric:
-    return Metric(name, metric.value, meaning, metric.low, metric.high, metric.trials)
-
-
 def _limit(sender: AbstractDevice, mine: np.ndarray, rounds: int) -> float:
     """The largest advantage for the targets' ratings: total variation, averaged over users and their ratings."""
     each = [composed_advantage(*sender.losses(level), rounds) for level in range(1, sender.num_levels + 1)]
@@ -580,19 +580,13 @@ def _percent(metric: Metric) -> str:
     return f"{100 * metric.value:.0f}%"
 
 
-def _interval(metric: Metric) -> str:
-    if metric.low is None or metric.high is None or math.isnan(metric.value):
-        return f"{metric.value:.3f}"
-    return f"{metric.value:.3f} [{metric.low:.3f}, {metric.high:.3f}]"
-
-
 def _by_rounds(
     results: dict[int, dict[str, Metric]], limits: dict[int, float], collections: Sequence[int], epsilon: float
 ) -> dict[str, Any]:
     columns = ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "auc", "profile-advantage", "advantage")
-    rows: list[list[Any]] = [[0, *(_interval(results[0][name]) for name in columns[:5]), "-", "-", "-", "-"]]
+    rows: list[list[Any]] = [[0, *(results[0][name].cell() for name in columns[:5]), "-", "-", "-", "-"]]
     for number in collections:
-        cells = [_interval(results[number][name]) for name in columns]
+        cells = [results[number][name].cell() for name in columns]
         rows.append([number, *cells, f"{limits[number]:.3f}", f"{permitted_advantage(number * epsilon):.3f}"])
     return {
         "title": f"Collected again with fresh noise, epsilon {epsilon:g} each time (0 times: the guess without it)",
@@ -606,7 +600,7 @@ def _by_epsilon(sweep: dict[float, _Point]) -> dict[str, Any]:
     rows = [
         [
             f"{epsilon:g}",
-            *(_interval(point.results[name]) for name in names),
+            *(point.results[name].cell() for name in names),
             f"{point.limit:.3f}",
             f"{permitted_advantage(epsilon):.3f}",
         ]

@@ -33,13 +33,14 @@ from jaxtyping import Array, Float
 from scipy.linalg import qr
 from scipy.optimize import brentq
 from scipy.special import gammaincc, ndtr, ndtri
-from scipy.stats import binom, chi2, rankdata
+from scipy.stats import binom, chi2
 
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
     Privacy,
     ThreatModel,
+    auc,
     difference_metric,
     mean_metric,
     permitted_advantage,
@@ -631,14 +632,12 @@ def _attack(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, seed: int, 
     half = trials // 2
     learned, judged = scores[:, :, :half], scores[:, :, half:]
     advantage, right = held_out_advantage(scores)
-    # Mann and Whitney: the chance that a sketch with the rating scores higher than one without.
-    count = judged.shape[2]
-    ranks = rankdata(judged.reshape(len(judged), -1), axis=1)[:, :count].sum(axis=1)
-    auc = (ranks - count * (count + 1) / 2) / count**2
+    both = judged.reshape(len(judged), -1)  # those with the rating first
+    above = auc(both, np.broadcast_to(np.arange(both.shape[1]) < judged.shape[2], both.shape))
     cuts = np.quantile(learned[:, 1], 1 - np.array(FALSE_POSITIVES), method="higher")
     roc = np.stack([(side[:, :, None] > cuts).mean(axis=1) for side in judged.swapaxes(0, 1)])
     proved = (judged * np.array([1.0, -1.0])[:, None] >= PROVED).mean(axis=(1, 2))
-    return _Outcome(mechanism, law, advantage, auc, proved, right, cuts, roc)
+    return _Outcome(mechanism, law, advantage, above, proved, right, cuts, roc)
 
 
 def _metrics(outcome: _Outcome) -> list[Metric]:

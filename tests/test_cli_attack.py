@@ -94,6 +94,7 @@ def run(
         ],
         dataset=ratings,
         seed=seed,
+        seconds=0.5,
     )
 '''
 OTHER = MODULE.replace('Literal["plain", "noisy"]', 'Literal["item"]').replace('= "plain",', '= "item",')

@@ -10,10 +10,9 @@ import inspect
 import json
 import math
 import re
-import time
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -304,15 +303,14 @@ def _simulate(
 
     with _interruptible("nothing was written"), live_status(f"attack {name}") as status:
         run = importlib.import_module(chosen.name).run
-        begin = time.perf_counter()
         report = run(ratings, method=method, seed=seed, progress=status.note, **given)
-        seconds = time.perf_counter() - begin
-    report = replace(report, seconds=seconds)
-    content = validate_attack(report.to_json(_command()))
     try:
-        content = validate_attack(report.to_json(_command(), limits))
-    finally:  # an unknown metric must not cost the numbers of a long run
-        print_attack(content)
+        document = report.to_json(_command(), limits)
+    except InvalidInput:  # an unknown metric must not cost the numbers of a long run
+        print_attack(validate_attack(report.to_json(_command())))
+        raise
+    content = validate_attack(document)
+    print_attack(content)
     if json_path is not None:
         write_text(json_path, json.dumps(content, indent=1) + "\n")
         click.echo(f"attack in {json_path}")

@@ -11,6 +11,7 @@ from dpassay.attacks.outcomes import (
     Metric,
     Privacy,
     ThreatModel,
+    auc,
     clopper_pearson,
     difference_metric,
     mean_metric,
@@ -108,3 +109,17 @@ def test_the_document_is_json_and_says_what_was_exceeded() -> None:
 def test_an_unknown_metric_lists_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="choose from recall, fakes, none"):
         report().to_json("", {"precison": 0.5})
+
+
+def test_auc_counts_the_pairs_that_are_in_order() -> None:
+    rng = np.random.default_rng(2)
+    scores, positive = rng.integers(0, 5, (6, 9)).astype(float), rng.random((6, 9)) < 0.4
+    positive[0] = False
+    for row, kind, found in zip(scores, positive, auc(scores, positive), strict=True):
+        pairs = [(a > b) + (a == b) / 2 for a in row[kind] for b in row[~kind]]
+        assert found == pytest.approx(np.mean(pairs) if pairs else math.nan, nan_ok=True)
+
+
+def test_cells_of_tables() -> None:
+    cells = [Metric("m", 0.5, "m", 0.25, 0.75).cell(), Metric("m", 2.0, "m").cell(), Metric("m", math.nan, "m").cell()]
+    assert cells == ["0.500 [0.250, 0.750]", "2.000", "-"]

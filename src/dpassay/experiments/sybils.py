@@ -58,7 +58,13 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
         "(95% intervals)",
         "columns": columns,
         "rows": [
-            [row["similarity"], row["method"], f"{row['beta']:g}", row["fakes"], *(_cell(row.get(m)) for m in SHOWN)]
+            [
+                row["similarity"],
+                row["method"],
+                f"{row['beta']:g}",
+                row["fakes"],
+                *(row[m].cell() if m in row else "-" for m in SHOWN),
+            ]
             for row in rows
         ],
     }
@@ -79,9 +85,3 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 def records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of `measure` as JSON."""
     return [{name: asdict(cell) if isinstance(cell, Metric) else cell for name, cell in row.items()} for row in rows]
-
-
-def _cell(metric: Metric | None) -> str:
-    if metric is None or metric.value != metric.value:
-        return "-"
-    return f"{metric.value:.3f} [{metric.low:.3f}, {metric.high:.3f}]"
