@@ -388,12 +388,22 @@ def search(
     metavar="FILE",
     help="Write the result file (JSON: hashes, seeds, per-run numbers), and its tables as Markdown beside it.",
 )
-def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Path | None) -> int:
-    """Rerun a paper's tables, ours beside theirs, or sweep an attack. NAME: ppns, beta-knn."""
+@click.option("--resume", type=_path(), metavar="FILE", help="Keep finished runs in this file, and go on from them.")
+def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Path | None, resume: Path | None) -> int:
+    """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
 
-    _writable(output)
-    result = run(name, data, quick=quick, seed=seed, progress=lambda text: click.echo(f"  {text}", err=True))
+    for path in (output, resume):
+        _writable(path)
+    with _interruptible(_kept(resume)):
+        result = run(
+            name,
+            data,
+            quick=quick,
+            seed=seed,
+            resume=resume,
+            progress=lambda text: click.echo(f"  {text}", err=True),
+        )
     from dpassay.report.terminal import print_tables
 
     print_tables(result["tables"])
@@ -433,10 +443,7 @@ def bench(
     for path in (output, resume):
         _writable(path)
     options: dict[str, Any] = {} if resume is None else {"resume": resume}
-    kept = (
-        "nothing was written" if resume is None else f"finished rows are in {resume}; the same command goes on from it"
-    )
-    with _interruptible(kept):
+    with _interruptible(_kept(resume)):
         result = run(
             name,
             quick=quick,
@@ -454,6 +461,12 @@ def bench(
     if failed:
         click.echo(f"{failed} rows FAIL", err=True)
     return VIOLATED if failed else 0
+
+
+def _kept(resume: Path | None) -> str:
+    if resume is None:
+        return "nothing was written"
+    return f"what was finished is in {resume}; the same command goes on from it"
 
 
 class _Interrupted(Exception):

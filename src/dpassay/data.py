@@ -17,12 +17,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpassay.errors import InvalidInput
-from dpassay.ratings import Ratings
+from dpassay.ratings import Ratings, synthetic
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOVIELENS_100K", "Split", "fetch_movielens", "load_dense_pair", "load_folds", "load_ratings", "load_split"]
+__all__ = [
+    "MOVIELENS_100K",
+    "Split",
+    "fetch_movielens",
+    "load_dense_pair",
+    "load_folds",
+    "load_ratings",
+    "load_split",
+    "ratings_or_synthetic",
+]
 
 MOVIELENS_100K = "movielens-100k"
 MOVIELENS_100K_FINGERPRINT = "94570898bd53500b8872e1c046530f54edf21104f35d8ca4305bcdbade9febe3"
@@ -95,6 +104,11 @@ def load_ratings(path: str | Path, scale: tuple[float, float] | None = None) -> 
     table = _Table(path)
     users, items = _codes(table.ids("user")), _codes(table.ids("item"))
     return _named(table.ratings(users, items, bounds))
+
+
+def ratings_or_synthetic(data: Ratings | Path | str | None) -> Ratings:
+    """Ratings as they are, read from a path, or the small synthetic set for None; raises what `load_ratings` does."""
+    return synthetic() if data is None else data if isinstance(data, Ratings) else load_ratings(data)
 
 
 def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, np.ndarray]:

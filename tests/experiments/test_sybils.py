@@ -42,9 +42,9 @@ def test_beta_protects_from_where_on_it_always_does(highs: dict[float, float], s
 def test_the_sweep_covers_every_recommender() -> None:
     result = experiments.run("beta-knn", synthetic(40, 30), quick=True)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    met = {(row["similarity"], row["method"], row["beta"]) for row in result["metrics"]}
+    met = {(row["similarity"], row["method"], row["beta"]) for row in result["runs"]}
     assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in METHODS for b in (1.0, 8.0)}
-    assert result["input"]["sha256"] == synthetic(40, 30).fingerprint()
+    assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
 
 
 def test_unknown_experiments_are_listed() -> None:

@@ -74,8 +74,8 @@ def test_evidence_is_recomputed_from_its_runs() -> None:
 def test_the_experiment_runs_without_data() -> None:
     result = run("ppns", quick=True)
     json.dumps(result, allow_nan=False)
-    assert result["input"]["name"] == "synthetic"
+    assert result["inputs"][0]["name"] == "synthetic"
     assert result["outcomes"] == {}
-    assert result["metrics"]
+    assert result["runs"]
     with pytest.raises(InvalidInput, match="choose from ppns"):
         run("ppms")

@@ -1,7 +1,8 @@
-"""Experiments that rerun the papers' tables, ours beside theirs."""
+"""Experiments: the papers' tables rerun, ours beside theirs; what privacy costs in accuracy; attacks swept."""
 
+import importlib
+import inspect
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "run"]
 
-EXPERIMENTS = ("ppns", "beta-knn")
-_TABLES = ("PP-DATA", "PP-TAB1", "PP-TAB2", "PP-TAB3", "PP-TAB4", "PP-F1", "PP-F2", "PP-F3", "PP-F4", "PP-TREND")
+EXPERIMENTS = {
+    "ppns": "dpassay.experiments.ppns_tables",
+    "beta-knn": "dpassay.experiments.sybils",
+}
+"""Name -> the module whose `run` does it."""
 
 
 def run(
@@ -22,69 +26,37 @@ def run(
     *,
     quick: bool = False,
     seed: int = 0,
+    resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Runs one of `EXPERIMENTS`: a paper's tables, or an attack on everything it can be aimed at.
+    """Runs one of `EXPERIMENTS`.
 
     Args:
-        name: "ppns", or "beta-knn" for the sybil attack by recommender, similarity and beta.
-        data: ratings, or where to read them; None takes the small synthetic set. The paper's tables are rerun on
-            MovieLens 100K only; the cost of the repaired selections is measured on any ratings.
+        name: which.
+        data: ratings, or where to read them; None takes a small synthetic set. Numbers of a paper are only rerun on the
+            ratings that the paper used.
         quick: fewer readings of the protocol, draws and settings.
         seed: of everything random.
+        resume: the file that keeps finished runs, for the long experiments.
         progress: called with a short text when a long step advances.
 
     Returns:
-        A JSON-able result: "input" with the data's name and hash, "seed", "tables" ({"title", "columns", "rows"}),
-        "metrics" with one record per measured method, and of a paper's experiments "outcomes" by claim and "runs".
+        A JSON-able result: "format", "version", "experiment", "quick", "seed", "inputs" (name, hash and size of each
+        dataset), "tables" ({"title", "columns", "rows"}), "runs" (one record per measured setting and seed), and where
+        there are any "plots" and "outcomes" of claims.
 
     Raises:
-        InvalidInput: unknown experiment or unreadable data.
+        InvalidInput: unknown experiment, unreadable data, or `resume` for an experiment that keeps nothing.
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
-    from dpassay.claims import Context
-    from dpassay.data import load_ratings
-    from dpassay.experiments.utility import EPSILONS, FLOORS, repaired_utility, utility_tables
-    from dpassay.ratings import Ratings, synthetic
-    from dpassay.registry import find_claim
+    from dpassay.experiments.results import FORMAT
 
-    ratings = synthetic() if data is None else data if isinstance(data, Ratings) else load_ratings(data)
-    described = {
-        "experiment": name,
-        "input": {"name": ratings.name, "sha256": ratings.fingerprint(), "ratings": len(ratings)},
-        "quick": quick,
-        "seed": seed,
-    }
-    if name == "beta-knn":
-        from dpassay.experiments import sybils
-
-        rows = sybils.measure(ratings, quick=quick, seed=seed, progress=progress)
-        return {**described, "tables": sybils.tables(rows, ratings.name), "metrics": sybils.records(rows)}
-    context = Context(ratings, quick, seed, progress=progress)
-    tables: list[dict[str, Any]] = []
-    outcomes: dict[str, str] = {}
-    certificates: dict[str, Any] = {}
-    for claim_id in _TABLES:
-        claim = find_claim(claim_id)
-        if claim is None or (claim.data and claim.data != ratings.name):
-            continue
-        verdict = claim.judge(context)
-        outcomes[claim_id] = verdict.outcome
-        for number, evidence in enumerate(verdict.evidence):
-            tables += [dict(table) for table in evidence.tables]
-            certificates[f"{claim_id}-{number + 1}"] = evidence.certificate
-    neighbors = min(50, (ratings.num_users - 1) // 4)
-    epsilons, floors = (EPSILONS[1::2], FLOORS[2:3]) if quick else (EPSILONS, FLOORS)
-    results = repaired_utility(ratings, epsilons, floors, neighbors, 1 if quick else 2, seed, progress)
-    tables += utility_tables(results, ratings.name)
-    return {
-        **described,
-        "outcomes": outcomes,
-        "tables": tables,
-        "metrics": [
-            {**asdict(result), "epsilon": result.epsilon if result.epsilon < float("inf") else None}
-            for result in results
-        ],
-        "runs": certificates,
-    }
+    work = importlib.import_module(EXPERIMENTS[name]).run
+    given: dict[str, Any] = {"quick": quick, "seed": seed, "progress": progress}
+    if "resume" in inspect.signature(work).parameters:
+        given["resume"] = resume
+    elif resume is not None:
+        raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
+    header = {"format": FORMAT, "version": 1, "experiment": name, "quick": quick, "seed": seed}
+    return {**header, **work(data, **given)}

@@ -2,19 +2,35 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from dpassay.attacks.beta_knn import Attack, sweep
 from dpassay.attacks.neighbor_lists import METHODS, Recommender
 from dpassay.attacks.outcomes import Metric
+from dpassay.data import ratings_or_synthetic
+from dpassay.experiments.results import described
 from dpassay.ratings import Ratings
 
-__all__ = ["measure", "records", "tables"]
+__all__ = ["measure", "records", "run", "tables"]
 
 BETAS = (1.0, 2.0, 4.0, 8.0)
 SHOWN = ("yield", "precision", "guess-precision", "exact-value", "advantage", "surrounded", "target-seen")
 STOPPED = 0.1
 """Advantage below which an attack is called stopped; the share found out counts what popularity gives away, too."""
+
+
+def run(
+    data: Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """The experiment `beta-knn`; see `measure`."""
+    ratings = ratings_or_synthetic(data)
+    rows = measure(ratings, quick=quick, seed=seed, progress=progress)
+    return {"inputs": [described(ratings)], "tables": tables(rows, ratings.name), "runs": records(rows)}
 
 
 def measure(

@@ -1,0 +1,1 @@
+"""Recommender models that experiments train; one model, one file."""

@@ -1,0 +1,1 @@
+"""Result files of experiments on real ratings, written by `dpassay experiment NAME --output FILE`."""
