@@ -226,6 +226,7 @@ class Evidence(NamedTuple):
         lists: number of lists.
         supposed: chance of a list to be made from the target, if she is the real user most similar to the fakes.
         with_target: how many of them were made from the target, too.
+        candidates: whom the first restart's lists were drawn from.
     """
 
     votes: np.ndarray
@@ -234,6 +235,7 @@ class Evidence(NamedTuple):
     lists: int
     supposed: float
     with_target: int
+    candidates: Candidates
 
 
 def simulate(
@@ -415,16 +417,16 @@ class _Scene:
         own, values = self.items[span], self.values[span]
         evidence = self.observe(number, False)
         inferred = self.infer(evidence, known, self.popularity)
-        hidden = ~np.isin(own, known)
+        is_known, is_own = (np.zeros(self.ratings.num_items, bool) for _ in range(2))
+        is_known[known], is_own[own] = True, True
+        hidden = ~is_known[own]
         hit = hidden & inferred[own]
         guessed_level = self._nearest(self._means_without(own, values))
         exact = math.nan
         if evidence.levels is not None:
             exact = float(np.sum(evidence.levels[own[hit]].argmax(1) == self._nearest(values[hit])))
-        rest = self.popularity.astype(float)
-        rest[own] -= 1
-        rest[known.ravel()] = -1
         size = int(inferred.sum())
+        rest = np.where(is_known, -1, self.popularity - is_own)
         guessed = np.argsort(-rest, kind="stable")[:size]
         present = absent = math.nan
         if self.paired and self.secret[number] >= 0:
@@ -438,9 +440,9 @@ class _Scene:
             float(size),
             float(hit.sum()),
             exact,
-            float(np.isin(guessed, own).sum()),
+            float(is_own[guessed].sum()),
             float(np.sum(guessed_level[hit] == self._nearest(values[hit]))),
-            self.surrounded(number),
+            self.surrounded(evidence.candidates),
             float(evidence.lists),
             float(evidence.with_target),
             present,
@@ -454,10 +456,12 @@ class _Scene:
         votes, trials = np.zeros(num_items, int), np.zeros(num_items, int)
         levels = None if attack.channel == "top_n" else np.zeros((num_items, len(self.levels)), int)
         lists, with_target, supposed = 0, 0, 0.0
+        first = None
         for restart in range(attack.restarts):
             # Both worlds get the same randomness: it cancels in their difference and is independent of the data.
             generator = np.random.default_rng([attack.seed, 3, restart, int(self.targets[number])])
             candidates = self.candidates(number, restart, without_secret, generator)
+            first = first or candidates
             plan = SelectionPlan(self.recommender, candidates)
             count = self.num_fakes * (attack.rounds if attack.fresh else 1)
             alike = plan.deterministic and self.recommender.noise_scale == 0
@@ -474,7 +478,8 @@ class _Scene:
             trials[known] -= count
             lists += count
             supposed = plan.chance(self.num_fakes - 1)
-        return Evidence(votes, trials, levels, lists, supposed, with_target)
+        assert first is not None  # there is at least one restart
+        return Evidence(votes, trials, levels, lists, supposed, with_target, first)
 
     def infer(self, evidence: Evidence, known: np.ndarray, popularity: np.ndarray) -> np.ndarray:
         """Which items the attacker takes for rated by the target, bool, shape (items,); see `run`, `rule`."""
@@ -509,14 +514,12 @@ class _Scene:
             self.ratings.num_users + number if without_secret else None,
         )
 
-    def surrounded(self, number: int) -> float:
-        """Probability that a fake's beta k nearest are the other fakes and the target, in the first restart."""
-        generator = np.random.default_rng([self.attack.seed, 3, 0, int(self.targets[number])])
-        candidates = self.candidates(number, 0, False, generator)
+    def surrounded(self, candidates: Candidates) -> float:
+        """Probability that a fake's beta k nearest are the other fakes and the target."""
         difference = candidates.chosen_by - candidates.chosen_by[candidates.target]
         tied = np.abs(difference) <= TIE_TOLERANCE
         others = np.ones(len(tied), bool)
-        others[[candidates.target, *range(len(tied) - candidates.num_fellows, len(tied))]] = False
+        others[candidates.target] = others[len(tied) - candidates.num_fellows :] = False
         above = difference > TIE_TOLERANCE
         if self.recommender.ties == "fakes_first":  # other attackers' fakes win these ties as well
             above[candidates.num_real :] |= tied[candidates.num_real :]

@@ -321,20 +321,24 @@ class RatingTable:
         """
         if self.packed is None:
             return self._recommend(rows, weights, known, length)
-        likes, dislikes, rated = self.packed
-        added, removed = (np.where(weights * sign > 0, rows, self.empty) for sign in (1, -1))
-        beaten = np.bitwise_or.reduce(dislikes[added], axis=1)
+        added, removed = (np.where(weights * sign > 0, rows, self.empty).T for sign in (1, -1))
+        liked, disliked = self._united(added)
         if np.any(weights < 0):
-            beaten |= np.bitwise_or.reduce(rated[removed], axis=1)
-        surest = np.bitwise_or.reduce(likes[added], axis=1) & ~beaten
+            disliked |= np.bitwise_or.reduce(self._united(removed))
+        surest = liked & ~disliked
         barred = np.zeros(8 * surest.shape[1], np.uint8)
         np.bitwise_or.at(barred, self.rank[known] // 8, (1 << (self.rank[known] % 8)).astype(np.uint8))
         surest &= ~barred.view(np.uint64)
-        enough = np.bitwise_count(surest).sum(1) >= length
-        bits = np.unpackbits(surest[enough].view(np.uint8), axis=1, bitorder="little")
-        number, place = np.divmod(np.flatnonzero(bits), bits.shape[1])
-        kept = np.arange(len(number)) - np.searchsorted(number, np.arange(enough.sum()))[number] < length
-        lists, items = np.flatnonzero(enough)[number[kept]], self.by_popularity[place[kept]]
+        found = np.cumsum(np.bitwise_count(surest), axis=1, dtype=np.int32)
+        enough = found[:, -1] >= length
+        needed = enough[:, None] & (surest > 0)
+        needed[:, 1:] &= found[:, :-1] < length
+        number, word = np.nonzero(needed)
+        bits = np.unpackbits(surest[number, word].view(np.uint8), bitorder="little")
+        cell, bit = np.divmod(np.flatnonzero(bits), 64)
+        number = number[cell]
+        kept = np.arange(len(number)) - np.searchsorted(number, np.arange(len(rows)))[number] < length
+        lists, items = number[kept], self.by_popularity[64 * word[cell[kept]] + bit[kept]]
         others = np.flatnonzero(~enough & ((weights != 0) & (rows != self.empty)).any(1))
         further, further_items, predicted = self._recommend(rows[others], weights[others], known, length)
         return (
@@ -353,15 +357,22 @@ class RatingTable:
         lists, items = top_items(predictions, length, self.rank)
         return lists, items, predictions.weighted[lists, items] / predictions.weights[lists, items]
 
-    def _packed(self, rows: np.ndarray, items: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Per row the sets of items rated best, rated otherwise, and rated; bits in order of popularity."""
+    def _packed(self, rows: np.ndarray, items: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Per row the sets of items rated best and rated otherwise, shape (rows, 2, words); bits by popularity."""
         words = -(-self.num_items // 64)
-        sets = np.zeros((2, self.empty + 1, words * 8), np.uint8)
+        sets = np.zeros((self.empty + 1, 2, words * 8), np.uint8)
         place = self.rank[items]
-        cell = ((values < self.best).astype(int), rows, place // 8)
+        cell = (rows, (values < self.best).astype(int), place // 8)
         np.bitwise_or.at(sets, cell, (1 << (place % 8)).astype(np.uint8))
-        likes, dislikes = sets.view(np.uint64)
-        return likes, dislikes, likes | dislikes
+        return sets.view(np.uint64)
+
+    def _united(self, rows: np.ndarray) -> np.ndarray:
+        """Unions of the packed sets of each column of rows, shape (neighbors, lists) -> (2, lists, words)."""
+        union = self.packed[rows[0]]
+        each = np.empty_like(union)
+        for neighbor in rows[1:]:  # one neighbor of all lists at a time: both arrays stay in the cache
+            union |= np.take(self.packed, neighbor, axis=0, out=each, mode="clip")
+        return np.moveaxis(union, 1, 0)
 
     def _products(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
         kept = (weights != 0) & (rows != self.empty)
@@ -561,8 +572,7 @@ def _distinct(log_weights: np.ndarray, quota: int, count: int, generator: np.ran
         return usable[_races(logs, np.zeros((count, 0), int), quota, count, generator)]
     extra = 0 if quota == 1 else quota // 4 + 8
     total = np.cumsum(np.exp(logs - logs.max()))
-    drawn = np.searchsorted(total, generator.random((count, quota + extra)) * total[-1], side="right")
-    drawn = np.minimum(drawn, size - 1)
+    drawn = np.minimum(_located(total, generator.random((count, quota + extra)) * total[-1]), size - 1)
     if quota == 1:
         return usable[drawn]
     width = quota + extra
@@ -578,6 +588,27 @@ def _distinct(log_weights: np.ndarray, quota: int, count: int, generator: np.ran
     for short in np.flatnonzero(~complete):
         result[short] = _races(logs, drawn[short, kept[short]][None, :], quota, 1, generator)
     return usable[result]
+
+
+def _located(borders: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """`np.searchsorted(borders, values, side="right")` of ascending borders and many values from 0 to the last border.
+
+    Each value starts at the first border that some value of its cell of a fine grid can need, and is moved up.
+    """
+    cells = 8 * len(borders)
+    if values.size < cells:
+        return np.searchsorted(borders, values, side="right")
+    width = borders[-1] / cells
+    # The starts are placed a little lower, so that no rounding in a value's cell puts it beyond its border.
+    first = np.searchsorted(borders, np.arange(cells + 1) * (width * (1 - 1e-12)), side="right")
+    wanted = values.ravel()
+    place = np.minimum(first[(wanted / width).astype(np.int64)], len(borders) - 1)
+    low = np.flatnonzero(borders[place] <= wanted)
+    while len(low):
+        place[low] += 1
+        low = low[place[low] < len(borders)]
+        low = low[borders[place[low]] <= wanted[low]]
+    return place.reshape(values.shape)
 
 
 def _races(

@@ -18,11 +18,12 @@ from dpassay.attacks.beta_knn import (
     sweep,
 )
 from dpassay.attacks.beta_knn import _Scene as Scene
-from dpassay.attacks.neighbor_lists import RatingTable, Recommender, SelectionPlan, top_items
+from dpassay.attacks.neighbor_lists import RatingTable, Recommender, SelectionPlan, _located, top_items
 from dpassay.attacks.sybil_premise import attack_premise
+from dpassay.benchmarks.literal_sybils import shares_shown, with_fakes
 from dpassay.errors import InvalidInput
 from dpassay.experiments.selection import Block, PartitionedNeighbors, TruncatedNeighbors, WeightedNeighbors
-from dpassay.mechanisms.similarity import predict, similarities
+from dpassay.mechanisms.similarity import predict
 from dpassay.ratings import Ratings, synthetic
 
 NAN = float("nan")
@@ -36,12 +37,6 @@ def small() -> tuple[Ratings, np.ndarray, np.ndarray, int]:
     matrix[generator.random(matrix.shape) < 0.3] = NAN
     matrix[2] = [5, 2, NAN, 4, 5, NAN, 1, 3]
     return Ratings.from_dense(matrix), np.array([0, 1]), np.array([5.0, 2.0]), 2
-
-
-def with_fakes(ratings: Ratings, items: np.ndarray, values: np.ndarray, number: int) -> np.ndarray:
-    fake = np.full((number, ratings.num_items), NAN)
-    fake[:, items] = values
-    return np.vstack([ratings.dense(), fake])
 
 
 def plan_of(recommender: Recommender, num_fakes: int) -> SelectionPlan:
@@ -105,6 +100,17 @@ def test_repaired_partitions_are_drawn_like_the_mechanism() -> None:
     assert np.all(np.abs(shares[0] - shares[1]) <= FIVE_SIGMA * spread + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_values_are_located_exactly(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    weights = generator.random(50) ** 8 * (generator.random(50) < 0.7)  # some are 0, which makes equal borders
+    borders = np.cumsum(weights)
+    values = np.concatenate([generator.random(5000) * borders[-1], borders[:-1], np.nextafter(borders[:-1], 0)])
+    values = np.clip(values, 0, np.nextafter(borders[-1], 0)).reshape(-1, 2)
+    assert values.size > 8 * len(borders)  # else the fine grid is not used
+    np.testing.assert_array_equal(_located(borders, values), np.searchsorted(borders, values, side="right"))
+
+
 @pytest.mark.parametrize("method", ["npns", "pncf", "ppns"])
 def test_lists_are_drawn_like_those_of_the_accuracy_experiments(method: Any) -> None:
     draws, k = 5000, 6
@@ -127,30 +133,6 @@ def test_lists_are_drawn_like_those_of_the_accuracy_experiments(method: Any) -> 
     assert np.all(np.abs(found - expected) <= FIVE_SIGMA * spread + 1e-9)
 
 
-def literal_attack(
-    ratings: Ratings, recommender: Recommender, items: np.ndarray, values: np.ndarray, length: int, lists: np.ndarray
-) -> np.ndarray:
-    """Share of lists that show each item: given the drawn neighbors, loops predict and recommend."""
-    matrix = with_fakes(ratings, items, values, 3)
-    first = ratings.num_users
-    near = np.zeros(len(matrix))
-    near[np.arange(len(matrix)) != first] = np.asarray(similarities(matrix, first, recommender.similarity))
-    popularity = (~np.isnan(ratings.dense())).sum(0)
-    generator = np.random.default_rng(11)
-    shown = np.zeros(ratings.num_items)
-    for members in lists:
-        weights = {int(row): near[row] + generator.laplace() * recommender.noise_scale for row in members}
-        predicted = {}
-        for item in range(ratings.num_items):
-            raters = [row for row in weights if not math.isnan(matrix[row, item]) and weights[row] != 0]
-            if raters and item not in items:
-                top = sum(weights[row] * matrix[row, item] for row in raters)
-                predicted[item] = top / sum(abs(weights[row]) for row in raters)
-        ranked = sorted(predicted, key=lambda item: (-round(predicted[item], 6), -popularity[item], item))
-        shown[ranked[:length]] += 1
-    return shown / len(lists)
-
-
 @pytest.mark.parametrize("method", ["knn", "npns", "pncf", "ppns", "npns_repaired", "ppns_repaired"])
 def test_fakes_are_shown_what_a_literal_attack_is_shown(method: Any) -> None:
     ratings, runs = small()[0], 1500
@@ -159,15 +141,15 @@ def test_fakes_are_shown_what_a_literal_attack_is_shown(method: Any) -> None:
     )
     scene = Scene(ratings, recommender, Attack(num_known=2, rounds=runs), np.array([2]), False)
     known = (scene.known[0, 0], scene.told[0, 0])
-    law = recommender.mechanism(target=ratings.num_users)
     matrix = with_fakes(ratings, *known, 3)
+    law = recommender.mechanism(target=ratings.num_users)
     lists = np.asarray(jax.vmap(lambda key: law.sample(key, matrix))(jax.random.split(jax.random.key(7), runs)))
     for channel, length in (("ratings", 99), ("top_n", 3)):
         scene.attack = Attack(num_known=2, channel=channel, list_length=length, rounds=runs)  # type: ignore[arg-type]
         evidence = scene.observe(0, False)
         assert evidence.lists == 3 * runs
         found = evidence.votes / evidence.lists
-        expected = literal_attack(ratings, recommender, *known, length, lists)
+        expected = shares_shown(ratings, matrix, recommender, length, lists)
         spread = np.sqrt((expected * (1 - expected) + found * (1 - found) / 3) / runs)
         assert np.all(np.abs(found - expected) <= FIVE_SIGMA * spread + 5 / runs)
 
@@ -286,7 +268,7 @@ def test_surrounded_is_the_premise(similarity: Any, ties: Any) -> None:
     recommender = Recommender("knn", 5, similarity=similarity, ties=ties)
     scene = Scene(ratings, recommender, Attack(num_known=3), None, False)
     expected = attack_premise(ratings, scene.known[0], scene.targets, similarity).probability(5, ties)
-    found = [scene.surrounded(number) for number in range(len(scene.targets))]
+    found = [scene.surrounded(scene.observe(number, False).candidates) for number in range(len(scene.targets))]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
