@@ -322,9 +322,9 @@ class RatingTable:
         if self.packed is None:
             return self._recommend(rows, weights, known, length)
         added, removed = (np.where(weights * sign > 0, rows, self.empty).T for sign in (1, -1))
-        liked, disliked = self._united(added)
+        liked, disliked = _united(self.packed, added)
         if np.any(weights < 0):
-            disliked |= np.bitwise_or.reduce(self._united(removed))
+            disliked |= np.bitwise_or.reduce(_united(self.packed, removed))
         surest = liked & ~disliked
         barred = np.zeros(8 * surest.shape[1], np.uint8)
         np.bitwise_or.at(barred, self.rank[known] // 8, (1 << (self.rank[known] % 8)).astype(np.uint8))
@@ -365,14 +365,6 @@ class RatingTable:
         cell = (rows, (values < self.best).astype(int), place // 8)
         np.bitwise_or.at(sets, cell, (1 << (place % 8)).astype(np.uint8))
         return sets.view(np.uint64)
-
-    def _united(self, rows: np.ndarray) -> np.ndarray:
-        """Unions of the packed sets of each column of rows, shape (neighbors, lists) -> (2, lists, words)."""
-        union = self.packed[rows[0]]
-        each = np.empty_like(union)
-        for neighbor in rows[1:]:  # one neighbor of all lists at a time: both arrays stay in the cache
-            union |= np.take(self.packed, neighbor, axis=0, out=each, mode="clip")
-        return np.moveaxis(union, 1, 0)
 
     def _products(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
         kept = (weights != 0) & (rows != self.empty)
@@ -501,6 +493,15 @@ class SelectionPlan:
             for group in self.groups
         ]
         return np.take_along_axis(order, np.concatenate(parts, axis=1), 1)
+
+
+def _united(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Unions of the packed sets of each column of rows, shape (neighbors, lists) -> (2, lists, words)."""
+    union = packed[rows[0]]
+    each = np.empty_like(union)
+    for neighbor in rows[1:]:  # one neighbor of all lists at a time: both arrays stay in the cache
+        union |= np.take(packed, neighbor, axis=0, out=each, mode="clip")
+    return np.moveaxis(union, 1, 0)
 
 
 def top_items(predictions: Predictions, length: int, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -482,14 +482,20 @@ def _interruptible(kept: str) -> Iterator[None]:
 
 
 def _write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
-    """The result as JSON and its tables as Markdown, whichever of the two names was given."""
+    """The result as JSON and its tables and plots as a page, whichever of the two names was given."""
     from dpassay.report.markdown import tables_page
+    from dpassay.report.plots import plot_file
 
     numbers = output.with_suffix(".json" if output.suffix == ".md" else output.suffix)
     page = output.with_suffix(".md")
     write_text(numbers, json.dumps(result, indent=1) + "\n")
-    write_text(page, tables_page(title, result["tables"], _command()))
-    click.echo(f"numbers in {numbers}, tables in {page}")
+    images = {}
+    for number, plot in enumerate(result.get("plots", ()), start=1):
+        image = page.with_name(f"{page.stem}-{number}.svg")
+        write_text(image, plot_file(plot))
+        images[image.name] = plot["title"]
+    write_text(page, tables_page(title, result["tables"], _command(), images))
+    click.echo(f"numbers in {numbers}, tables{' and plots' * bool(images)} in {page}")
 
 
 def _command() -> str:

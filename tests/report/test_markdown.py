@@ -3,8 +3,10 @@
 import copy
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
-from dpassay.report.markdown import mapping, pages
+from dpassay.report.markdown import mapping, pages, tables_page
+from dpassay.report.plots import plot_file
 
 RUN = {
     "dpassay": "0",
@@ -76,3 +78,20 @@ def test_loss_without_a_claimed_one_stands_alone():
     run["verdicts"][0]["epsilon_claimed"] = None
     page = pages(run)["t"]
     assert "| refuted | witness | infinite | A" in page
+
+
+def test_images_stand_above_the_tables() -> None:
+    page = tables_page(
+        "Experiment t", [{"title": "T", "columns": ["a"], "rows": [[1]]}], "", {"t-1.svg": "Error | [x]"}
+    )
+    assert page.index("](t-1.svg)") < page.index("**T**")
+
+
+def test_a_plot_is_a_whole_file_with_its_key() -> None:
+    series = [{"label": "PPNS & co <1>", "x": [0.1, 1], "y": [1, 0.5]}, {"label": "kNN", "x": [0.1, 1], "y": [1, None]}]
+    drawn = plot_file({"title": "Error & loss", "x_label": "epsilon", "y_label": "MAE", "series": series})
+    root = ET.fromstring(drawn)
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Error & loss", "PPNS & co <1>", "kNN", "epsilon", "MAE"} <= set(texts)
+    assert "--series-1: #" in drawn  # the colors travel with the file
+    assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")

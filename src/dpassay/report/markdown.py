@@ -32,11 +32,15 @@ def mapping(run: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tables_page(title: str, tables: Iterable[Mapping[str, Any]], command: str = "") -> str:
-    """Tables of any result ({"title", "columns", "rows"}) as one page."""
+def tables_page(
+    title: str, tables: Iterable[Mapping[str, Any]], command: str = "", images: Mapping[str, str] | None = None
+) -> str:
+    """Tables of any result ({"title", "columns", "rows"}) as one page, below its images (file name -> title)."""
     lines = [f"# {title}"]
     if command:
         lines += ["", f"Written by `{_portable(command)}`."]
+    for name, caption in (images or {}).items():
+        lines += ["", f"![{_escaped(caption)}]({name})"]
     for table in tables:
         lines += ["", f"**{_escaped(table['title'])}**", "", *_table(table["columns"], table["rows"])]
     return "\n".join(lines) + "\n"

@@ -9,11 +9,12 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["render_key", "render_plot", "render_sandwich"]
+__all__ = ["plot_file", "render_key", "render_plot", "render_sandwich"]
 
 NUM_COLORS = 6
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -69,6 +70,27 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _inline(buffer.getvalue(), plot, name)
+
+
+def plot_file(plot: Mapping[str, Any]) -> str:
+    """The plot as an SVG file of its own: title, drawing and key, in the report's colors."""
+    drawing = str(render_plot(plot, "plot"))
+    width, height = (float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)[0])
+    top, pitch = 26, 17
+    parts = [f'<text x="8" y="17" font-size="12.5" font-weight="600">{escape(plot["title"])}</text>']
+    parts.append(drawing.replace("<svg ", f'<svg y="{top}" width="{width}" height="{height}" ', 1))
+    below = top + height + 6
+    for index, series in enumerate(plot["series"]):
+        y = below + pitch * index
+        parts.append(str(render_key(plot, index)).replace("<svg ", f'<svg x="12" y="{y:g}" ', 1))
+        parts.append(f'<text x="50" y="{y + 10:g}" font-size="11">{escape(series["label"])}</text>')
+    whole = below + pitch * len(plot["series"]) + 4
+    colors = (Path(__file__).parent / "style.css").read_text(encoding="utf-8").partition("*,")[0]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {whole:g}" width="{1.5 * width:g}" '
+        f'height="{1.5 * whole:g}" font-family="sans-serif" fill="var(--ink)"><style>{colors}</style>'
+        f'<rect width="100%" height="100%" fill="var(--page)"/>{"".join(parts)}</svg>\n'
+    )
 
 
 def render_key(plot: Mapping[str, Any], index: int) -> Markup:
