@@ -16,6 +16,7 @@ __all__ = ["EXPERIMENTS", "run"]
 EXPERIMENTS = {
     "ppns": "dpassay.experiments.ppns_tables",
     "beta-knn": "dpassay.experiments.sybils",
+    "dpp": "dpassay.experiments.dpp_lists",
 }
 """Name -> the module whose `run` does it."""
 
