@@ -21,6 +21,15 @@ NAMED: dict[str, dict[str, str]] = {
         "found.epsilon > 0.9": "True",
         "nothing": "None",
     },
+    "dpp.ipynb": {
+        "round(loss.epsilon, 9) == round(exact_epsilon(5, 1.0), 9), round(paper_bound(5, 1.0), 2)": "(True, 11.74)",
+        "{judged.verdict.id: judged.verdict.outcome for judged in result.judged}['DP-SUM']": "'refuted'",
+        "all(replay.checks for replay in replays)": "True",
+        "math.isinf(witness.epsilon), 0.9 * limit < below.epsilon <= limit, above": "(True, True, None)",
+        "[bool(values[-1] > 0.9) for values in advantages.values()]": "[True, False]",
+        "bool(curves['k-DPP, exact theorem'][-1] > curves['DPP, exact theorem'][-1] > uniform)": "True",
+        "bool(summary.precision['exponential top-N'].min() > summary.precision['k-DPP'].max())": "True",
+    },
     "audit_your_own_mechanism.ipynb": {
         "verdict.outcome": "'refuted'",
         "0.5 < measured.epsilon_lower <= 0.625": "True",
