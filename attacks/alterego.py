@@ -37,6 +37,7 @@ from dpassay.ratings import Ratings
 
 __all__ = [
     "METHODS",
+    "METRICS",
     "AlterEgos",
     "Links",
     "Method",
@@ -53,6 +54,19 @@ __all__ = [
 Method = Literal["alterego", "prs", "prs_released", "prs_repaired"]
 Links = Literal["direct", "xsim"]
 METHODS: tuple[Method, ...] = get_args(Method)
+METRICS = (
+    "source-recall",
+    "source-precision",
+    "guess-recall",
+    "guess-precision",
+    "exact-value",
+    "guess-exact-value",
+    "auc",
+    "guess-auc",
+    "advantage",
+    "value-advantage",
+    "join-advantage",
+)
 VARIANTS = {"prs": "paper", "prs_released": "released", "prs_repaired": "repaired"}
 NAMES = {
     "alterego": "no privacy: always the most similar item",

@@ -34,11 +34,32 @@ from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.ratings import Ratings
 
-__all__ = ["METHODS", "Channel", "Method", "Pairs", "draw_neighbors", "log_weights", "pair_statistics", "run"]
+__all__ = [
+    "METHODS",
+    "METRICS",
+    "Channel",
+    "Method",
+    "Pairs",
+    "draw_neighbors",
+    "log_weights",
+    "pair_statistics",
+    "run",
+]
 
 Method = Literal["item_knn", "pnsa", "pnsa_released", "pnsa_repaired"]
 Channel = Literal["similar_items", "similar_scores", "ratings", "top_n", "both"]
 METHODS: tuple[Method, ...] = get_args(Method)
+METRICS = (
+    "yield",
+    "precision",
+    "inferred",
+    "exact-value",
+    "guess-precision",
+    "guess-exact-value",
+    "advantage",
+    "fakes",
+    "queries",
+)
 VARIANTS = {"pnsa": "paper", "pnsa_released": "released", "pnsa_repaired": "repaired"}
 NAMES = {
     "item_knn": "item kNN without privacy",

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, rankdata
+from scipy.stats import rankdata
 from scipy.stats import t as student
+from statsmodels.stats.proportion import proportion_confint
 
 from dpassay import __version__
 from dpassay.errors import InvalidInput
@@ -20,7 +21,6 @@ __all__ = [
     "Privacy",
     "ThreatModel",
     "auc",
-    "clopper_pearson",
     "difference_metric",
     "mean_metric",
     "permitted_advantage",
@@ -191,19 +191,6 @@ def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
     return math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700.0)) + 1)
 
 
-def clopper_pearson(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
-    """Two-sided Clopper-Pearson interval for the mean success probability of independent trials.
-
-    Valid also for trials of unequal probability: their tail beyond the mean is lighter than the binomial's (Hoeffding,
-    "On the distribution of the number of successes in independent trials", 1956).
-    """
-    low = 0.0 if successes == 0 else float(beta.ppf(failure_probability / 2, successes, trials - successes + 1))
-    high = (
-        1.0 if successes == trials else float(beta.ppf(1 - failure_probability / 2, successes + 1, trials - successes))
-    )
-    return low, high
-
-
 def mean_metric(
     name: str, values: np.ndarray, meaning: str, weights: np.ndarray | None = None, bounds: tuple[float, float] = (0, 1)
 ) -> Metric:
@@ -230,7 +217,7 @@ def mean_metric(
     if n == 1:
         return Metric(name, mean, meaning, *bounds, trials=1)
     if np.ptp(values) == 0:
-        unseen = clopper_pearson(0, n, 1 - CONFIDENCE)[1]
+        unseen = float(proportion_confint(0, n, 1 - CONFIDENCE, method="beta")[1])
         return Metric(name, mean, meaning, mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), n)
     # Linearised ratio of means (Cochran, "Sampling Techniques", sec. 2.11).
     residuals = weights / weights.mean() * (values - mean)

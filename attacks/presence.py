@@ -42,10 +42,12 @@ from dpassay.mechanisms.selection import check_count, check_positive
 from dpassay.numerics import float64
 from dpassay.ratings import Ratings
 
-__all__ = ["METHODS", "coin_advantage", "log_laws", "product_advantage", "pure_advantage", "run"]
+__all__ = ["METHODS", "METRICS", "coin_advantage", "log_laws", "product_advantage", "pure_advantage", "run"]
 
 METHODS = ("dpp", "kdpp", "dpp_eigen", "dpp_subset_jittered")
 """The sampler of Algorithm 1, the one of a fixed number of items, phase 1 alone, and jittered weights in phase 2."""
+
+METRICS = ("advantage", "auc", "advantage-limit", "advantage-worst-case", "guess-advantage")
 
 MAX_ITEMS = 14
 CROWD_TARGETS = 20

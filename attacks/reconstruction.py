@@ -34,13 +34,28 @@ from dpassay.mechanisms.modified_laplace import rescaled
 from dpassay.mechanisms.selection import check_count
 from dpassay.ratings import Ratings
 
-__all__ = ["METHODS", "AbstractDevice", "composed_advantage", "device", "log_priors", "run"]
+__all__ = ["METHODS", "METRICS", "AbstractDevice", "composed_advantage", "device", "log_priors", "run"]
 
 METHODS = (
     "modified_laplace",
     "modified_laplace_repaired",
     "randomized_response",
     "randomized_response_repaired",
+)
+METRICS = (
+    "value-accuracy",
+    "rated-tpr",
+    "rated-fpr",
+    "list-precision",
+    "rated-advantage",
+    "rated-advantage-best",
+    "auc",
+    "advantage",
+    "profile-advantage",
+    "advantage-limit",
+    "guess-value-accuracy",
+    "guess-advantage",
+    "guess-auc",
 )
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 COLLECTIONS = (1, 2, 5, 10)

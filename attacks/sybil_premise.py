@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
+from statsmodels.stats.proportion import proportion_confint
 
-from dpassay.attacks.outcomes import clopper_pearson
 from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
 from dpassay.errors import InvalidInput
 from dpassay.ratings import Ratings
@@ -447,7 +447,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
                 successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
                 trials = sum(len(run.targets) for run in runs)
                 listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
-                low, high = clopper_pearson(successes["random"], trials, float(failure))
+                low, high = proportion_confint(successes["random"], trials, float(failure), method="beta")
                 means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
                 rows.append(
                     [
@@ -461,7 +461,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
                     ]
                 )
                 if choice == "random":
-                    low, high = clopper_pearson(successes["fakes_first"], trials, float(failure))
+                    low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
                     line = series.setdefault(similarity, {"label": similarity, "x": [], "y": [], "low": [], "high": []})
                     for key, value in (("x", m), ("y", means[1]), ("low", low), ("high", high)):
                         line[key].append(value)
@@ -490,7 +490,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         "y_label": "probability",
         "series": list(series.values()),
     }
-    low, high = clopper_pearson(*judged, float(failure))
+    low, high = proportion_confint(*judged, float(failure), method="beta")
     paper, full = (dict(zip(series[s]["x"], series[s]["y"], strict=True)) for s in ("cosine", "full_cosine"))
     evidence = Evidence(
         "statistics",
@@ -528,7 +528,7 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
             chances = {ties: premise.alone_in_list(k, factor, ties) for ties in ("random", "fakes_first")}
             generator = np.random.default_rng([context.seed, factor, SIMILARITIES.index(similarity)])
             successes = int((generator.random(len(targets)) < chances["random"]).sum())
-            low, high = clopper_pearson(successes, len(targets), float(failure / len(FACTORS)))
+            low, high = proportion_confint(successes, len(targets), float(failure / len(FACTORS)), method="beta")
             means = [f"{float(each.mean()):.4f}" for each in chances.values()]
             rows.append([similarity, factor, factor * k, len(targets), *means, f"[{low:.4f}, {high:.4f}]"])
             line["x"].append(factor)
@@ -667,7 +667,11 @@ def _supports(record: Evidence) -> str | None:
 
 
 def _count(runs: Sequence[Premise], num_neighbors: int, ties: str, seed: int) -> int:
-    """Successes when every tie is really broken: one draw per trial."""
+    """Successes when every tie is really broken: one draw per trial.
+
+    Trials of unequal probability: their tail beyond the mean is lighter than the binomial's, so that a Clopper-Pearson
+    interval stays valid (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
+    """
     generator = np.random.default_rng([seed, num_neighbors, TIE_RULES.index(ties)])
     chances = np.concatenate([run.probability(num_neighbors, ties) for run in runs])
     return int((generator.random(len(chances)) < chances).sum())

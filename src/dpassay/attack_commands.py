@@ -29,7 +29,7 @@ __all__ = ["attack"]
 # Where an attack has several modules, the method decides which one runs.
 MODULES: Mapping[str, tuple[str, ...]] = {
     "beta-knn": ("dpassay.attacks.beta_knn", "dpassay.attacks.beta_knn_items"),
-    "sketch": ("dpassay.attacks.sketch",),
+    "sketch": ("dpassay.attacks.sketch_report",),
     "reconstruction": ("dpassay.attacks.reconstruction",),
     "presence": ("dpassay.attacks.presence",),
     "alterego": ("dpassay.attacks.alterego",),
@@ -67,13 +67,13 @@ class _Module:
         name: to import it by.
         run: its entry point, to be inspected only.
         methods: its METHODS.
-        metrics: its METRICS, the names that it reports; None where only a run can tell.
+        metrics: its METRICS, the names that it reports.
     """
 
     name: str
     run: Callable[..., Any]
     methods: tuple[str, ...]
-    metrics: tuple[str, ...] | None
+    metrics: tuple[str, ...]
 
     @property
     def settings(self) -> dict[str, inspect.Parameter]:
@@ -113,11 +113,10 @@ def _read(module: str) -> _Module:
     """From the source alone where that suffices; constants that something computes need the module itself."""
     source = _Source(module)
     try:
-        metrics = tuple(source["METRICS"]) if source.defines("METRICS") else None
-        return _Module(module, source.run(), tuple(source["METHODS"]), metrics)
+        return _Module(module, source.run(), tuple(source["METHODS"]), tuple(source["METRICS"]))
     except Exception:
         imported = importlib.import_module(module)
-        return _Module(module, imported.run, tuple(imported.METHODS), getattr(imported, "METRICS", None))
+        return _Module(module, imported.run, tuple(imported.METHODS), tuple(imported.METRICS))
 
 
 class _Source(dict[str, Any]):
@@ -150,13 +149,6 @@ class _Source(dict[str, Any]):
                 self[name] = type(name, (), {})
                 return self[name]
         raise KeyError(name)
-
-    def defines(self, name: str) -> bool:
-        """Whether the module has a constant of this name."""
-        try:
-            return self[name] is not None
-        except KeyError:
-            return False
 
     def run(self) -> Callable[..., Any]:
         """The module's `run`, to be inspected: with its docstring, and with method and settings as all arguments."""
@@ -304,12 +296,7 @@ def _simulate(
     with _interruptible("nothing was written"), live_status(f"attack {name}") as status:
         run = importlib.import_module(chosen.name).run
         report = run(ratings, method=method, seed=seed, progress=status.note, **given)
-    try:
-        document = report.to_json(_command(), limits)
-    except InvalidInput:  # an unknown metric must not cost the numbers of a long run
-        print_attack(validate_attack(report.to_json(_command())))
-        raise
-    content = validate_attack(document)
+    content = validate_attack(report.to_json(_command(), limits))
     print_attack(content)
     if json_path is not None:
         write_text(json_path, json.dumps(content, indent=1) + "\n")
@@ -327,7 +314,7 @@ def _simulate(
     return VIOLATED if any(check["exceeded"] for check in content["checks"]) else 0
 
 
-def _limits(texts: Sequence[str], metrics: Sequence[str] | None) -> dict[str, float]:
+def _limits(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
     """Metric -> the value above which the attack counts as too successful; refuses one that is not in `metrics`."""
     limits: dict[str, float] = {}
     for text in texts:
@@ -340,7 +327,7 @@ def _limits(texts: Sequence[str], metrics: Sequence[str] | None) -> dict[str, fl
             raise InvalidInput(f"--fail-above {text!r}: write METRIC=VALUE with a number, for example recovered=0.1")
         if name in limits:
             raise InvalidInput(f"--fail-above {name} is given twice; keep one limit for each metric")
-        if metrics is not None and name not in metrics:
+        if name not in metrics:
             raise InvalidInput(f"no metric is called {name!r}; choose from {', '.join(metrics)}")
         limits[name] = limit
     return limits

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from dpassay.attacks.outcomes import (
     AttackReport,
@@ -12,7 +13,6 @@ from dpassay.attacks.outcomes import (
     Privacy,
     ThreatModel,
     auc,
-    clopper_pearson,
     difference_metric,
     mean_metric,
     permitted_advantage,
@@ -72,7 +72,7 @@ def test_the_interval_of_ratings_as_units_would_be_too_short() -> None:
     weights = np.full(80, 40)
     hits = rng.binomial(weights, rng.choice([0.05, 0.95], 80))
     metric = mean_metric("recall", hits / weights, "m", weights)
-    low, high = clopper_pearson(int(hits.sum()), int(weights.sum()), 0.05)
+    low, high = proportion_confint(int(hits.sum()), int(weights.sum()), 0.05, method="beta")
     assert metric.low is not None
     assert metric.high is not None
     assert metric.high - metric.low > 2 * (high - low)

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
-from dpassay.attacks.outcomes import clopper_pearson
 from dpassay.attacks.sybil_premise import (
     CHOICES,
     SIMILARITIES,
@@ -243,13 +241,6 @@ def test_bad_input_is_refused() -> None:
         premise.probability(3, "coin")
     with pytest.raises(InvalidInput, match="num_neighbors is 1"):
         premise.probability(1)
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 10), (10, 10), (123, 943)])
-def test_interval_is_the_one_of_statsmodels(successes: int, trials: int) -> None:
-    low, high = proportion_confint(successes, trials, alpha=0.01, method="beta")
-    ours = clopper_pearson(successes, trials, 0.01)
-    assert ours == pytest.approx((0.0 if successes == 0 else low, 1.0 if successes == trials else high))
 
 
 def test_some_list_has_the_target() -> None:
