@@ -28,7 +28,7 @@ __all__ = ["attack"]
 
 # Where an attack has several modules, the method decides which one runs.
 MODULES: Mapping[str, tuple[str, ...]] = {
-    "beta-knn": ("dpassay.attacks.beta_knn", "dpassay.attacks.beta_knn_items"),
+    "beta-knn": ("dpassay.attacks.beta_knn_report", "dpassay.attacks.beta_knn_items"),
     "sketch": ("dpassay.attacks.sketch_report",),
     "reconstruction": ("dpassay.attacks.reconstruction",),
     "presence": ("dpassay.attacks.presence",),
