@@ -42,6 +42,7 @@ __all__ = [
     "Links",
     "Method",
     "best_guess",
+    "compare",
     "distinguish",
     "link_table",
     "replacement_laws",
@@ -330,13 +331,9 @@ def run(
         InvalidInput: a setting out of range, or too few ratings to split.
     """
     started = time.perf_counter()
-    _check(method, epsilon, links, rounds, targets, source_share)
-    world = _world(ratings, links, targets, source_share, seed)
-    measured = {}
-    for each in METHODS:
-        progress(f"{NAMES[each]}: {rounds} AlterEgos of {len(world.profiles)} users")
-        looks = sorted({1, rounds, *(4**i for i in range(1, 10) if 4**i < rounds)}) if each == method else [rounds]
-        measured[each] = _measure(world, each, epsilon, looks, seed)
+    if method not in METHODS:
+        raise InvalidInput(f"method {method!r}: use one of {', '.join(METHODS)}")
+    world, measured = _measured(ratings, method, epsilon, links, rounds, targets, source_share, seed, progress)
     result = measured[method]
     metrics = result.metrics()
     by_name = {metric.name: metric for metric in metrics}
@@ -391,7 +388,7 @@ def run(
             "text": "Draw from the whole public catalogue of the target domain, with sensitivity 2 (PRS repaired): "
             f"then {repaired['source-precision'].value:.0%} of the named items are right, where popularity alone gives "
             f"{repaired['guess-precision'].value:.0%}, and of two items the right one is picked in "
-            f"{(1 + repaired['advantage'].value) / 2:.1%} of all cases. The price: a replacement's mean similarity to "
+            f"{(1 + repaired['advantage'].value) / 2:.1%} of all cases.\nThe price: a replacement's mean similarity to "
             f"the item is {measured['prs_repaired'].quality:.3f}, where the most similar one has "
             f"{measured['alterego'].quality:.3f}. The values of the ratings and the number of entries stay visible and "
             "need a randomization of their own, and every further profile spends epsilon for each rating again.",
@@ -410,6 +407,44 @@ def run(
         seed=seed,
         seconds=time.perf_counter() - started,
     )
+
+
+def compare(
+    ratings: Ratings,
+    *,
+    epsilon: float = 1.0,
+    links: Links = "direct",
+    rounds: int = 10,
+    targets: int = 50,
+    source_share: float = 0.5,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[Method, list[Metric]]:
+    """The metrics of every method on the same users; see `run` for the arguments and what it refuses."""
+    _, measured = _measured(ratings, None, epsilon, links, rounds, targets, source_share, seed, progress)
+    return {method: result.metrics() for method, result in measured.items()}
+
+
+def _measured(
+    ratings: Ratings,
+    traced: Method | None,
+    epsilon: float,
+    links: Links,
+    rounds: int,
+    targets: int,
+    source_share: float,
+    seed: int,
+    progress: Callable[[str], None],
+) -> tuple["_World", dict[Method, "_Result"]]:
+    """Every method after all rounds; the traced one after fewer, too."""
+    _check(epsilon, links, rounds, targets, source_share)
+    world = _world(ratings, links, targets, source_share, seed)
+    measured = {}
+    for method in METHODS:
+        progress(f"{NAMES[method]}: {rounds} AlterEgos of {len(world.profiles)} users")
+        fewer = {1, *(4**i for i in range(1, 10) if 4**i < rounds)} if method == traced else set()
+        measured[method] = _measure(world, method, epsilon, sorted({*fewer, rounds}), seed)
+    return world, measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -596,9 +631,7 @@ def _world(ratings: Ratings, links: Links, targets: int, source_share: float, se
     return _World(profiles, bridges, num_sources, links, link_table(bridges, num_sources), swapped, changed)
 
 
-def _check(method: str, epsilon: float, links: str, rounds: int, targets: int, source_share: float) -> None:
-    if method not in METHODS:
-        raise InvalidInput(f"method {method!r}: use one of {', '.join(METHODS)}")
+def _check(epsilon: float, links: str, rounds: int, targets: int, source_share: float) -> None:
     if links not in get_args(Links):
         raise InvalidInput(f"links {links!r}: use one of {', '.join(get_args(Links))}")
     if not 0 < epsilon < math.inf:

@@ -362,7 +362,7 @@ def run(
         privacy=[_privacy(settings, ratings.num_items, next(m for m in metrics if m.name == "advantage"))],
         repair={
             "text": "Draw neighbors by normalized similarities with a constant sensitivity (PNSA repaired), which "
-            "makes the claim true for one list. The price: a list keeps "
+            "makes the claim true for one list.\nThe price: a list keeps "
             f"{np.nanmean(repaired.kept):.1%} of the k most similar items of positive similarity, where "
             f"{NAMES[method]} keeps {np.nanmean(result.kept):.1%}.",
             "tables": [],

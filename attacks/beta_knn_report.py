@@ -29,11 +29,11 @@ __all__ = ["METHODS", "METRICS", "run"]
 METRICS = (
     "yield",
     "precision",
-    "inferred",
-    "exact-value",
     "guess-precision",
-    "guess-exact-value",
     "advantage",
+    "exact-value",
+    "guess-exact-value",
+    "inferred",
     "surrounded",
     "target-seen",
     "fakes",
@@ -177,7 +177,7 @@ def run(
             "num_neighbors": num_neighbors,
             "targets": len(outcome.targets),
         },
-        metrics=tuple(found.values()),
+        metrics=tuple(found[name] for name in METRICS),
         dataset=ratings,
         tables=(_paired_table(outcome), *_size_tables(outcome)),
         plots=(_distribution(outcome),),
@@ -203,7 +203,7 @@ def _threat_model(outcome: Outcome, attack: Attack) -> ThreatModel:
         knows=f"{attack.num_known} ratings{which} of one customer{errors}, the recommender, and how popular each item "
         "is.",
         does=f"Creates{again} {outcome.num_fakes} fake accounts with exactly these ratings.",
-        sees=f"What each fake is shown, {attack.rounds} time{'s' * (attack.rounds > 1)}: {sees}.",
+        sees=f"What each fake is shown, {'once' if attack.rounds == 1 else f'{attack.rounds} times'}: {sees}.",
     )
 
 
@@ -389,7 +389,15 @@ def _repair(
         compared[method], found[method] = other, {metric.name: metric for metric in each.metrics()}
         names = ("yield", "precision", "guess-precision", "advantage", "target-seen")
         rows.append([NAMES[method], _guarantee(method, recommender), *(found[method][name].cell() for name in names)])
-    columns = ["method", "epsilon of one list", "found out", "right when named", "best guess", "advantage", "seen"]
+    columns = [
+        "method",
+        "epsilon of one list",
+        "found out",
+        "right when named",
+        "best guess",
+        "advantage",
+        "target seen",
+    ]
     table = {"title": "The same attack on the repaired selections", "columns": columns, "rows": rows}
     usable = [method for method in REPAIRS if method in found]
     if not usable:
@@ -406,7 +414,7 @@ def _repair(
         "text": f"{how}: over {len(chosen)} of the targets the same attack finds out {', '.join(shares)}. With "
         f"{NAMES[best]}, what it names is right in {found[best]['precision'].value:.1%}, as many popular items in "
         f"{found[best]['guess-precision'].value:.1%}. The guarantee covers one list: limit how often an account is "
-        f"answered anew, and how many accounts hold the same ratings.{unusable} {cost}",
+        f"answered anew, and how many accounts hold the same ratings.{unusable}\n{cost}",
         "tables": [table] if accuracy is None else [table, accuracy],
     }
 
@@ -437,10 +445,10 @@ def _accuracy(
     own = mean(measured.own_mean)
     rows: list[list[Any]] = []
     for name, cell in error.items():
-        extra = "-" if name == attacked or attacked not in error else difference(name, attacked).cell()
+        extra = None if name == attacked or attacked not in error else difference(name, attacked).cell()
         covered = f"{np.average(measured.covered[name], weights=measured.counts):.0%}"
         rows.append([names[name], _guarantee(name, recommenders[attacked]), cell.cell(), extra, covered])
-    rows.append(["no neighbors: the user's own mean", "-", own.cell(), "-", "-"])
+    rows.append(["no neighbors: the user's own mean", None, own.cell(), None, None])
     table = {
         "title": f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
         f"(scale {ratings.scale[0]:g} to {ratings.scale[1]:g}, 95% intervals)",

@@ -57,7 +57,8 @@ DRAWS = 2**9  # sets drawn together
 LATTICE = 2**10  # steps of the lattice of losses
 PLAIN_JITTER = 1e-6  # stands for none, and keeps every probability positive
 MAX_ROUNDS = 1024
-NOTICEABLE = (0.5, 0.9)
+NOTICEABLE = 0.5
+"""Advantage at which three of four guesses are right."""
 
 
 def log_laws(built: Any, kernels: np.ndarray) -> np.ndarray:
@@ -207,15 +208,6 @@ def run(
             "The most that any attacker could reach on any data with this jitter and number of recommendations.",
         ),
         Metric("guess-advantage", 0.0, "Without recommendations presence is a coin flip."),
-        *(
-            Metric(
-                f"identified-after-{round(100 * level)}",
-                next((float(look) for look in looks if found[look].value > level), math.inf),
-                f"Recommendations until the advantage exceeds {level:g}, of those measured (1, 2, 4, ...); infinite if "
-                f"not within {rounds}.",
-            )
-            for level in NOTICEABLE
-        ),
     ]
     described = describe(built)
     return AttackReport(
@@ -228,7 +220,7 @@ def run(
             does="nothing but wait; compares the exact probability of what it saw with and without her",
             sees=f"{rounds} recommended sets, each drawn afresh",
         ),
-        summary=_summary(world, found, float(limits[rounds].mean()), worst, claimed, rounds, crowds),
+        summary=_summary(world, found, float(limits[rounds].mean()), worst, claimed, rounds, crowds, shown),
         settings={
             "method": method,
             "epsilon": None if jitter is not None else epsilon,
@@ -244,7 +236,7 @@ def run(
         tables=[_by_rounds(found, limits, worst, claimed), _by_crowd(crowds, rounds)],
         plots=_plots(found, limits, worst, claimed, crowds, rounds),
         victim=_victim(built, world, laws, limits[rounds], shown),
-        privacy=_privacy(head, float(limits[rounds].mean()), worst[rounds], claimed, loss, rounds),
+        privacy=_privacy(head, float(limits[rounds].mean()), worst[rounds], claimed, loss, rounds, method == "dpp"),
         repair=_repair(built, world, rounds),
         limits=[
             f"The catalogue is cut to the {num_items} most popular items, so that every probability is exact; a larger "
@@ -464,24 +456,35 @@ def _summary(
     claimed: float,
     rounds: int,
     crowds: dict[int, np.ndarray],
+    shown: np.ndarray,
 ) -> list[str]:
-    others = world.others_each
-    alone = float(crowds[0][:, 1].mean())
+    num, alone = world.rows.shape[1], float(crowds[0][:, 1].mean())
     sentences = [
-        f"An attacker who saw {rounds} recommended sets drawn from the data of {others} other users told whether one "
-        f"more person is in them with an advantage of {found[rounds].value:.3f} over a coin flip "
-        f"({found[1].value:.3f} after the first set); no test can exceed {limit:.3f} on these users.",
-        f"With nobody else in the data the advantage can be {alone:.3f}: the crowd protects, which the guarantee does "
-        "not count on.",
+        f"Somebody who saw {rounds} recommended sets, and knows everybody's data, said whether one person is among "
+        f"the others, {world.others_each} of them: {_right(found[rounds].value)} of the guesses were right, where a "
+        f"coin has 50%. No attacker can have more than {_right(limit)} on these persons.",
+        f"With nobody else in the data it could be {_right(alone)}: the crowd protects, which the guarantee does not "
+        "count on.",
     ]
+    soon = next((look for look, metric in found.items() if metric.value > NOTICEABLE), None)
+    if soon is not None:
+        sentences.insert(1, f"Three of four guesses were right after {soon} set{'s' * (soon > 1)} already.")
     if math.isfinite(claimed):
         sentences.append(
-            f"An epsilon of {claimed:.3g} for one set is {rounds * claimed:.3g} for {rounds} sets and permits "
-            f"{permitted_advantage(rounds * claimed):.3f}; on no data can an attacker exceed {worst[rounds]:.3f}."
+            f"The privacy that is promised (epsilon {claimed:.3g} for one set, {rounds * claimed:.3g} for {rounds}) "
+            f"allows {_right(permitted_advantage(rounds * claimed))}; on no data can an attacker have more than "
+            f"{_right(worst[rounds])}."
         )
     else:
-        sentences.append("This sampler comes with no finite guarantee: nothing bounds the advantage on other data.")
+        sentences.append("This sampler promises nothing: no number bounds the attacker on other data.")
+    number = float(np.mean([code.bit_count() for code in shown.ravel().tolist()]))
+    sentences.append(f"A recommended set holds {number:.1f} of the {num} items on average.")
     return sentences
+
+
+def _right(advantage: float) -> str:
+    """The share of right guesses when she is there in half of the cases."""
+    return f"{(1 + advantage) / 2:.1%}"
 
 
 def _by_rounds(
@@ -595,7 +598,9 @@ def _victim(
     }
 
 
-def _privacy(head: Metric, limit: float, worst: float, claimed: float, loss: float, rounds: int) -> list[Privacy]:
+def _privacy(
+    head: Metric, limit: float, worst: float, claimed: float, loss: float, rounds: int, tight: bool
+) -> list[Privacy]:
     permitted = permitted_advantage(rounds * claimed)
     broken = head.low is not None and head.low > permitted
     says = f"The attacker reached {head.value:.3f}; any test on these users stays within {limit:.3f}"
@@ -603,11 +608,15 @@ def _privacy(head: Metric, limit: float, worst: float, claimed: float, loss: flo
         says += f", the worst data allow {worst:.3f}, and epsilon permits {permitted:.3f}."
     else:
         says += "; no epsilon is claimed."
+    if tight:
+        says += f" That epsilon is exact: some data attain it; on these the loss is {rounds * loss:.3g}."
+    else:
+        says += " The loss shown is that on these data; others may have more."
     return [
         Privacy(
             what=f"one subject's row, there or not, after {rounds} recommendation{'s' if rounds > 1 else ''}",
             epsilon_claimed=rounds * claimed,
-            epsilon_found=rounds * loss,
+            epsilon_found=rounds * (claimed if tight else loss),
             advantage=head,
             says=says + (" THIS IS MORE THAN THE GUARANTEE PERMITS." if broken else ""),
         )
@@ -640,10 +649,12 @@ def _repair(built: Any, world: _World, rounds: int) -> dict[str, Any]:
                 f"{changed:.1%}",
             ]
         )
+    price = next(row[-1] for row in rows if row[0] == "1")
     return {
         "text": f"Choose the jitter for all {rounds} recommendations together, or draw one set and show it again until "
-        "the budget allows another: the epsilons of fresh sets add up exactly. The price is that the jitter drowns the "
-        "differences between items; the last column is the share of sets that would have been others.",
+        "the budget allows another: the epsilons of fresh sets add up exactly.\nThe price is that jitter drowns the "
+        f"differences between items. For epsilon 1 in all, {price} of the sets that would be recommended without "
+        "jitter become others.",
         "tables": [
             {
                 "title": f"Jitter for {rounds} recommendations by {method}, all users of these data",

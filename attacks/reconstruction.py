@@ -376,7 +376,7 @@ def run(
     metrics = [
         *(head[name] for name in ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "rated-advantage")),
         *(head[name] for name in ("rated-advantage-best", "auc", "advantage", "profile-advantage")),
-        Metric("advantage-limit", limits[rounds], "The most that any test could reach in place of `advantage`."),
+        Metric("advantage-limit", limits[rounds], "The most that any test could reach in place of that advantage."),
         *(
             replace(prior[name], name=guess, meaning=meaning)
             for name, guess, meaning in (
@@ -571,24 +571,27 @@ def _summary(
         f"With noise of epsilon {epsilon:g} on each rating, collected {_times(rounds)}, the collector guessed "
         f"{_percent(head['value-accuracy'])} of a user's ratings to the exact value, if told what she rated; "
         f"{_percent(prior['value-accuracy'])} can be guessed without collecting anything.",
-        f"Whether she rated one given item at all it told with an advantage of {head['advantage'].value:.3f} over a "
-        f"coin flip; epsilon permits {permitted_advantage(rounds * epsilon):.3f}, and no test on these answers can "
-        f"exceed {limits[rounds]:.3f}.",
-        f"Her ratings taken together are not hidden: whether her device sent her own list or an empty one was told "
-        f"with an advantage of {head['profile-advantage'].value:.3f}."
-        if head["profile-advantage"].value > 0.5
-        else f"All her ratings taken together gave an advantage of {head['profile-advantage'].value:.3f}.",
+        f"Whether she rated one given item at all it told right in {_right(head['advantage'].value)}, where a coin has "
+        f"50%; epsilon permits {_right(permitted_advantage(rounds * epsilon))}, and no test on these answers has more "
+        f"than {_right(limits[rounds])}.",
+        "As for all her ratings together, whether her device sent her own list or an empty one was told right in "
+        f"{_right(head['profile-advantage'].value)}.",
     ]
     if most > rounds:
         sentences.append(
             f"Asked {most} times with fresh noise, the collector had {_percent(last['value-accuracy'])} of the values, "
-            f"and its advantage on one rating rose to {last['advantage'].value:.3f}."
+            f"and was right about one given item in {_right(last['advantage'].value)}."
         )
     return sentences
 
 
 def _times(rounds: int) -> str:
     return "once" if rounds == 1 else f"{rounds} times"
+
+
+def _right(advantage: float) -> str:
+    """The share of right guesses when either case is as likely."""
+    return f"{(1 + advantage) / 2:.1%}"
 
 
 def _percent(metric: Metric) -> str:
@@ -779,7 +782,7 @@ def _repair(
         "text": "Let the device draw its noisy answer once, store it, and send the same one whenever it is asked: "
         f"{most} collections then tell no more than one ({results[1]['advantage'].value:.3f} in place of "
         f"{results[most]['advantage'].value:.3f}, at most {limits[1]:.3f} in place of {limits[most]:.3f}). It costs "
-        "storage only, and averages no longer sharpen. A user as a whole is protected only by an epsilon "
+        "storage only, and averages no longer sharpen.\nA user as a whole is protected only by an epsilon "
         f"divided by the {num_items} items, and then most of what is collected is invented: at epsilon {epsilon:g} "
         f"{share * own / (share * own + (1 - share) * invented):.1%} of the ratings that arrive were really given.",
         "tables": [

@@ -465,13 +465,13 @@ def _repair(
     shared = _size(repaired, matrix)
     if variant == "repaired":
         text = (
-            f"This is the repaired sketch: it {how}. It costs accuracy: the number of ratings that two users share, "
+            f"This is the repaired sketch: it {how}.\nIt costs accuracy: the number of ratings that two users share, "
             f"{_plain(shared)} on these ratings, is off by {_plain(outcome.error)} (root mean squares)."
         )
     else:
         text = (
             f"Publish the repaired sketch ({id}_repaired). It {how}. At the same epsilon and delta its noise is "
-            f"{_plain(repaired.noise)} ratings, against {_plain(outcome.mechanism.noise)} here. What it costs in "
+            f"{_plain(repaired.noise)} ratings, against {_plain(outcome.mechanism.noise)} here.\nWhat it costs in "
             f"accuracy: the number of ratings that two users share, {_plain(shared)} on these ratings, is off by "
             f"{_plain(mended[1])}, against {_plain(outcome.error)} here (root mean squares). The attacker's advantage "
             f"is {mended[0]:.3f} instead of {outcome.advantage.mean():.3f}."

@@ -349,6 +349,21 @@ def test_what_is_read_of_an_attack_is_what_its_module_has(module):
     assert set(found.settings) <= set(found.explained), "an argument without a line in Args"
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_a_misspelled_metric_is_refused_before_the_run_with_those_there_are(capsys, name):
+    for module in MODULES[name]:
+        found = _read(module)
+        said = refused(capsys, name, "--method", found.methods[0], "--fail-above", "advantag=0.1", "--data", "absent")
+        assert f"no metric is called 'advantag'; choose from {', '.join(found.metrics)}" in said
+
+
+def test_a_metric_that_this_attack_cannot_measure_does_not_pass(capsys):
+    small = ("beta-knn", "--method", "item_knn", "--targets", 2, "--num-known", 4)
+    code, out, _ = run(capsys, *small, "--fail-above", "exact-value=0.9")  # lists of similar items show no ratings
+    assert code == 1
+    assert "exact-value could not be measured, which does not pass the limit 0.900" in " ".join(out.split())
+
+
 def test_no_attack_has_the_methods_of_another_module():
     for modules in MODULES.values():
         methods = [method for module in modules for method in _read(module).methods]

@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "ppns": "dpassay.experiments.ppns_tables",
     "beta-knn": "dpassay.experiments.sybils",
     "dpp": "dpassay.experiments.dpp_lists",
+    "attacks": "dpassay.experiments.attacks",
 }
 """Name -> the module whose `run` does it."""
 
