@@ -52,11 +52,11 @@ METHODS: tuple[Method, ...] = get_args(Method)
 METRICS = (
     "yield",
     "precision",
-    "inferred",
-    "exact-value",
     "guess-precision",
-    "guess-exact-value",
     "advantage",
+    "exact-value",
+    "guess-exact-value",
+    "inferred",
     "fakes",
     "queries",
 )
@@ -413,7 +413,17 @@ class _Outcome:
         return (
             mean_metric("yield", share, "Share of a target's unknown ratings that were inferred."),
             mean_metric("precision", precision, "Share of the inferred items that the target did rate.", self.inferred),
-            mean_metric("inferred", self.inferred, "Items inferred per target.", bounds=(0, most)),
+            mean_metric(
+                "guess-precision",
+                guess,
+                "Without the attack: share of as many most popular items that the target did rate.",
+                self.inferred,
+            ),
+            difference_metric(
+                "advantage",
+                self.present - self.absent,
+                "How much likelier a rating is inferred when it is there than when it is not.",
+            ),
             mean_metric(
                 "exact-value",
                 exact,
@@ -421,22 +431,12 @@ class _Outcome:
                 self.hits,
             ),
             mean_metric(
-                "guess-precision",
-                guess,
-                "Without the attack: share of as many most popular items that the target did rate.",
-                self.inferred,
-            ),
-            mean_metric(
                 "guess-exact-value",
                 guess_exact,
                 "Without the attack: share of the same items whose rounded average rating is the target's.",
                 self.hits,
             ),
-            difference_metric(
-                "advantage",
-                self.present - self.absent,
-                "How much likelier a rating is inferred when it is there than when it is not.",
-            ),
+            mean_metric("inferred", self.inferred, "Items inferred per target.", bounds=(0, most)),
             Metric("fakes", float(self.fakes), "Fake accounts per target."),
             Metric("queries", float(self.queries), "Lists or predictions that are read per target."),
         )

@@ -460,9 +460,9 @@ def _summary(
 ) -> list[str]:
     num, alone = world.rows.shape[1], float(crowds[0][:, 1].mean())
     sentences = [
-        f"Somebody who saw {rounds} recommended sets, and knows everybody's data, said whether one person is among "
-        f"the others, {world.others_each} of them: {_right(found[rounds].value)} of the guesses were right, where a "
-        f"coin has 50%. No attacker can have more than {_right(limit)} on these persons.",
+        f"Somebody who knows everybody's data saw {rounds} recommended sets and said whether one person is in the "
+        f"database beside {world.others_each} others: {_right(found[rounds].value)} of the guesses were right, where a "
+        f"coin has 50%. In the long run no attacker can have more than {_right(limit)} on these persons.",
         f"With nobody else in the data it could be {_right(alone)}: the crowd protects, which the guarantee does not "
         "count on.",
     ]
