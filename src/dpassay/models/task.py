@@ -1,0 +1,218 @@
+"""Cross-domain recommendation: a source and a target domain of the same users, one item of each held out.
+
+The interface of every model in this package. A model is a module with a frozen dataclass of hyper-parameters `Settings`
+and
+
+    def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]
+
+a generator that yields after every epoch what the model has learned so far (once, if nothing is trained). Validation
+items, test items and negatives of the task are for the evaluation only; no model reads them.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from dpassay.data import load_ratings, load_split
+from dpassay.errors import InvalidInput
+from dpassay.experiments.results import described
+
+__all__ = ["NEGATIVES", "Scores", "Task", "load_task", "synthetic_task"]
+
+Scores = Callable[[np.ndarray], np.ndarray]
+"""Target items, int, shape (users, candidates), row u for user u -> their scores, float, same shape; higher is better.
+
+It stands for the model as it was when it was yielded, and stays valid while training goes on.
+"""
+
+NEGATIVES = 99
+LATENT, TASTE, TAIL = 8, 1.5, 0.8
+"""Of synthetic preferences: their rank, their weight beside popularity, and the exponent of popularity in the rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Recommend target items to users of whom both domains know something.
+
+    Attributes:
+        source: implicit ratings, 0 or 1, float32, shape (users, source_items); row u is user u in both domains.
+        target: the same for training in the target domain, shape (users, target_items): without held-out items.
+        validation: the target item held out for choosing an epoch, int64, shape (users,).
+        test: the target item held out for testing, int64, shape (users,).
+        negatives: target items that the user never rated, int64, shape (users, negatives), ranked against either.
+        name: what results call this task.
+        inputs: name, hash and size of each dataset, for a result's "inputs".
+
+    Raises InvalidInput if the arrays do not belong together or a held-out item is in the training part.
+    """
+
+    source: csr_array
+    target: csr_array
+    validation: np.ndarray
+    test: np.ndarray
+    negatives: np.ndarray
+    name: str = "custom"
+    inputs: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        users = self.num_users
+        rows = {"source": self.source, "validation": self.validation, "test": self.test, "negatives": self.negatives}
+        for name, array in rows.items():
+            if array.shape[0] != users:
+                raise InvalidInput(f"{name} has {array.shape[0]} rows, target {users}; row u is user u in both domains")
+        heldout = np.column_stack([self.validation, self.test, self.negatives])
+        if heldout.min() < 0 or heldout.max() >= self.num_target_items:
+            raise InvalidInput(
+                f"the split names items {heldout.min()} to {heldout.max()}; allowed is 0 to {self.num_target_items - 1}"
+            )
+        trained = self.target[np.repeat(np.arange(users), heldout.shape[1]), heldout.ravel()]
+        if np.asarray(trained).any():
+            user, column = divmod(int(np.asarray(trained).argmax()), heldout.shape[1])
+            what = ("validation item", "test item")[column] if column < 2 else "negative"
+            raise InvalidInput(
+                f"user {user}: the {what} {heldout[user, column]} is a training rating; "
+                "take held-out items out and draw negatives from what the user never rated"
+            )
+
+    @property
+    def num_users(self) -> int:
+        """Users, the same in both domains."""
+        return int(self.target.shape[0])
+
+    @property
+    def num_source_items(self) -> int:
+        """Items of the source domain."""
+        return int(self.source.shape[1])
+
+    @property
+    def num_target_items(self) -> int:
+        """Items of the target domain."""
+        return int(self.target.shape[1])
+
+
+def load_task(folder: str | Path) -> Task:
+    """The task Douban Book to Music of Chen et al. (2022) with their own split and negatives.
+
+    Args:
+        folder: has `book_ratings.csv.gz` and `music_ratings.csv.gz` (columns user, item, rating) and
+            `music_split.csv.gz` (see `dpassay.load_split`); users and items are numbered 0, 1, ... alike in all three.
+
+    Raises:
+        InvalidInput: a file is missing or malformed, or the three do not belong together.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InvalidInput(f"no folder {folder}; give the one with book_ratings.csv.gz and music_split.csv.gz")
+    book, music = (load_ratings(folder / f"{domain}_ratings.csv.gz") for domain in ("book", "music"))
+    split = load_split(folder / "music_split.csv.gz")
+    users, order = len(split.users), np.argsort(split.users)
+    if book.num_users != users or music.num_users != users or (split.users[order] != np.arange(users)).any():
+        raise InvalidInput(
+            f"{book.num_users} users in books, {music.num_users} in music, {users} in the split; "
+            "number the same users 0, 1, ... in all three files"
+        )
+    source, whole = (
+        csr_array((np.ones(len(r), np.float32), (r.users, r.items)), shape=(r.num_users, r.num_items))
+        for r in (book, music)
+    )
+    inputs = (described(book, "Douban Book"), described(music, "Douban Music"))
+    parts = (split.validation_items[order], split.test_items[order], split.negatives[order])
+    return _heldout_task(source, whole, parts, "Douban Book to Music", inputs)
+
+
+def synthetic_task(
+    users: int = 120,
+    source_items: int = 150,
+    target_items: int = 160,
+    source_ratings: int = 2400,
+    target_ratings: int = 2400,
+    seed: int = 0,
+) -> Task:
+    """A made-up task: long-tail popularity, and one low-rank taste of each user in both domains; not real people.
+
+    A user's items are drawn without replacement with probability proportional to popularity x exp(taste . item); of
+    the target's, one is held out for validation and one for testing, and 99 negatives avoid all of them.
+
+    Args:
+        users: how many.
+        source_items: in the source domain.
+        target_items: in the target domain.
+        source_ratings: about how many in all; every user has at least 3.
+        target_ratings: likewise, held-out ones included.
+        seed: of everything random.
+
+    Raises:
+        InvalidInput: too few ratings or target items.
+    """
+    for name, ratings, items, spare in (
+        ("source", source_ratings, source_items, 0),
+        ("target", target_ratings, target_items, NEGATIVES),
+    ):
+        if ratings < 3 * users:
+            raise InvalidInput(f"{ratings} {name} ratings for {users} users; give at least {3 * users}, 3 for each")
+        if ratings > users * (items - spare) / 2:
+            least = 2 * -(-ratings // users) + spare
+            raise InvalidInput(f"{ratings} {name} ratings do not fit {items} items; give at least {least} items")
+    generator = np.random.default_rng(seed)
+    taste = generator.normal(size=(users, LATENT))
+    source = _preferred(taste, source_items, source_ratings, source_items, generator)
+    liked = _preferred(taste, target_items, target_ratings, target_items - NEGATIVES, generator)
+    order = np.where(liked, 0.0, 2.0) + generator.random(liked.shape)  # a user's own items first, each part shuffled
+    ranked = np.argsort(order, axis=1)
+    count = liked.sum(axis=1, keepdims=True)
+    validation, test = ranked[:, 0], ranked[:, 1]
+    negatives = np.take_along_axis(ranked, count + np.arange(NEGATIVES), axis=1)
+    name = f"synthetic, {users} users, {source_items} to {target_items} items"
+    inputs = tuple(
+        {"name": f"{name}, {domain}", "sha256": _hash(matrix), "ratings": int(matrix.sum())}
+        for domain, matrix in (("source", source), ("target", liked))
+    )
+    source, whole = (csr_array(matrix, dtype=np.float32) for matrix in (source, liked))
+    return _heldout_task(source, whole, (validation, test, negatives), name, inputs)
+
+
+def _heldout_task(
+    source: csr_array,
+    whole: csr_array,
+    parts: tuple[np.ndarray, np.ndarray, np.ndarray],
+    name: str,
+    inputs: tuple[dict[str, Any], ...],
+) -> Task:
+    """The task in which validation and test items are taken out of the whole target matrix."""
+    items = np.column_stack(parts[:2])
+    if items.min() < 0 or items.max() >= whole.shape[1]:
+        raise InvalidInput(f"the split holds out item {items.max()}; items of the target are 0 to {whole.shape[1] - 1}")
+    rows = np.repeat(np.arange(len(items)), 2)
+    heldout = csr_array((np.ones(items.size, np.float32), (rows, items.ravel())), shape=whole.shape)
+    target = csr_array(whole - whole.multiply(heldout))
+    target.eliminate_zeros()
+    if target.nnz != whole.nnz - items.size:
+        raise InvalidInput("the split holds out an item that its user never rated; number items alike in both files")
+    split = {"name": f"{name}, split", "sha256": _hash(*parts), "ratings": items.size}
+    return Task(source, target, *parts, name=name, inputs=(*inputs, split))
+
+
+def _preferred(taste: np.ndarray, items: int, ratings: int, most: int, generator: np.random.Generator) -> np.ndarray:
+    """Who likes what, bool, shape (users, items): `ratings` in all, 3 to `most` for each user, long tails."""
+    users = len(taste)
+    activity = generator.dirichlet(np.full(users, 2.0))
+    count = np.minimum(3 + generator.multinomial(ratings - 3 * users, activity), most)[:, None]
+    popularity = -TAIL * np.log(generator.permutation(items) + 1.0)
+    appeal = generator.normal(size=(LATENT, items)) * (TASTE / np.sqrt(LATENT))
+    # Gumbel noise on log-weights, the largest kept: a draw without replacement, all users at once.
+    keys = popularity + taste @ appeal + generator.gumbel(size=(users, items))
+    least = np.take_along_axis(-np.sort(-keys, axis=1), count - 1, axis=1)
+    return keys >= least
+
+
+def _hash(*arrays: np.ndarray) -> str:
+    """SHA-256 of arrays of whole numbers, with their shapes."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return digest.hexdigest()
