@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "beta-knn": "dpassay.experiments.sybils",
     "dpp": "dpassay.experiments.dpp_lists",
     "attacks": "dpassay.experiments.attacks",
+    "pricdr": "dpassay.experiments.pricdr",
 }
 """Name -> the module whose `run` does it."""
 

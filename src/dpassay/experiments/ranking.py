@@ -66,8 +66,8 @@ def evaluate(
 
     Returns:
         A flat record of the test: "authors_HR5" and "clean_HR5", and so on for all `METRICS`; "validation_NDCG10" at
-        the epoch of the clean protocol; "epochs" trained; "epoch_HR", "epoch_NDCG" and "epoch_MRR" (from 1), the best for
-        each, of which the clean protocol takes the second; "seconds" of training and scoring.
+        the epoch of the clean protocol; "epochs" trained; "epoch_HR", "epoch_NDCG" and "epoch_MRR" (from 1), the best
+        for each, of which the clean protocol takes the second; "seconds" of training and scoring.
 
     Raises:
         InvalidInput: the model yields no epoch, or scores of another shape.
