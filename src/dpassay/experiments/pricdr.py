@@ -4,6 +4,7 @@ Their split and negatives, every model by the protocol of the released code and 
 five seeds. Beside the printed rows stand recommenders that need no training.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ __all__ = ["MODELS", "SEEDS", "Entry", "run"]
 
 SEEDS = 5
 SHORT = 2
-"""Epochs of every model where the table is only shown to work: quick, or on the synthetic task."""
+"""Epochs and seeds where the table is only shown to work."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ def run(
 
     Args:
         data: the folder of Douban Book and Music (see `dpassay.models.task.load_task`), or a task; None takes a small
-            synthetic one, two epochs and two seeds.
-        quick: one seed and two epochs.
+            synthetic one and two seeds.
+        quick: two seeds and two epochs.
         seed: the first seed.
         resume: the file that keeps finished runs.
         progress: told about every run and epoch.
@@ -87,8 +88,8 @@ def run(
     if isinstance(data, Ratings):
         raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
     task = synthetic_task() if data is None else data if isinstance(data, Task) else load_task(data)
-    limit = SHORT if quick or data is None else None
-    seeds = range(seed, seed + (1 if quick else 2 if data is None else SEEDS))
+    limit = SHORT if quick else None
+    seeds = range(seed, seed + (SHORT if quick or data is None else SEEDS))
     hashes = [entry["sha256"] for entry in task.inputs]
     runs = []
     for entry in models:
@@ -97,7 +98,7 @@ def run(
         for own in seeds if entry.random else seeds[:1]:
             progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
-            runs.append(finished.get(settings, lambda e=entry, s=own: _trained(e, task, s, limit, progress)))
+            runs.append(finished.get(settings, functools.partial(_trained, entry, task, own, limit, progress)))
     printed = TABLE.get(task.name, {})
     tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
     result = {

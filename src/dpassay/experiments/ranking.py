@@ -42,7 +42,7 @@ def ranks(heldout: np.ndarray, negatives: np.ndarray) -> np.ndarray:
 
 def metrics(rank: np.ndarray) -> dict[str, float]:
     """HR, NDCG and MRR at 5 and 10, averaged over users, from ranks of shape (users,), 1 for the best."""
-    values = {}
+    values: dict[str, float] = {}
     for cutoff in CUTOFFS:
         met = rank <= cutoff
         gains = {"HR": np.ones(len(rank)), "NDCG": 1 / np.log2(rank + 1), "MRR": 1 / rank}

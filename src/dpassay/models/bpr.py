@@ -28,7 +28,7 @@ class Settings:
     penalty: float = 0.03
     learning_rate: float = 2e-3
     batch_size: int = 128
-    epochs: int = 30
+    epochs: int = 20
 
 
 class Factors(eqx.Module):

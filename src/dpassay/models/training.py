@@ -110,7 +110,7 @@ def trained(
 
 
 @eqx.filter_jit
-def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):  # type: ignore[no-untyped-def]
+def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):
     key_draw, key_order, key_loss = jax.random.split(key, 3)
     examples = draw(key_draw, data)
     number = jax.tree.leaves(examples)[0].shape[0]
@@ -118,7 +118,7 @@ def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):  # type:
     order = jax.random.permutation(key_order, number)[: number // size * size].reshape(-1, size)
     weights, fixed = eqx.partition(model, eqx.is_inexact_array)
 
-    def step(carry, this):  # type: ignore[no-untyped-def]
+    def step(carry, this):
         weights, state = carry
         rows, key = this
         batch = jax.tree.map(lambda x: x[rows], examples)
@@ -142,5 +142,5 @@ def scored(model: Model, score: Callable[[Model, jax.Array, jax.Array, Any], jax
 
 
 @eqx.filter_jit
-def _score(model, users, items, data, score):  # type: ignore[no-untyped-def]
+def _score(model, users, items, data, score):
     return score(model, users, items, data)
