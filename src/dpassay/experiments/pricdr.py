@@ -17,7 +17,7 @@ from dpassay.errors import InvalidInput
 from dpassay.experiments.pricdr_printed import TABLE
 from dpassay.experiments.ranking import METRICS, PROTOCOLS, evaluate
 from dpassay.experiments.results import FinishedRuns
-from dpassay.models import bpr, cosine, dmf, neumf, popularity, puresvd
+from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, neumf, popularity, puresvd
 from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.ratings import Ratings
 
@@ -54,6 +54,10 @@ MODELS: tuple[Entry, ...] = (
     Entry("BPR", bpr, bpr.Settings()),
     Entry("NeuMF", neumf, neumf.Settings()),
     Entry("DMF", dmf, dmf.Settings()),
+    Entry("CoNet", conet, conet.Settings()),
+    Entry("DDTCDR", ddtcdr, ddtcdr.Settings()),
+    Entry("DARec", darec, darec.Settings()),
+    Entry("ETL", etl, etl.Settings()),
 )
 
 

@@ -16,7 +16,19 @@ from scipy.sparse import csr_array
 
 from dpassay.models.task import Scores
 
-__all__ = ["Examples", "Feedback", "adam", "cross_entropy", "feedback", "labeled", "negatives", "scored", "trained"]
+__all__ = [
+    "Examples",
+    "Feedback",
+    "adam",
+    "cross_entropy",
+    "dropped",
+    "feedback",
+    "labeled",
+    "negatives",
+    "paired",
+    "scored",
+    "trained",
+]
 
 Model = TypeVar("Model", bound=eqx.Module)
 
@@ -66,9 +78,26 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
     return Examples(jnp.concatenate([data.users, users]), items, labels)
 
 
+def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: int) -> tuple[Examples, Examples]:
+    """`labeled` examples of the target domain, each beside one of the source by the same user, of the same label."""
+    key_target, key_rated, key_other = jax.random.split(key, 3)
+    examples = labeled(key_target, target, num_negatives)
+    users, columns = examples.users, source.others.shape[1]
+    first = jnp.minimum(source.num_others[users], columns - 1)  # where the user's own items begin in `others`
+    rated = source.others[users, jax.random.randint(key_rated, users.shape, first, columns)]
+    liked = (examples.labels > 0) & (source.num_others[users] < columns)
+    items = jnp.where(liked, rated, negatives(key_other, source, users))
+    return examples, Examples(users, items, liked.astype(jnp.float32))
+
+
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
     """Mean binary cross entropy, nats."""
     return jnp.mean(optax.sigmoid_binary_cross_entropy(logits, labels))
+
+
+def dropped(key: jax.Array, values: jax.Array, rate: float) -> jax.Array:
+    """The values with a share `rate` of them replaced by 0, the others scaled up to the same mean."""
+    return jnp.where(jax.random.bernoulli(key, 1 - rate, values.shape), values / (1 - rate), 0.0)
 
 
 @functools.cache

@@ -1,0 +1,121 @@
+"""CoNet: one perceptron in each domain, whose hidden layers also read the other's layer below through shared matrices.
+
+Hu, Zhang and Yang (2018), eq. 8: a target pair and a source pair of the same user go through both networks together. As
+in the code they released, users share one embedding, and a network is tested by itself, without the cross connections.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from dpassay.models.task import Scores, Task
+from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, paired, scored, trained
+
+__all__ = ["CoNet", "Settings", "train"]
+
+SCALE = 0.01
+"""Standard deviation of initial embeddings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Those of the code that Hu et al. released; `layers` begins with the width of the joined embeddings, and `crossed`
+    counts the layers with cross connections. Layers start at Glorot's scale: at theirs, 0.01, so small a set of ratings
+    teaches them nothing.
+    """
+
+    layers: tuple[int, ...] = (64, 32, 16, 8)
+    crossed: int = 2
+    negatives: int = 1
+    learning_rate: float = 1e-3
+    clip: float = 10.0
+    batch_size: int = 128
+    epochs: int = 20
+
+
+class Network(eqx.Module):
+    """Item embeddings and layers of one domain."""
+
+    items: jax.Array
+    weights: tuple[jax.Array, ...]
+    biases: tuple[jax.Array, ...]
+
+    def __init__(self, num_items: int, layers: tuple[int, ...], key: jax.Array) -> None:
+        key_items, *keys = jax.random.split(key, 1 + len(layers))
+        widths = (*layers, 1)
+        self.items = SCALE * jax.random.normal(key_items, (num_items, layers[0] // 2))
+        self.weights = tuple(
+            SCALE * jax.random.normal(k, shape) for k, shape in zip(keys, itertools.pairwise(widths), strict=True)
+        )
+        self.biases = tuple(jnp.zeros(size) for size in widths[1:])
+
+
+class CoNet(eqx.Module):
+    """The users' embedding, the two networks, and the matrices between them."""
+
+    users: jax.Array
+    target: Network
+    source: Network
+    crossings: tuple[jax.Array, ...]
+
+    def __init__(self, sizes: tuple[int, int, int], settings: Settings, key: jax.Array) -> None:
+        num_users, num_target_items, num_source_items = sizes
+        key_users, key_target, key_source, *keys = jax.random.split(key, 3 + settings.crossed)
+        self.users = SCALE * jax.random.normal(key_users, (num_users, settings.layers[0] // 2))
+        self.target = Network(num_target_items, settings.layers, key_target)
+        self.source = Network(num_source_items, settings.layers, key_source)
+        shapes = zip(keys, settings.layers, settings.layers[1:], strict=False)
+        self.crossings = tuple(_glorot(*shape) for shape in shapes)
+
+
+def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
+    """Yields the scores after every epoch."""
+    key_model, key = jax.random.split(jax.random.key(seed))
+    sizes = (task.num_users, task.num_target_items, task.num_source_items)
+    model = eqx.filter_jit(CoNet)(sizes, settings, key_model)
+    data = (feedback(task.target), feedback(task.source), settings)
+    optimizer = adam(settings.learning_rate, clip=settings.clip)
+    epochs = trained(
+        model, data, _examples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
+    )
+    yield from (scored(model, _logits) for model in epochs)
+
+
+Data = tuple[Feedback, Feedback, Settings]
+
+
+def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
+    return paired(key, *data[:2], data[2].negatives)
+
+
+def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:
+    networks = (model.target, model.source)
+    hidden = [_joined(model, net, pairs.users, pairs.items) for net, pairs in zip(networks, batch, strict=True)]
+    depth = len(model.target.weights)
+    for level in range(depth):
+        own = [h @ net.weights[level] + net.biases[level] for h, net in zip(hidden, networks, strict=True)]
+        if level < len(model.crossings):
+            own = [o + h @ model.crossings[level] for o, h in zip(own, reversed(hidden), strict=True)]
+        hidden = own if level == depth - 1 else [jax.nn.relu(o) for o in own]
+    losses = [cross_entropy(logits[:, 0], pairs.labels) for logits, pairs in zip(hidden, batch, strict=True)]
+    return losses[0] + losses[1]
+
+
+def _glorot(key: jax.Array, inputs: int, outputs: int) -> jax.Array:
+    return (2 / (inputs + outputs)) ** 0.5 * jax.random.normal(key, (inputs, outputs))
+
+
+def _joined(model: CoNet, network: Network, users: jax.Array, items: jax.Array) -> jax.Array:
+    return jnp.concatenate([model.users[users], network.items[items]], axis=1)
+
+
+def _logits(model: CoNet, users: jax.Array, items: jax.Array, data: Any = None) -> jax.Array:
+    hidden, network = _joined(model, model.target, users, items), model.target
+    for weights, biases in zip(network.weights[:-1], network.biases[:-1], strict=True):
+        hidden = jax.nn.relu(hidden @ weights + biases)
+    return (hidden @ network.weights[-1] + network.biases[-1])[:, 0]
