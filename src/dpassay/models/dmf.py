@@ -21,10 +21,10 @@ FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Settings:
-    """Layers and negatives of the code that Xue et al. released. That trains batches of 256 at a rate of 1e-4; here every
-    step computes the towers of all users and items, whatever the batch, so that a batch is 64 times larger and the rate
-    10 times, about its square root. Weight decay was chosen on validation items. The best epochs on Douban are the
-    first, so that 6 do instead of 50.
+    """Layers and negatives of the code that Xue et al. released. That trains batches of 256 at a rate of 1e-4; here
+    every step computes the towers of all users and items, whatever the batch, so that a batch is 64 times larger and
+    the rate 10 times, about its square root. Weight decay was chosen on validation items. The best epochs on Douban
+    are the first, so that 6 do instead of 50.
     """
 
     user_layers: tuple[int, int] = (512, 64)

@@ -1,0 +1,119 @@
+"""The cross-domain task: what is held out, what is read from files, what is refused."""
+
+import dataclasses
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpassay.errors import InvalidInput
+from dpassay.models.task import NEGATIVES, load_task, synthetic_task
+
+MUSIC = [(user, item) for user in range(3) for item in (user, 3, 4 + user)]
+
+
+def files(folder: Path, music: list[tuple[int, int]] = MUSIC, book_users: int = 3, split: str = "") -> Path:
+    """The three files of a task of three users; user u has music u, 3 and 4 + u, of which 3 is for the test."""
+    lines = "".join(f"{user},{item},4,9,9\n" for user, item in music)
+    content = {
+        "book_ratings": "".join(f"{user},{item},5,9,9\n" for user in range(book_users) for item in range(user + 1)),
+        "music_ratings": lines,
+    }
+    for name, text in content.items():
+        with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
+            file.write(f"user,item,rating,other_user,other_item\n{text}")
+    split = split or "".join(f"{user},{4 + user},3,{(user + 1) % 3} {4 + (user + 1) % 3}\n" for user in (2, 0, 1))
+    with gzip.open(folder / "music_split.csv.gz", "wt") as file:
+        file.write(f"user,valid_item,test_item,negatives99\n{split}")
+    return folder
+
+
+def test_a_task_is_read_without_its_held_out_items(tmp_path: Path) -> None:
+    task = load_task(files(tmp_path))
+    assert (task.num_users, task.num_source_items, task.num_target_items) == (3, 3, 7)
+    np.testing.assert_array_equal(task.source.toarray(), np.tril(np.ones((3, 3))))
+    np.testing.assert_array_equal(task.target.toarray(), np.eye(3, 7))
+    np.testing.assert_array_equal(task.validation, [4, 5, 6])
+    np.testing.assert_array_equal(task.test, [3, 3, 3])
+    np.testing.assert_array_equal(task.negatives, [[1, 5], [2, 6], [0, 4]])
+    assert [entry["ratings"] for entry in task.inputs] == [6, 9, 6]
+    changed = files(tmp_path, split="0,3,4,1 5\n1,5,3,2 6\n2,6,3,0 4\n")  # another item for validation
+    assert load_task(changed).inputs[:2] == task.inputs[:2]
+    assert load_task(changed).inputs[2]["sha256"] != task.inputs[2]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"music": MUSIC[:6]}, "3 users in books, 2 in music, 3 in the split; number the same users"),
+        ({"book_users": 2}, "2 users in books"),
+        ({"split": "0,4,3,1\n1,5,3,2\n"}, "2 in the split"),
+        ({"split": "0,9,3,1\n1,5,3,2\n2,6,3,0\n"}, "holds out item 9; items of the target are 0 to 6"),
+        ({"split": "0,4,6,1\n1,5,3,2\n2,6,3,0\n"}, "never rated; number items alike"),
+        ({"split": "0,4,3,0\n1,5,3,2\n2,6,3,0\n"}, "user 0: the negative 0 is a training rating"),
+        ({"split": "0,4,3,8\n1,5,3,2\n2,6,3,0\n"}, "names items 0 to 8; allowed is 0 to 6"),
+    ],
+)
+def test_files_that_do_not_belong_together(tmp_path: Path, change: dict, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        load_task(files(tmp_path, **change))
+
+
+def test_a_folder_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no folder"):
+        load_task(tmp_path / "absent")
+    with pytest.raises(InvalidInput, match=r"no file .*book_ratings"):
+        load_task(tmp_path)
+
+
+def test_made_up_tasks_follow_the_split_rule() -> None:
+    task = synthetic_task(50, 60, 200, 900, 1000, seed=3)
+    rows = np.arange(50)[:, None]
+    trained = task.target.toarray() > 0
+    heldout = np.column_stack([task.validation, task.test, task.negatives])
+    assert heldout.shape == (50, 2 + NEGATIVES)
+    assert all(len(set(row)) == len(row) for row in heldout.tolist())
+    assert not trained[rows, heldout].any()
+    assert 0.95 * 900 <= task.source.sum() <= 900  # short only of what the busiest users cannot have
+    assert 0.95 * 1000 <= task.target.sum() + 2 * 50 <= 1000
+    assert trained.any(axis=1).all()
+    assert set(task.target.data) == {1.0}
+    popularity = np.sort(trained.sum(axis=0))
+    assert popularity[-20:].sum() > 3 * popularity[80:120].sum()  # a tenth of the items against twice as many others
+    again, other = synthetic_task(50, 60, 200, 900, 1000, seed=3), synthetic_task(50, 60, 200, 900, 1000, seed=4)
+    assert again.inputs == task.inputs
+    assert all(one["sha256"] != two["sha256"] for one, two in zip(other.inputs, task.inputs, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((50, 60, 200, 149, 1000), "149 source ratings for 50 users; give at least 150"),
+        ((50, 60, 200, 900, 149), "149 target ratings for 50 users; give at least 150"),
+        ((50, 60, 100, 900, 1000), "1000 target ratings do not fit 100 items; give at least 139 items"),
+        ((50, 30, 200, 900, 1000), "900 source ratings do not fit 30 items; give at least 36 items"),
+    ],
+)
+def test_sizes_that_cannot_be(sizes: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        synthetic_task(*sizes)
+
+
+def test_rows_are_the_same_users_everywhere() -> None:
+    task = synthetic_task(50, 60, 200, 900, 1000)
+    with pytest.raises(InvalidInput, match="source has 49 rows, target 50"):
+        dataclasses.replace(task, source=task.source[:49])
+    with pytest.raises(InvalidInput, match=r"user 0: the test item \d+ is a training rating"):
+        dataclasses.replace(task, test=task.target.indices[task.target.indptr[:-1]])
+
+
+@pytest.mark.realdata
+def test_douban(real_data: Path) -> None:
+    folder = real_data / "douban-book-music"
+    if not folder.is_dir():
+        pytest.skip("needs the Douban Book to Music task in DPASSAY_DATA")
+    task = load_task(folder)
+    assert (task.num_users, task.num_source_items, task.num_target_items) == (924, 3916, 4228)
+    assert (task.source.sum(), task.target.sum()) == (50_429, 50_157 - 2 * 924)
+    assert task.negatives.shape == (924, NEGATIVES)
