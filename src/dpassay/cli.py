@@ -389,11 +389,20 @@ def search(
     help="Write the result file (JSON: hashes, seeds, per-run numbers), and its tables as Markdown beside it.",
 )
 @click.option("--resume", type=_path(), metavar="FILE", help="Keep finished runs in this file, and go on from them.")
-def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Path | None, resume: Path | None) -> int:
+@click.option("--runs", type=_path(), metavar="FILE", help="Write the numbers of every run as a Parquet table.")
+def experiment(
+    name: str,
+    data: Path | None,
+    quick: bool,
+    seed: int,
+    output: Path | None,
+    resume: Path | None,
+    runs: Path | None,
+) -> int:
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
 
-    for path in (output, resume):
+    for path in (output, resume, runs):
         _writable(path)
     with _interruptible(_kept(resume)):
         result = run(
@@ -409,6 +418,11 @@ def experiment(name: str, data: Path | None, quick: bool, seed: int, output: Pat
     print_tables(result["tables"])
     if output is not None:
         _write_tables(result, f"Experiment {name}", output)
+    if runs is not None:
+        import pandas as pd
+
+        pd.DataFrame(result["runs"]).to_parquet(runs)
+        click.echo(f"runs in {runs}")
     return 0
 
 

@@ -4,8 +4,10 @@ import dataclasses
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from dpassay.cli import main
 from dpassay.errors import InvalidInput
 from dpassay.experiments import pricdr
 from dpassay.experiments.pricdr_printed import CROSS_DOMAIN, SINGLE_DOMAIN, TABLE
@@ -24,7 +26,8 @@ def test_every_rival_of_the_paper_is_a_row() -> None:
 
 
 def test_runs_tables_and_resumption(tmp_path: Path) -> None:
-    path, told = tmp_path / "runs.jsonl", []
+    path = tmp_path / "runs.jsonl"
+    told: list[str] = []
     result = pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert result["inputs"] == list(SMALL.inputs)
@@ -97,3 +100,12 @@ def test_untrained_models_on_douban(real_data: Path) -> None:
         slack = 0.016 if run["model"] == "popularity" else 0.0015
         assert found == pytest.approx(anchors[run["model"]], abs=slack), run["model"]
         assert [run[f"authors_{name}"] for name in METRICS] == [run[f"clean_{name}"] for name in METRICS]
+
+
+def test_the_command_line_writes_runs_as_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricdr, "MODELS", LIGHT[:2])
+    path = tmp_path / "runs.parquet"
+    assert main(["experiment", "pricdr", "--quick", "--runs", str(path)]) == 0
+    frame = pd.read_parquet(path)
+    assert list(frame["model"]) == ["popularity", "user cosine"]
+    assert frame["clean_HR10"].between(0, 1).all()

@@ -53,11 +53,11 @@ def _learns(module: ModuleType, settings: Any, uses_source: bool, task: Task) ->
     assert last.shape == everything.shape
     assert np.abs(first - last).max() > 1e-3
 
-    chance = evaluate(popularity.train(task), task)["clean_HR10"]
-    assert evaluate(iter(epochs), task)["clean_HR10"] > chance + 0.4
+    assert evaluate(popularity.train(task), task)["clean_HR10"] <= 0.1
+    assert evaluate(iter(epochs), task)["clean_HR10"] > 0.5
 
-    shuffled = {"validation": task.test, "test": task.validation, "negatives": task.negatives[:, ::-1]}
-    again = next(module.train(dataclasses.replace(task, **shuffled), settings, seed=1))(everything)
+    renamed = dataclasses.replace(task, validation=task.test, test=task.validation, negatives=task.negatives[:, ::-1])
+    again = next(module.train(renamed, settings, seed=1))(everything)
     np.testing.assert_array_equal(again, first)
     other = next(module.train(task, settings, seed=2))(everything)
     assert np.abs(other - first).max() > 1e-6

@@ -79,13 +79,16 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
 
 
 def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: int) -> tuple[Examples, Examples]:
-    """`labeled` examples of the target domain, each beside one of the source by the same user, of the same label."""
-    key_target, key_rated, key_other = jax.random.split(key, 3)
+    """`labeled` examples of the target domain, each beside one of the source by the same user.
+
+    Labels are independent: a network that saw both pairs could read one label off the other.
+    """
+    key_target, key_label, key_rated, key_other = jax.random.split(key, 4)
     examples = labeled(key_target, target, num_negatives)
     users, columns = examples.users, source.others.shape[1]
+    liked = jax.random.bernoulli(key_label, 1 / (1 + num_negatives), users.shape) & (source.num_others[users] < columns)
     first = jnp.minimum(source.num_others[users], columns - 1)  # where the user's own items begin in `others`
     rated = source.others[users, jax.random.randint(key_rated, users.shape, first, columns)]
-    liked = (examples.labels > 0) & (source.num_others[users] < columns)
     items = jnp.where(liked, rated, negatives(key_other, source, users))
     return examples, Examples(users, items, liked.astype(jnp.float32))
 
