@@ -1,5 +1,8 @@
 """What every trained model is made of, and the recommenders that need no training."""
 
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from dpassay.errors import InvalidInput
 from dpassay.models import cosine, popularity, puresvd
-from dpassay.models.task import Task, synthetic_task
+from dpassay.models.task import Scores, Task, synthetic_task
 from dpassay.models.training import adam, dropped, feedback, labeled, negatives, paired, trained
 
 TASK = synthetic_task(30, 40, 120, 300, 300)
@@ -129,3 +132,34 @@ def test_settings_that_cannot_be(grouped: Task) -> None:
         cosine.Settings("pearson")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="give 1 to 29"):
         next(puresvd.train(TASK, puresvd.Settings(30)))
+
+
+def _table_model(fault: str) -> SimpleNamespace:
+    """A model made up from what is true of the groups, with a fault that the check of every model must find."""
+
+    def train(task: Task, settings: SimpleNamespace, *, seed: int = 0) -> Iterator[Scores]:
+        noise = np.random.default_rng(0 if fault == "no seed" else seed).normal(size=task.target.shape)
+        source = np.zeros((0, 0)) if fault == "no source" else task.source.toarray()
+        table = next(cosine.train(task))(np.tile(np.arange(task.num_target_items), (task.num_users, 1)))
+        table = table + 0.01 * noise + 0.001 * source.sum()
+        table += 0.001 * np.resize(source, table.shape) if source.size else 0
+        for epoch in range(settings.epochs):
+            if fault == "reads the test item":
+                np.put_along_axis(table, task.test[:, None], 99.0, axis=1)
+            if fault == "learns nothing":
+                table = noise.copy()
+            step = 0.0 if fault == "stands still" else 0.1
+            table = table + step * (epoch + 1) * noise / np.abs(noise).max()
+            yield lambda items, table=table: np.take_along_axis(table, items, axis=1)  # type: ignore[misc]
+
+    return SimpleNamespace(train=train)
+
+
+def test_the_check_of_models_passes_an_honest_one(learns: Callable[..., None]) -> None:
+    learns(_table_model("none"), SimpleNamespace(epochs=3), uses_source=True)
+
+
+@pytest.mark.parametrize("fault", ["no seed", "no source", "reads the test item", "learns nothing", "stands still"])
+def test_the_check_of_models_finds(fault: str, learns: Callable[..., None]) -> None:
+    with pytest.raises(AssertionError):
+        learns(_table_model(fault), SimpleNamespace(epochs=3), uses_source=True)

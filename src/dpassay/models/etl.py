@@ -31,7 +31,7 @@ class Settings:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-3
     batch_size: int = 256
-    epochs: int = 100
+    epochs: int = 300
 
 
 class Domain(eqx.Module):
