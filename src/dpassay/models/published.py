@@ -1,0 +1,84 @@
+"""What the source domain of PriCDR publishes: its rating matrix, sketched (Chen et al., WWW 2022, Algorithm 1).
+
+Orientation: the mechanisms sketch items x users and publish rows x users; a model reads one row per user, so the
+published matrix is transposed here.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+import numpy as np
+from scipy.sparse import csr_array
+
+from dpassay.errors import InvalidInput
+from dpassay.mechanisms import mechanism
+from dpassay.mechanisms.jlt import AbstractSketch
+
+__all__ = ["Publication", "published"]
+
+Transform = Literal["jlt", "sjlt", "plaintext", "zero"]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """How the source matrix is published.
+
+    Attributes:
+        transform: "jlt" or "sjlt", a mechanism of that name; "plaintext", the matrix itself; "zero", only zeros.
+        variant: of the mechanism: "paper", "released" or "repaired" (the last at the exact privacy profile).
+        epsilon: nats, as the mechanism is told; delta is one over the number of users.
+        num_rows: the paper's n'_1.
+        density: the paper's sp, for "sjlt" as in the paper and as released.
+        ratings: False publishes an empty matrix by the same mechanism: noise of the same shape and scale that knows
+            nothing of any user.
+
+    Raises InvalidInput for an unknown transform; the mechanism checks the rest.
+    """
+
+    transform: Transform = "jlt"
+    variant: Literal["paper", "released", "repaired"] = "paper"
+    epsilon: float = 1.0
+    num_rows: int = 400
+    density: float = 0.5
+    ratings: bool = True
+
+    def __post_init__(self) -> None:
+        if self.transform not in ("jlt", "sjlt", "plaintext", "zero"):
+            raise InvalidInput(f"transform is {self.transform!r}; use jlt, sjlt, plaintext or zero")
+
+    def mechanism(self, num_users: int) -> AbstractSketch:
+        """The mechanism, for a number of users; its `noise` is w.
+
+        Raises:
+            InvalidInput: nothing is sketched, or a parameter is out of range.
+        """
+        if self.transform in ("plaintext", "zero"):
+            raise InvalidInput(f"{self.transform} is published without a mechanism")
+        given = {"epsilon": self.epsilon, "delta": 1 / num_users, "num_rows": self.num_rows}
+        if self.transform == "sjlt" and self.variant != "repaired":
+            given["density"] = self.density
+        sketch = mechanism(self.transform, variant=self.variant, **given)
+        assert isinstance(sketch, AbstractSketch)
+        return sketch
+
+
+def published(source: csr_array, publication: Publication, *, seed: int = 0) -> np.ndarray:
+    """The matrix that the target domain trains on; the same for the same seed.
+
+    Args:
+        source: ratings, shape (users, source_items).
+        publication: how.
+        seed: of the sketch.
+
+    Returns:
+        float32, shape (users, num_rows); (users, source_items) for plaintext.
+    """
+    users, items = source.shape
+    if publication.transform == "plaintext":
+        return source.toarray().astype(np.float32)
+    if publication.transform == "zero":
+        return np.zeros((users, publication.num_rows), np.float32)
+    matrix = source.toarray().T if publication.ratings else np.zeros((items, users))
+    sketch = publication.mechanism(users).sample(jax.random.key(seed), matrix)
+    return np.asarray(sketch, np.float32).T
