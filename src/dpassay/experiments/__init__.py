@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "dpp": "dpassay.experiments.dpp_lists",
     "attacks": "dpassay.experiments.attacks",
     "pricdr": "dpassay.experiments.pricdr",
+    "pricdr-sweeps": "dpassay.experiments.pricdr_sweeps",
 }
 """Name -> the module whose `run` does it."""
 

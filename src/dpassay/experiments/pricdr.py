@@ -15,9 +15,10 @@ import numpy as np
 
 from dpassay.errors import InvalidInput
 from dpassay.experiments.pricdr_printed import TABLE
+from dpassay.experiments.pricdr_sweeps import MODELS as PRICDR
 from dpassay.experiments.ranking import METRICS, PROTOCOLS, evaluate
 from dpassay.experiments.results import FinishedRuns
-from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, neumf, popularity, puresvd
+from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
 from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.ratings import Ratings
 
@@ -58,6 +59,7 @@ MODELS: tuple[Entry, ...] = (
     Entry("DDTCDR", ddtcdr, ddtcdr.Settings()),
     Entry("DARec", darec, darec.Settings()),
     Entry("ETL", etl, etl.Settings()),
+    *(Entry(label, heterocdr, settings) for label, settings in PRICDR.items()),
 )
 
 
