@@ -23,13 +23,13 @@ __all__ = [
     "METRICS",
     "PROPOSED",
     "SINGLE_DOMAIN",
+    "SYMMETRIC",
     "TABLE",
     "TASKS",
     "Violation",
     "decide_all",
     "decide_cross_domain",
     "decide_identities",
-    "decide_research_question",
     "decide_symmetric",
     "decide_table1",
     "least_correction",
@@ -272,30 +272,6 @@ def decide_symmetric(claim: Claim, context: Context) -> Verdict:
         "True of the printed numbers, in all 72 comparisons; the smallest margin is "
         f"{float(_smallest_margin(PROPOSED, (SYMMETRIC,))):.4f}. No spread over the five runs is printed, so that the "
         "smaller margins may be chance.",
-    )
-
-
-def decide_research_question(claim: Claim, context: Context) -> Verdict:
-    """CD-RQ1 to CD-RQ5: open, with what was tried and what the printed numbers say."""
-    others = {"CD-RQ1": SINGLE_DOMAIN, "CD-RQ2": CROSS_DOMAIN, "CD-RQ3": (SYMMETRIC,)}.get(claim.id)
-    if others is None:
-        printed = (
-            "The paper shows it in figures only, without numbers or spread, so that nothing printed can be checked."
-        )
-    else:
-        compared = list(product(TASKS, METRICS, PROPOSED, others))
-        won = sum(_number(t, own, m) > _number(t, other, m) for t, m, own, other in compared)
-        impossible = sum(least_correction(t, other) > float(HALF_DIGIT) for t, other in product(TASKS, others))
-        printed = (
-            f"{won} of {len(compared)} printed comparisons go the claimed way, but {impossible} of the "
-            f"{len(TASKS) * len(others)} rows compared with are impossible for the described experiment (CD-TAB1)."
-        )
-    return Verdict(
-        claim.id,
-        "open",
-        f"Not decided: the ten models were not trained here. {printed} What a decision needs: HeteroCDR and the "
-        "models it is compared with, five paired seeds on the paper's splits, and a source of pure noise as control; "
-        "at eps = 1 Algorithm 1's w exceeds every singular value that the source can have.",
     )
 
 
