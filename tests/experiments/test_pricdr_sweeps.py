@@ -53,7 +53,7 @@ def test_ratings_of_one_domain_are_refused():
 
 
 def test_a_run_on_made_up_ratings_resumes(tmp_path):
-    told = []
+    told: list[str] = []
     result = sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append)
     text = json.dumps(result, allow_nan=False)
     assert len(result["runs"]) == 10

@@ -1,6 +1,7 @@
 """HeteroCDR: its losses against literal loops, what reaches the target and what cannot, what the source publishes."""
 
 from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,9 +16,9 @@ from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.published import Publication, published
 from dpassay.models.task import synthetic_task
 
-SKETCH = Publication(num_rows=6)
+SKETCH = Publication(num_rows=6, epsilon=64.0)
 SMALL = Settings(source=SKETCH, hidden=64, embedding=32, epochs=16, learning_rate=3e-3)
-TINY = {"hidden": 8, "embedding": 4, "dropout": 0.0}
+TINY: dict[str, Any] = {"hidden": 8, "embedding": 4, "dropout": 0.0}
 READINGS = pytest.mark.parametrize("settings", [Settings(**TINY), released(**TINY)], ids=["paper", "released"])
 
 

@@ -33,7 +33,11 @@ TABLE_EPSILON = 64.0
 """Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
 
 READINGS: Mapping[str, Settings] = {"paper": Settings(), "released": released()}
-MODULES = tuple(f"dpassay.models.{name}" for name in ("heterocdr", "published", "training", "task"))
+MODULES = (
+    *(f"dpassay.models.{name}" for name in ("heterocdr", "published", "training", "task")),
+    *(f"dpassay.mechanisms.{name}" for name in ("jlt", "sjlt", "sketch_profile")),
+    "dpassay.experiments.ranking",
+)
 SHOWN = ("HR10", "NDCG10")
 
 
