@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "attacks": "dpassay.experiments.attacks",
     "pricdr": "dpassay.experiments.pricdr",
     "pricdr-sweeps": "dpassay.experiments.pricdr_sweeps",
+    "xmap": "dpassay.experiments.cross_domain",
 }
 """Name -> the module whose `run` does it."""
 
