@@ -3,25 +3,28 @@
 The constrained program min ||M||_* subject to ||P(M - Z)||_F <= rho and the penalized one
 min 1/2 ||P(M - Z)||_F^2 + lambda ||M||_* have the same solutions as rho and lambda run through their ranges (P keeps
 the observed entries). Solver: soft-impute (Mazumder, Hastie and Tibshirani 2010) with subspace iteration in place of a
-singular value decomposition, warm-started from one step to the next, and Nesterov's momentum with restarts.
+singular value decomposition, warm-started from one step to the next, and Nesterov's momentum with restarts. The
+subspace grows until it holds the whole solution.
 """
 
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from dpassay.errors import InvalidInput
-from dpassay.mechanisms.selection import check_count, check_positive
+from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.numerics import float64
 from dpassay.privacy import PrivacyClaim
 from dpassay.ratings import Ratings
 
-__all__ = ["Completion", "NuclearNormCompletion"]
+__all__ = ["Completion", "NuclearNormCompletion", "Precision"]
+
+Precision = Literal["double", "single"]
 
 
 class Completion(NamedTuple):
@@ -29,9 +32,10 @@ class Completion(NamedTuple):
 
     Attributes:
         matrix: shape (users, items), no entry missing.
-        singular_values: of `matrix`, descending, shape (max_rank,).
+        singular_values: of `matrix` less the mean that was subtracted, descending, shape (rank,), rank <= max_rank; the
+            last is 0 unless max_rank cut the solution off.
         penalty: lambda.
-        residual: ||P(M - Z)||_F.
+        residual: ||P(M - Z)||_F; with weights, the root of the weighted sum of squares.
         iterations: proximal steps, of the last solve.
     """
 
@@ -49,19 +53,21 @@ class NuclearNormCompletion:
 
     Attributes:
         penalty: lambda of the penalized form; ignored when `radius` is given.
-        radius: rho of eq. 4, in ratings; lambda is then found by bisection so that the residual is just below it.
+        radius: rho of eq. 4, in ratings; lambda is then found so that the residual is just below it.
         max_rank: most singular values kept; the program's own solution when its rank is smaller.
         center: subtract the mean of the observed ratings first and add it back (nothing is subtracted in eq. 4).
         tolerance: stops when a step moves the matrix by less than this part of its norm.
         max_iterations: stops there at the latest.
+        precision: "single" computes in float32, in half the time; use tolerances of 1e-4 and more.
     """
 
     penalty: float = 15.0
     radius: float | None = None
-    max_rank: int = 50
+    max_rank: int = 100
     center: bool = False
     tolerance: float = 1e-3
     max_iterations: int = 300
+    precision: Precision = "double"
 
     def __post_init__(self) -> None:
         check_positive("penalty", self.penalty)
@@ -70,6 +76,7 @@ class NuclearNormCompletion:
         check_count("max_rank", self.max_rank, 1)
         check_positive("tolerance", self.tolerance)
         check_count("max_iterations", self.max_iterations, 1)
+        check_choices(self)
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -81,25 +88,63 @@ class NuclearNormCompletion:
         return self.complete(dataset).matrix
 
     @float64
-    def complete(self, dataset: Any) -> Completion:
+    def complete(self, dataset: Any, weights: Any = None) -> Completion:
         """The estimate and how it was reached.
 
         Args:
             dataset: matrix (users, items), NaN where missing, or `Ratings`.
+            weights: of every cell's squared error, matrix (users, items), >= 0; a missing cell has weight 0. None gives
+                every observed cell the weight 1, as in eq. 4.
 
         Raises:
-            InvalidInput: not a matrix, or nothing observed in it.
+            InvalidInput: not a matrix, nothing observed in it, or weights of another shape or below 0.
         """
-        matrix = jnp.asarray(dataset.dense() if isinstance(dataset, Ratings) else dataset, jnp.float64)
+        dtype = jnp.float64 if self.precision == "double" else jnp.float32
+        matrix = jnp.asarray(dataset.dense() if isinstance(dataset, Ratings) else dataset, dtype)
         if matrix.ndim != 2:
             raise InvalidInput(f"a rating matrix has shape (users, items), got {matrix.shape}")
-        if not isinstance(matrix, jax.core.Tracer) and bool(jnp.all(jnp.isnan(matrix))):
+        traced = isinstance(matrix, jax.core.Tracer)
+        if not traced and bool(jnp.all(jnp.isnan(matrix))):
             raise InvalidInput("every rating is missing; give at least one")
-        return _complete(self, matrix)
+        weight = jnp.ones_like(matrix) if weights is None else jnp.asarray(weights, dtype)
+        if weight.shape != matrix.shape:
+            raise InvalidInput(f"weights have shape {weight.shape}, the ratings {matrix.shape}; give one per cell")
+        if not traced and not isinstance(weight, jax.core.Tracer) and not bool(jnp.all(weight >= 0)):
+            raise InvalidInput("a weight is negative or not a number; give weights >= 0")
+        return self._complete(matrix, weight, min(self.max_rank, *matrix.shape), traced)
+
+    def _complete(self, matrix: Any, weight: Any, limit: int, traced: bool) -> Completion:
+        problem, mean = _problem(matrix, weight, self.center)
+        limits = (self.tolerance, self.max_iterations)
+        level = jnp.asarray(self.penalty if self.radius is None else self.radius, matrix.dtype)
+        rank = limit if traced else min(_FIRST_RANK, limit)
+        state = _State(jnp.zeros_like(matrix), _directions(matrix, rank), jnp.zeros(rank, matrix.dtype), 0)
+        while True:
+            penalty, state = (_penalized if self.radius is None else _constrained)(limits, problem, level, state)
+            if rank == limit or not bool(state.values[-1] > 0):
+                break
+            more = min(rank, limit - rank)  # a full subspace may have cut the solution off
+            rank += more
+            fresh = _directions(matrix, rank)[:, :more]
+            state = state._replace(
+                basis=jnp.concatenate([state.basis, fresh], axis=1), values=jnp.pad(state.values, (0, more))
+            )
+        return Completion(
+            state.matrix + mean, state.values, penalty, _residual(state.matrix, problem), state.iterations
+        )
 
 
-_BISECTIONS = 40
-_RADIUS_TOLERANCE = 1e-3  # relative width of the bracket of lambda
+_FIRST_RANK = 16
+_STEPS = 40
+_RADIUS_TOLERANCE = 1e-3  # the residual lies this part below the radius at most, or lambda is known this well
+
+
+class _Problem(NamedTuple):
+    """1/2 scale sum w (M - target)^2 + lambda ||M||_*, w in [0, 1]."""
+
+    target: Float[Array, "users items"]
+    weights: Float[Array, "users items"]
+    scale: Float[Array, ""]
 
 
 class _State(NamedTuple):
@@ -109,74 +154,109 @@ class _State(NamedTuple):
     iterations: Any
 
 
+@partial(jax.jit, static_argnums=2)
+def _problem(matrix: Any, weights: Any, center: bool) -> tuple[_Problem, Any]:
+    """The program, and the mean that was subtracted."""
+    weights = jnp.where(jnp.isnan(matrix), 0.0, weights)
+    known = jnp.nan_to_num(matrix)
+    mean = jnp.sum(weights * known) / jnp.sum(weights) if center else jnp.zeros((), matrix.dtype)
+    scale = jnp.max(weights)
+    return _Problem(jnp.where(weights > 0, known - mean, 0.0), weights / scale, scale), mean
+
+
+def _directions(matrix: Any, rank: int) -> Float[Array, "items rank"]:
+    return jax.random.normal(jax.random.key(rank), (matrix.shape[1], rank), matrix.dtype)
+
+
 @partial(jax.jit, static_argnums=0)
-def _complete(mechanism: NuclearNormCompletion, matrix: Float[Array, "users items"]) -> Completion:
-    observed = ~jnp.isnan(matrix)
-    mean = jnp.nanmean(matrix) if mechanism.center else jnp.zeros(())
-    target = jnp.where(observed, matrix - mean, 0.0)
-    rank = min(mechanism.max_rank, *matrix.shape)
-    basis = jnp.linalg.qr(jax.random.normal(jax.random.key(0), (matrix.shape[1], rank), jnp.float64))[0]
-    start = _State(jnp.zeros_like(target), basis, jnp.zeros(rank), jnp.zeros((), int))
-    if mechanism.radius is None:
-        penalty = jnp.asarray(float(mechanism.penalty))
-        state = _solve(mechanism, target, observed, penalty, start)
-    else:
-        penalty, state = _within(mechanism, mechanism.radius, target, observed, start)
-    return Completion(
-        state.matrix + mean, state.values, penalty, _residual(state.matrix, target, observed), state.iterations
-    )
+def _penalized(limits: tuple[float, int], problem: _Problem, penalty: Any, start: _State) -> tuple[Any, _State]:
+    return penalty, _solve(limits, problem, penalty, start)
 
 
-def _residual(matrix: Any, target: Any, observed: Bool[Array, "users items"]) -> Float[Array, ""]:
-    return jnp.sqrt(jnp.sum(jnp.where(observed, matrix - target, 0.0) ** 2))
+def _residual(matrix: Any, problem: _Problem) -> Float[Array, ""]:
+    return jnp.sqrt(problem.scale * jnp.sum(problem.weights * (matrix - problem.target) ** 2))
 
 
-def _within(
-    mechanism: NuclearNormCompletion, radius: float, target: Any, observed: Any, start: _State
-) -> tuple[Any, _State]:
-    """The largest lambda whose residual is at most the radius: the residual grows with lambda."""
+class _Bracket(NamedTuple):
+    """lambda between `low` (0 until a residual is within the radius) and `high`, and the residuals there."""
 
-    def halve(carry: tuple[Any, Any, _State, _State, Any]) -> tuple[Any, Any, _State, _State, Any]:
-        low, high, best, state, count = carry
-        middle = jnp.sqrt(low * high)
-        state = _solve(mechanism, target, observed, middle, state)
-        inside = _residual(state.matrix, target, observed) <= radius
-        best = jax.tree.map(lambda new, old: jnp.where(inside, new, old), state, best)
-        return jnp.where(inside, middle, low), jnp.where(inside, high, middle), best, state, count + 1
-
-    def wide(carry: tuple[Any, Any, _State, _State, Any]) -> Any:
-        low, high, _, _, count = carry
-        return (high > low * (1 + _RADIUS_TOLERANCE)) & (count < _BISECTIONS)
-
-    # At lambda = ||P(Z)||, the largest singular value, the solution is 0: nothing larger is of use.
-    top = jnp.sqrt(jnp.sum(target**2))
-    least = 1e-6 * top
-    floor = _solve(mechanism, target, observed, least, start)
-    low, _, best, _, _ = jax.lax.while_loop(wide, halve, (least, top, floor, start, jnp.zeros((), int)))
-    zero = top <= radius
-    return jnp.where(zero, top, low), jax.tree.map(lambda none, some: jnp.where(zero, none, some), start, best)
+    low: Any
+    high: Any
+    residual_low: Any
+    residual_high: Any
+    best: _State
+    state: _State
+    steps: Any
 
 
-def _solve(mechanism: NuclearNormCompletion, target: Any, observed: Any, penalty: Any, start: _State) -> _State:
-    """Accelerated proximal steps M <- shrink(P(Z) + (1 - P) Y), Y the extrapolation of the last two M."""
+@partial(jax.jit, static_argnums=0)
+def _constrained(limits: tuple[float, int], problem: _Problem, radius: Any, start: _State) -> tuple[Any, _State]:
+    """The largest lambda whose residual is at most the radius: the residual grows with lambda.
+
+    lambda is halved from the top until a residual is inside, then found by false position on its logarithm.
+    """
+
+    def narrow(bracket: _Bracket) -> _Bracket:
+        part = (radius - bracket.residual_low) / (bracket.residual_high - bracket.residual_low)
+        # A little inside, so that the next point tends to be one that can be kept; a plain half now and then, so that
+        # both ends move.
+        part = jnp.where(bracket.steps % 3 == 2, 0.5, jnp.clip(part - _RADIUS_TOLERANCE, 0.05, 0.95))
+        between = bracket.low * (bracket.high / bracket.low) ** part
+        middle = jnp.where(bracket.low > 0, between, bracket.high / 2)
+        state = _solve(limits, problem, middle, bracket.state)
+        residual = _residual(state.matrix, problem)
+        inside = residual <= radius
+        return _Bracket(
+            jnp.where(inside, middle, bracket.low),
+            jnp.where(inside, bracket.high, middle),
+            jnp.where(inside, residual, bracket.residual_low),
+            jnp.where(inside, bracket.residual_high, residual),
+            jax.tree.map(lambda new, old: jnp.where(inside, new, old), state, bracket.best),
+            state,
+            bracket.steps + 1,
+        )
+
+    def wide(bracket: _Bracket) -> Any:
+        apart = bracket.high > bracket.low * (1 + _RADIUS_TOLERANCE)
+        short = bracket.residual_low < radius * (1 - _RADIUS_TOLERANCE)
+        return (norm > radius) & apart & short & (bracket.steps < _STEPS)
+
+    # At lambda = ||P(Z)||, the largest singular value, the solution is 0 and the residual that of 0.
+    top = problem.scale * jnp.sqrt(jnp.sum((problem.weights * problem.target) ** 2))  # no singular value is larger
+    norm = _residual(jnp.zeros_like(start.matrix), problem)
+    none = jnp.zeros_like(radius)
+    start = start._replace(iterations=jnp.zeros((), int))
+    zero = start._replace(matrix=jnp.zeros_like(start.matrix), values=jnp.zeros_like(start.values))
+    found = jax.lax.while_loop(wide, narrow, _Bracket(none, top, none, norm, zero, start, jnp.zeros((), int)))
+    return jnp.where(norm > radius, found.low, top), found.best
+
+
+def _solve(limits: tuple[float, int], problem: _Problem, penalty: Any, start: _State) -> _State:
+    """Accelerated proximal steps M <- shrink(Y + w (Z - Y)), Y the extrapolation of the last two M."""
+    tolerance, max_iterations = limits
+    penalty = penalty / problem.scale
 
     def step(carry: tuple[_State, Any, Any, Any]) -> tuple[_State, Any, Any, Any]:
         state, ahead, momentum, _ = carry
-        filled = jnp.where(observed, target, ahead)
+        filled = ahead + problem.weights * (problem.target - ahead)
         left = jnp.linalg.qr(filled @ state.basis)[0]
         small = left.T @ filled
-        turn, values, right = jnp.linalg.svd(small, full_matrices=False)
+        # Singular values of the small matrix from its Gram matrix: the long side is never decomposed.
+        squares, turn = jnp.linalg.eigh(small @ small.T)
+        values, turn = jnp.sqrt(jnp.maximum(squares[::-1], 0.0)), turn[:, ::-1]
         shrunk = jnp.maximum(values - penalty, 0.0)
-        matrix = (left @ turn) * shrunk @ right
-        change = jnp.sqrt(jnp.sum((matrix - state.matrix) ** 2)) / jnp.maximum(jnp.sqrt(jnp.sum(matrix**2)), 1e-12)
-        back = jnp.sum((ahead - matrix) * (matrix - state.matrix)) > 0  # the momentum points uphill: restart it
-        following = jnp.where(back, 1.0, (1 + jnp.sqrt(1 + 4 * momentum**2)) / 2)
+        right = turn.T @ small
+        matrix = (left @ turn) * (shrunk / jnp.maximum(values, 1e-30)) @ right
+        moved = matrix - state.matrix
+        change = jnp.sqrt(jnp.sum(moved**2)) / jnp.maximum(jnp.sqrt(jnp.sum(shrunk**2)), 1e-12)
+        back = jnp.sum((ahead - matrix) * moved) > 0  # the momentum points uphill: restart it
+        following = jnp.where(back, 1.0, (1 + jnp.sqrt(1 + 4 * momentum**2)) / 2).astype(momentum.dtype)
         weight = jnp.where(back, 0.0, (momentum - 1) / following)
-        new = _State(matrix, right.T, shrunk, state.iterations + 1)
-        return new, matrix + weight * (matrix - state.matrix), following, change
+        return _State(matrix, right.T, shrunk, state.iterations + 1), matrix + weight * moved, following, change
 
     def unfinished(carry: tuple[_State, Any, Any, Any]) -> Any:
-        return (carry[3] > mechanism.tolerance) & (carry[0].iterations < mechanism.max_iterations)
+        return (carry[3] > tolerance) & (carry[0].iterations < max_iterations)
 
     begun = start._replace(iterations=jnp.zeros((), int))
-    return jax.lax.while_loop(unfinished, step, (begun, start.matrix, jnp.ones(()), jnp.asarray(jnp.inf)))[0]
+    one, far = jnp.ones((), start.matrix.dtype), jnp.asarray(jnp.inf, start.matrix.dtype)
+    return jax.lax.while_loop(unfinished, step, (begun, start.matrix, one, far))[0]
