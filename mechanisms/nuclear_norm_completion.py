@@ -119,24 +119,24 @@ class NuclearNormCompletion:
         level = jnp.asarray(self.penalty if self.radius is None else self.radius, matrix.dtype)
         rank = limit if traced else min(_FIRST_RANK, limit)
         state = _State(jnp.zeros_like(matrix), _directions(matrix, rank), jnp.zeros(rank, matrix.dtype), 0)
-        while True:
-            penalty, state = (_penalized if self.radius is None else _constrained)(limits, problem, level, state)
-            if rank == limit or not bool(state.values[-1] > 0):
-                break
-            more = min(rank, limit - rank)  # a full subspace may have cut the solution off
+        solve = _penalized if self.radius is None else _constrained
+        penalty, state = solve((*limits, rank == limit), problem, level, state)
+        while rank < limit and bool(state.values[-1] > 0):  # the subspace is full and may cut the solution off
+            more = min(rank, limit - rank)
             rank += more
-            fresh = _directions(matrix, rank)[:, :more]
-            state = state._replace(
-                basis=jnp.concatenate([state.basis, fresh], axis=1), values=jnp.pad(state.values, (0, more))
-            )
+            basis = jnp.concatenate([state.basis, _directions(matrix, more)], axis=1)
+            state = state._replace(basis=basis, values=jnp.pad(state.values, (0, more)))
+            penalty, state = solve((*limits, rank == limit), problem, level, state)
         return Completion(
             state.matrix + mean, state.values, penalty, _residual(state.matrix, problem), state.iterations
         )
 
 
 _FIRST_RANK = 16
-_STEPS = 40
-_RADIUS_TOLERANCE = 1e-3  # the residual lies this part below the radius at most, or lambda is known this well
+_LEAST_ITERATIONS = 3  # new directions of the subspace need a few to find their place
+_STEPS = 60
+_DESCENT = 0.7
+_RADIUS_TOLERANCE = 4e-3  # the residual lies this part below the radius at most, or lambda is known this well
 
 
 class _Problem(NamedTuple):
@@ -169,7 +169,7 @@ def _directions(matrix: Any, rank: int) -> Float[Array, "items rank"]:
 
 
 @partial(jax.jit, static_argnums=0)
-def _penalized(limits: tuple[float, int], problem: _Problem, penalty: Any, start: _State) -> tuple[Any, _State]:
+def _penalized(limits: tuple[float, int, bool], problem: _Problem, penalty: Any, start: _State) -> tuple[Any, _State]:
     return penalty, _solve(limits, problem, penalty, start)
 
 
@@ -190,10 +190,11 @@ class _Bracket(NamedTuple):
 
 
 @partial(jax.jit, static_argnums=0)
-def _constrained(limits: tuple[float, int], problem: _Problem, radius: Any, start: _State) -> tuple[Any, _State]:
+def _constrained(limits: tuple[float, int, bool], problem: _Problem, radius: Any, start: _State) -> tuple[Any, _State]:
     """The largest lambda whose residual is at most the radius: the residual grows with lambda.
 
-    lambda is halved from the top until a residual is inside, then found by false position on its logarithm.
+    lambda is lowered until a residual is inside, then found by false position on its logarithm. It starts near the
+    spectral norm of independent noise whose Frobenius norm is the radius.
     """
 
     def narrow(bracket: _Bracket) -> _Bracket:
@@ -202,7 +203,8 @@ def _constrained(limits: tuple[float, int], problem: _Problem, radius: Any, star
         # both ends move.
         part = jnp.where(bracket.steps % 3 == 2, 0.5, jnp.clip(part - _RADIUS_TOLERANCE, 0.05, 0.95))
         between = bracket.low * (bracket.high / bracket.low) ** part
-        middle = jnp.where(bracket.low > 0, between, bracket.high / 2)
+        lower = jnp.where(bracket.steps == 0, jnp.minimum(guess, bracket.high), _DESCENT * bracket.high)
+        middle = jnp.where(bracket.low > 0, between, lower)
         state = _solve(limits, problem, middle, bracket.state)
         residual = _residual(state.matrix, problem)
         inside = residual <= radius
@@ -219,21 +221,25 @@ def _constrained(limits: tuple[float, int], problem: _Problem, radius: Any, star
     def wide(bracket: _Bracket) -> Any:
         apart = bracket.high > bracket.low * (1 + _RADIUS_TOLERANCE)
         short = bracket.residual_low < radius * (1 - _RADIUS_TOLERANCE)
-        return (norm > radius) & apart & short & (bracket.steps < _STEPS)
+        full = (bracket.state.values[-1] > 0) & (not limits[2])
+        return (norm > radius) & apart & short & (bracket.steps < _STEPS) & ~full
 
     # At lambda = ||P(Z)||, the largest singular value, the solution is 0 and the residual that of 0.
     top = problem.scale * jnp.sqrt(jnp.sum((problem.weights * problem.target) ** 2))  # no singular value is larger
+    guess = 1.2 * radius * sum(1 / math.sqrt(side) for side in problem.target.shape)
     norm = _residual(jnp.zeros_like(start.matrix), problem)
     none = jnp.zeros_like(radius)
     start = start._replace(iterations=jnp.zeros((), int))
     zero = start._replace(matrix=jnp.zeros_like(start.matrix), values=jnp.zeros_like(start.values))
     found = jax.lax.while_loop(wide, narrow, _Bracket(none, top, none, norm, zero, start, jnp.zeros((), int)))
-    return jnp.where(norm > radius, found.low, top), found.best
+    full = (found.state.values[-1] > 0) & (not limits[2])
+    best = jax.tree.map(lambda new, old: jnp.where(full, new, old), found.state, found.best)
+    return jnp.where(norm > radius, found.low, top), best
 
 
-def _solve(limits: tuple[float, int], problem: _Problem, penalty: Any, start: _State) -> _State:
+def _solve(limits: tuple[float, int, bool], problem: _Problem, penalty: Any, start: _State) -> _State:
     """Accelerated proximal steps M <- shrink(Y + w (Z - Y)), Y the extrapolation of the last two M."""
-    tolerance, max_iterations = limits
+    tolerance, max_iterations, last = limits
     penalty = penalty / problem.scale
 
     def step(carry: tuple[_State, Any, Any, Any]) -> tuple[_State, Any, Any, Any]:
@@ -255,7 +261,10 @@ def _solve(limits: tuple[float, int], problem: _Problem, penalty: Any, start: _S
         return _State(matrix, right.T, shrunk, state.iterations + 1), matrix + weight * moved, following, change
 
     def unfinished(carry: tuple[_State, Any, Any, Any]) -> Any:
-        return (carry[3] > tolerance) & (carry[0].iterations < max_iterations)
+        state, change = carry[0], carry[3]
+        full = (state.values[-1] > 0) & (not last)
+        going = ((change > tolerance) | (state.iterations < _LEAST_ITERATIONS)) & ~full
+        return going & (state.iterations < max_iterations)
 
     begun = start._replace(iterations=jnp.zeros((), int))
     one, far = jnp.ones((), start.matrix.dtype), jnp.asarray(jnp.inf, start.matrix.dtype)
