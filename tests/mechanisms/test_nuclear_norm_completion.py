@@ -35,14 +35,20 @@ def optimality_gap(matrix: np.ndarray, target: np.ndarray, penalty: float) -> fl
     return float(max(*on, np.linalg.norm(outside, 2) - 1))
 
 
-def reference(target: np.ndarray, penalty: float) -> np.ndarray:
-    """Plain proximal steps with full decompositions."""
-    seen = ~np.isnan(target)
-    matrix = np.zeros(SHAPE)
+def reference(target: np.ndarray, penalty: float, weights: np.ndarray | None = None) -> np.ndarray:
+    """Plain proximal steps with full decompositions; the weights lie in [0, 1]."""
+    weights = np.where(np.isnan(target), 0.0, 1.0 if weights is None else weights)
+    matrix = np.zeros(target.shape)
     for _ in range(4000):
-        left, values, right = np.linalg.svd(np.where(seen, np.nan_to_num(target), matrix), full_matrices=False)
+        moved = matrix + weights * (np.nan_to_num(target) - matrix)
+        left, values, right = np.linalg.svd(moved, full_matrices=False)
         matrix = left * np.maximum(values - penalty, 0) @ right
     return matrix
+
+
+def objective(matrix: np.ndarray, target: np.ndarray, penalty: float) -> float:
+    squares = np.nansum((np.asarray(matrix, float) - target) ** 2)
+    return float(squares / 2 + penalty * np.linalg.svd(matrix, compute_uv=False).sum())
 
 
 @pytest.mark.parametrize("penalty", [0.5, 2.0])
@@ -66,6 +72,38 @@ def test_radius_is_met_by_the_constrained_program() -> None:
     norm = np.linalg.norm(np.nan_to_num(target))
     nothing = NuclearNormCompletion(radius=float(norm) + 1, **TIGHT).complete(target)
     np.testing.assert_array_equal(nothing.matrix, np.zeros(SHAPE))
+
+
+@pytest.mark.parametrize("penalty", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_default_stop_is_within_a_percent_of_the_best_objective(penalty: float, precision: Any) -> None:
+    generator = np.random.default_rng(7)
+    full = generator.normal(size=(50, 3)) @ generator.normal(size=(3, 40)) + 0.5 * generator.normal(size=(50, 40))
+    target = np.where(generator.random(full.shape) < 0.3, full, np.nan)
+    found = NuclearNormCompletion(penalty=penalty, precision=precision).complete(target)
+    best = objective(reference(target, penalty), target, penalty)
+    assert objective(np.asarray(found.matrix), target, penalty) <= 1.01 * best
+    assert float(found.singular_values[-1]) == 0 or len(found.singular_values) == 40  # the subspace held all of it
+    # The check can fail: a solution of rank 1 is further off.
+    cut = NuclearNormCompletion(penalty=0.3, precision=precision, max_rank=1).complete(target)
+    assert objective(np.asarray(cut.matrix), target, 0.3) > 1.01 * objective(reference(target, 0.3), target, 0.3)
+
+
+def test_weights_are_of_squared_errors() -> None:
+    target = low_rank(4)
+    weights = np.random.default_rng(4).uniform(0.2, 1.0, SHAPE)
+    found = NuclearNormCompletion(penalty=0.7, **TIGHT).complete(target, weights)
+    np.testing.assert_allclose(found.matrix, reference(target, 0.7, weights), atol=1e-6)
+    doubled = NuclearNormCompletion(penalty=1.4, **TIGHT).complete(target, 2 * weights)
+    np.testing.assert_allclose(doubled.matrix, found.matrix, atol=1e-6)
+    squares = weights * (np.asarray(found.matrix) - target) ** 2
+    assert float(found.residual) == pytest.approx(math.sqrt(np.nansum(squares)))
+
+
+@pytest.mark.parametrize(("weights", "mends"), [(np.ones((2, 2)), "one per cell"), (-np.ones(SHAPE), ">= 0")])
+def test_unusable_weights_get_one_clear_line(weights: np.ndarray, mends: str) -> None:
+    with pytest.raises(InvalidInput, match=mends):
+        NuclearNormCompletion().complete(low_rank(), weights)
 
 
 def test_a_low_rank_matrix_is_recovered_without_noise() -> None:
@@ -108,6 +146,7 @@ def test_conforms() -> None:
         ({"max_rank": 0}, None, ">= 1"),
         ({"tolerance": 0.0}, None, "> 0"),
         ({"max_iterations": 0}, None, ">= 1"),
+        ({"precision": "half"}, None, "use one of double, single"),
         ({}, np.ones(3), "matrix"),
         ({}, np.full((2, 2), np.nan), "at least one"),
     ],

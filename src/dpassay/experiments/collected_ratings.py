@@ -70,6 +70,7 @@ def seed_runs(
     truth: np.ndarray | None,
     seed: int,
     releases: Sequence[tuple[str, float]],
+    transplant: bool,
     kept: FinishedRuns,
     progress: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
@@ -81,6 +82,8 @@ def seed_runs(
         truth: the true ratings, where they are known.
         seed: of the held-out ratings and of the users' coins.
         releases: pairs of a variant and an epsilon, for both mechanisms.
+        transplant: also complete every release with the penalty of the clean data, whose many singular values take
+            most of the time.
         kept: the runs that are finished.
         progress: told about every run.
     """
@@ -99,7 +102,7 @@ def seed_runs(
 
     def measure(release: np.ndarray, coefficients: tuple[float, ...], epsilon: float, bound: float) -> dict[str, Any]:
         true, least = clean()
-        return _measured(release, true, least, coefficients, epsilon, bound, train, matrix, held)
+        return _measured(release, true, least, transplant, coefficients, epsilon, bound, train, matrix, held)
 
     def known() -> float:
         true, _ = clean()
@@ -129,6 +132,7 @@ def _measured(
     release: np.ndarray,
     theta: np.ndarray,
     penalty: float,
+    transplant: bool,
     coefficients: tuple[float, ...],
     epsilon: float,
     bound: float,
@@ -145,8 +149,9 @@ def _measured(
     completions = {
         "constrained": solver(radius=rho).complete(release),
         "penalized": solver(penalty=rho * spread).complete(release),
-        "transplanted": solver(penalty=penalty).complete(release),
     }
+    if transplant or math.isinf(epsilon):
+        completions["transplanted"] = solver(penalty=penalty).complete(release)
     predictions = {name: np.asarray(done.matrix, float) for name, done in completions.items()}
     predictions["mean"] = np.full_like(release, np.nanmean(release))
     predictions["item_mean"] = np.broadcast_to(_item_means(release), release.shape)
@@ -164,8 +169,8 @@ def _measured(
             f"{name}_penalty": float(done.penalty),
             f"{name}_rank": int(np.sum(np.asarray(done.singular_values) > 0)),
         }
-    for name in METHODS:
-        estimate = np.clip(predictions[name], 1, STARS)
+    for name, prediction in predictions.items():
+        estimate = np.clip(prediction, 1, STARS)
         error = estimate[held] - matrix[held]
         record |= {
             f"{name}_rmse": float(np.sqrt(np.mean(error**2))),

@@ -73,9 +73,10 @@ def run(
         for number in seeds:
             matrix, truth = (ratings.dense(), None) if setting == "ratings" else known_truth(number)
             releases = [("paper", epsilon) for epsilon in epsilons]
-            if number == seed and setting == "ratings":
+            first = number == seed
+            if first and setting == "ratings":
                 releases += [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
-            runs += seed_runs(setting, matrix, truth, number, releases, kept, progress)
+            runs += seed_runs(setting, matrix, truth, number, releases, first or setting != "ratings", kept, progress)
     return {
         "inputs": [described(ratings)],
         "tables": _tables(runs, ratings),
@@ -89,7 +90,7 @@ def _series(runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratin
     values: dict[float, list[float]] = {}
     for entry in runs:
         chosen = (entry["mechanism"], entry["variant"], entry["setting"]) == (id, "paper", setting)
-        if chosen and entry["epsilon"] < LIMIT:
+        if chosen and entry["epsilon"] < LIMIT and key in entry:
             values.setdefault(entry["epsilon"], []).append(entry[key])
     return {
         "x": list(values),
@@ -131,7 +132,10 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]
         ("known truth", "a known truth of low rank, error of the completion ||Theta^ - Theta||_F", "frobenius"),
     ):
         rows = [
-            [*_named(group[0], ratings), *(_spread([entry[f"{m}_{key}"] for entry in group]) for m in METHODS)]
+            [
+                *_named(group[0], ratings),
+                *(_spread([e[f"{m}_{key}"] for e in group if f"{m}_{key}" in e]) for m in METHODS),
+            ]
             for group in _groups(runs, setting)
         ]
         columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
@@ -183,6 +187,8 @@ def _mean(group: list[dict[str, Any]], key: str) -> float:
 
 
 def _spread(values: list[float]) -> str:
+    if not values:
+        return ""
     deviation = f" ({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
     return f"{np.mean(values):.4f}{deviation}"
 
