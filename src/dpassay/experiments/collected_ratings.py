@@ -108,6 +108,10 @@ def seed_runs(
         true, _ = clean()
         return float(np.sqrt(np.nansum((train - true) ** 2)))
 
+    def released(id: str, variant: str, epsilon: float) -> dict[str, Any]:
+        release = perturbed(id, variant, epsilon, train, seed)
+        return measure(release, coefficients_of(id, epsilon), epsilon, known() + _noise_bound(id, epsilon, train))
+
     progress(f"{setting}, seed {seed}: clean ratings")
     about = {"setting": setting, "seed": seed}
     yield kept.get(
@@ -117,15 +121,8 @@ def seed_runs(
     for id in MECHANISMS:
         for variant, epsilon in releases:
             progress(f"{setting}, seed {seed}: {id} ({variant}), epsilon {epsilon:g}")
-            yield kept.get(
-                {**about, "mechanism": id, "variant": variant, "epsilon": epsilon},
-                lambda id=id, variant=variant, epsilon=epsilon: measure(
-                    perturbed(id, variant, epsilon, train, seed),
-                    coefficients_of(id, epsilon),
-                    epsilon,
-                    known() + _noise_bound(id, epsilon, train),
-                ),
-            )
+            settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
+            yield kept.get(settings, functools.partial(released, id, variant, epsilon))
 
 
 def _measured(

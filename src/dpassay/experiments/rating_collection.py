@@ -31,6 +31,7 @@ __all__ = ["EPSILONS", "LIMIT", "comparisons", "decide_utility", "judged", "run"
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 LIMIT = 1000.0
 """Stands for eps -> infinity: noise of 0.006 stars, and no rating changes its place."""
+QUICK = (0.3, 4.0, LIMIT)
 SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
@@ -66,7 +67,7 @@ def run(
     if not np.isin(ratings.values, np.arange(1, STARS + 1)).all():
         raise InvalidInput("the experiment needs ratings of 1, 2, 3, 4 or 5 stars; round or rescale them")
     seeds = tuple(range(seed, seed + (2 if quick else SEEDS)))
-    epsilons = (0.3, 2.0, 8.0, LIMIT) if quick else (*EPSILONS, LIMIT)
+    epsilons = QUICK if quick else (*EPSILONS, LIMIT)
     kept = FinishedRuns(resume, (ratings.fingerprint(),), _MODULES)
     runs: list[dict[str, Any]] = []
     for setting in ("ratings", "known truth"):
@@ -270,7 +271,7 @@ def judged(proved: Verdict, result: dict[str, Any]) -> Verdict:
         tables=tuple(result["tables"]),
         plots=tuple(result["plots"]),
     )
-    rest = proved.explanation[proved.explanation.index("What is proved") :]
+    rest = "".join(proved.explanation.partition("What is proved")[1:])
     return dataclasses.replace(
         proved, outcome=outcome, explanation=f"{explanation} {rest}", evidence=(evidence, *proved.evidence)
     )
