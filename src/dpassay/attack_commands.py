@@ -324,7 +324,7 @@ def _limits(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
         except ValueError:
             limit = math.nan
         if not name or not math.isfinite(limit):
-            raise InvalidInput(f"--fail-above {text!r}: write METRIC=VALUE with a number, for example recovered=0.1")
+            raise InvalidInput(f"--fail-above {text!r}: write METRIC=VALUE with a number, for example advantage=0.1")
         if name in limits:
             raise InvalidInput(f"--fail-above {name} is given twice; keep one limit for each metric")
         if name not in metrics:

@@ -368,7 +368,7 @@ def test_sweep_and_smallest_safe_beta() -> None:
         ({"targets": 0}, "at least 1"),
         ({"other_attackers": 500}, "other_attackers"),
         ({"num_neighbors": 119, "method": "ppns"}, "candidates"),
-        ({"num_neighbors": 500}, "neighbors"),
+        ({"num_neighbors": 500, "beta": 0.1}, "500 neighbors of 169 candidates"),
     ],
 )
 def test_bad_settings_get_one_line(options: dict[str, Any], part: str) -> None:

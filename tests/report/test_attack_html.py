@@ -285,6 +285,11 @@ def test_numbers_are_written_for_people(value: Any, said: str) -> None:
     assert attack_text.quantity(value) == said
 
 
+def test_a_line_of_the_repair_is_a_paragraph() -> None:
+    content = document(repair={"text": "Change the selection.\nIt costs 0.07 stars.", "tables": []})
+    assert "<p>Change the selection.</p><p>It costs 0.07 stars.</p>" in render_attack(content)
+
+
 def test_real_data_are_named_and_not_called_synthetic() -> None:
     content = document()
     content["dataset"]["name"] = "movielens-100k"
