@@ -1,7 +1,8 @@
 """CoNet: one perceptron in each domain, whose hidden layers also read the other's layer below through shared matrices.
 
 Hu, Zhang and Yang (2018), eq. 8: a target pair and a source pair of the same user go through both networks together. As
-in the code they released, users share one embedding, and a network is tested by itself, without the cross connections.
+in the code they released, users share one embedding, and a network is tested alone, without the cross connections, for
+which it is trained alone, too: they do so on the surplus of the larger domain, here on every pair.
 """
 
 import itertools
@@ -95,15 +96,20 @@ def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
 
 def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:
     networks = (model.target, model.source)
-    hidden = [_joined(model, net, pairs.users, pairs.items) for net, pairs in zip(networks, batch, strict=True)]
-    depth = len(model.target.weights)
+    joined = [_joined(model, net, pairs.users, pairs.items) for net, pairs in zip(networks, batch, strict=True)]
+    logits = (*_run(networks, joined, model.crossings), *_run(networks, joined, ()))
+    return sum((cross_entropy(x, pairs.labels) for x, pairs in zip(logits, batch * 2, strict=True)), jnp.zeros(()))
+
+
+def _run(networks: tuple[Network, ...], hidden: list[jax.Array], crossings: tuple[jax.Array, ...]) -> list[jax.Array]:
+    """The logits of each network, side by side; `hidden` are the inputs, shape (n, layers[0]) each."""
+    depth = len(networks[0].weights)
     for level in range(depth):
         own = [h @ net.weights[level] + net.biases[level] for h, net in zip(hidden, networks, strict=True)]
-        if level < len(model.crossings):
-            own = [o + h @ model.crossings[level] for o, h in zip(own, reversed(hidden), strict=True)]
+        if level < len(crossings):
+            own = [o + h @ crossings[level] for o, h in zip(own, reversed(hidden), strict=True)]
         hidden = own if level == depth - 1 else [jax.nn.relu(o) for o in own]
-    losses = [cross_entropy(logits[:, 0], pairs.labels) for logits, pairs in zip(hidden, batch, strict=True)]
-    return losses[0] + losses[1]
+    return [h[:, 0] for h in hidden]
 
 
 def _glorot(key: jax.Array, inputs: int, outputs: int) -> jax.Array:
@@ -115,7 +121,5 @@ def _joined(model: CoNet, network: Network, users: jax.Array, items: jax.Array) 
 
 
 def _logits(model: CoNet, users: jax.Array, items: jax.Array, data: Any = None) -> jax.Array:
-    hidden, network = _joined(model, model.target, users, items), model.target
-    for weights, biases in zip(network.weights[:-1], network.biases[:-1], strict=True):
-        hidden = jax.nn.relu(hidden @ weights + biases)
-    return (hidden @ network.weights[-1] + network.biases[-1])[:, 0]
+    (logits,) = _run((model.target,), [_joined(model, model.target, users, items)], ())
+    return logits
