@@ -36,7 +36,7 @@ class Settings:
     learning_rate: float = 1e-3
     clip: float = 10.0
     batch_size: int = 128
-    epochs: int = 20
+    epochs: int = 50
 
 
 class Network(eqx.Module):
