@@ -30,6 +30,13 @@ NAMED: dict[str, dict[str, str]] = {
         "bool(curves['k-DPP, exact theorem'][-1] > curves['DPP, exact theorem'][-1] > uniform)": "True",
         "bool(summary.precision['exponential top-N'].min() > summary.precision['k-DPP'].max())": "True",
     },
+    "rating_collection.ipynb": {
+        "gap": "1.0",
+        "[verdicts[id].outcome for id in ('RC-T1', 'RC-IND2', 'RC-RIP')]": "['holds', 'refuted', 'vacuous']",
+        "name, len(result['runs'])": "('movielens-100k', 196)",
+        "reports[-1].metric('profile-advantage').value > reports[-1].metric('advantage').value": "True",
+        "float(repaired.loss) <= repaired.epsilon": "True",
+    },
     "audit_your_own_mechanism.ipynb": {
         "verdict.outcome": "'refuted'",
         "0.5 < measured.epsilon_lower <= 0.625": "True",

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dpassay.errors import InvalidInput
 from dpassay.experiments import collected_ratings, rating_collection
 from dpassay.experiments.collected_ratings import MECHANISMS, METHODS, coefficients_of, debiased, perturbed
 from dpassay.experiments.rating_collection import EPSILONS, LIMIT, comparisons, decide_utility, judged
+from dpassay.experiments.results import committed
 from dpassay.ratings import Ratings, synthetic
 from dpassay.registry import find_claim
 from dpassay.replay import check
@@ -174,3 +176,19 @@ def test_the_verdict_rests_on_the_committed_runs(monkeypatch: pytest.MonkeyPatch
         assert "dpassay experiment rating-collection" in verdict.explanation
     monkeypatch.setattr(rating_collection, "committed", lambda _: made_up(rising_once))
     assert decide_utility(claim, Context(synthetic())).outcome == "refuted"
+
+
+def test_the_committed_runs_are_complete_and_give_the_reviewed_verdict() -> None:
+    result = committed("rating-collection")
+    assert result is not None
+    assert (result["inputs"][0]["name"], result["quick"]) == ("movielens-100k", False)
+    compared = comparisons(result["runs"])
+    assert len(compared) == 2 * (len(EPSILONS) + 1)
+    assert {len(entry["differences"]) for entry in compared.values()} == {5}
+    claim = find_claim("RC-UTIL")
+    assert claim is not None
+    verdict = decide_utility(claim, Context(synthetic()))
+    reviewed = json.loads(resources.files("dpassay").joinpath("expected_verdicts.json").read_text())
+    assert verdict.outcome == reviewed["RC-UTIL"][""]
+    clean = [entry["transplanted_rmse"] for entry in result["runs"] if entry["mechanism"] == "none"][:5]
+    assert 0.92 < np.mean(clean) < 0.95  # the known error of soft-impute without privacy, about 0.945

@@ -140,7 +140,13 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]
             for group in _groups(runs, setting)
         ]
         columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
-        tables.append({"title": f"{name} (mean over seeds, standard deviation)", "columns": columns, "rows": rows})
+        tables.append(
+            {
+                "title": f"{name} (mean over seeds, standard deviation; one seed where there is none)",
+                "columns": columns,
+                "rows": rows,
+            }
+        )
     for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
         rows = [
             [
