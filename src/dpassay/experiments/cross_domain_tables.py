@@ -132,7 +132,7 @@ SWEEPS = (
 
 
 def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
-    """One plot per sweep, with 95% intervals over folds' readers.
+    """One plot per sweep.
 
     Args:
         records: runs with their per-reader lists.
@@ -140,26 +140,24 @@ def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any
     """
     result = []
     for part, axis, title in SWEEPS:
-        series: list[dict[str, Any]] = [
-            {
-                "label": label,
-                "x": [float(each.setting[axis]) for each in chosen],
-                "y": [each.mean["mae"] for each in chosen],
-            }
-            for label, chosen in _lines(records, part, axis).items()
-        ]
-        item_mean = _named(records, "item mean")
+        lines = _lines(records, part, axis)
+        folds = {record["fold"] for record in records if record["part"] == part}
         plot: dict[str, Any] = {
             "title": f"{name}: {title}",
             "x_label": axis.replace("_prime", "'"),
             "y_label": "mean absolute error",
-            "series": series,
+            "series": [
+                {
+                    "label": label,
+                    "x": [float(each.setting[axis]) for each in chosen],
+                    "y": [each.mean["mae"] for each in chosen],
+                }
+                for label, chosen in lines.items()
+            ],
         }
         if axis.startswith("epsilon"):
-            plot["x_scale"] = "log"
-            shown = [value for each in series for value in each["x"]]
-            ends = [min(shown), max(shown)]
-            series.append({"label": "item mean", "x": ends, "y": [item_mean.mean["mae"]] * 2})
+            same = _named([record for record in records if record["fold"] in folds], "item mean")
+            plot |= {"x_scale": "log", "marks": [{"axis": "y", "at": same.mean["mae"], "label": "item mean"}]}
         result.append(plot)
     return result
 
@@ -252,9 +250,10 @@ def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: st
             shown = label if form == "mae" else f"{label}, without item means"
             cells = [f"{by_value[value].mean[form]:.4f}" if value in by_value else "-" for value in values]
             rows.append([shown, *cells])
+    folds = {record["fold"] for record in records if record["part"] == part}
     symbol = {"epsilon_prime": "epsilon'", "overlap": "share", "kept": "kept"}.get(axis, axis)
     return {
-        "title": f"{title} ({name})",
+        "title": f"{title} ({name}; {len(folds)} folds)",
         "columns": ["method", *(f"{symbol} = {value:g}" for value in values)],
         "rows": rows,
     }
@@ -281,7 +280,7 @@ def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, An
             "rows": [
                 [
                     _label(each.setting),
-                    _number(each.setting["epsilon"]),
+                    f"{each.setting['epsilon']:g}",
                     f"{claimed_epsilon(each):.1f}",
                     _number(true_epsilon(each, outcomes)),
                     f"{each.mean['mae']:.4f}",
@@ -320,4 +319,4 @@ def _interval(value: tuple[float, float, float]) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
-    return "infinite" if math.isinf(value) else f"{value:.1f}" if value >= 100 else f"{value:g}"
+    return "infinite" if math.isinf(value) else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
