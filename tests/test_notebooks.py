@@ -37,6 +37,14 @@ NAMED: dict[str, dict[str, str]] = {
         "reports[-1].metric('profile-advantage').value > reports[-1].metric('advantage').value": "True",
         "float(repaired.loss) <= repaired.epsilon": "True",
     },
+    "xmap.ipynb": {
+        "np.isinf(witness.epsilon)": "True",
+        "losses['paper'][-1] > 5 > 0.5 >= max(losses['repaired'])": "True",
+        "judged": "{'XM-T1': 'refuted', 'XM-T1-REP': 'holds'}",
+        "precision['alterego'].low > guess > 0.3": "True",
+        "frame.iloc[-1, -1] != 'infinite' == frame.iloc[-2, -1]": "True",
+        "all(final[name, 'repaired'] > final[name, 'own'] for name in real)": "True",
+    },
     "audit_your_own_mechanism.ipynb": {
         "verdict.outcome": "'refuted'",
         "0.5 < measured.epsilon_lower <= 0.625": "True",
