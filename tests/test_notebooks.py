@@ -38,7 +38,7 @@ NAMED: dict[str, dict[str, str]] = {
         "float(repaired.loss) <= repaired.epsilon": "True",
     },
     "xmap.ipynb": {
-        "np.isinf(witness.epsilon)": "True",
+        "bool(np.isinf(witness.epsilon))": "True",
         "losses['paper'][-1] > 5 > 0.5 >= max(losses['repaired'])": "True",
         "judged": "{'XM-T1': 'refuted', 'XM-T1-REP': 'holds'}",
         "precision['alterego'].low > guess > 0.3": "True",
