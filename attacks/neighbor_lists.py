@@ -46,6 +46,7 @@ Weight = Literal["exponential", "similarity"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 PACKED_CELLS = 1 << 29  # rows x items up to which sets of items are kept as bits: three times 64 MiB
+CACHED_WORDS = 1 << 17  # of item sets gathered at a time: 1 MiB stays in the cache
 RESOLUTION = 1e6  # predictions are compared in steps of 1e-6, so that equal ones tie whatever the order of summation
 
 
@@ -497,10 +498,10 @@ class SelectionPlan:
 
 def _united(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Unions of the packed sets of each column of rows, shape (neighbors, lists) -> (2, lists, words)."""
-    union = packed[rows[0]]
-    each = np.empty_like(union)
-    for neighbor in rows[1:]:  # one neighbor of all lists at a time: both arrays stay in the cache
-        union |= np.take(packed, neighbor, axis=0, out=each, mode="clip")
+    words = packed[0].size
+    union = np.zeros((rows.shape[1], *packed.shape[1:]), packed.dtype)
+    for start in range(0, len(rows), step := max(1, CACHED_WORDS // max(1, rows.shape[1] * words))):
+        union |= np.bitwise_or.reduce(packed[rows[start : start + step]], axis=0)
     return np.moveaxis(union, 1, 0)
 
 

@@ -158,8 +158,8 @@ def test_claims_about_movielens_are_not_judged_on_other_ratings() -> None:
 @pytest.mark.realdata
 def test_on_movielens(movielens: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     # One reading that meets every number makes the table hold; `verify` tries all of them, which takes minutes.
-    leaky = {name: rule for name, rule in ppns.READINGS.items() if name.startswith("leaky, all users")}
-    monkeypatch.setattr(ppns, "READINGS", leaky)
+    name = "leaky, all users, eqs. 18-19"
+    monkeypatch.setattr(ppns, "READINGS", {name: ppns.READINGS[name]})
     given = replace(context(), data=movielens)
     expected = {"PP-DATA": "refuted", "PP-F4": "holds", "PP-TAB1": "holds"}
     outcomes = {claim_id: claim(claim_id).judge(given) for claim_id in expected}
@@ -167,5 +167,4 @@ def test_on_movielens(movielens: Ratings, monkeypatch: pytest.MonkeyPatch) -> No
     for verdict in outcomes.values():
         certified(verdict)
     readings = certified(outcomes["PP-TAB1"])["readings"]
-    assert readings["leaky, all users, eqs. 18-19"]["outside"] == []
-    assert all(cell.startswith("PPNS") for cell in readings[NAME]["outside"])
+    assert readings[name]["outside"] == []
