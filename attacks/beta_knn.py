@@ -44,10 +44,12 @@ __all__ = [
     "Channel",
     "Outcome",
     "Rule",
+    "Scene",
     "popularity_shares",
     "simulate",
     "smallest_safe_beta",
     "sweep",
+    "with_beta",
 ]
 
 Channel = Literal["ratings", "top_n", "both"]
@@ -246,7 +248,7 @@ def simulate(
     Raises:
         InvalidInput: a target has too few ratings, or there are more fakes than fit into memory.
     """
-    return _Scene(ratings, recommender, attack, targets, paired).outcome(progress)
+    return Scene(ratings, recommender, attack, targets, paired).outcome(progress)
 
 
 def sweep(
@@ -282,7 +284,7 @@ def sweep(
     for similarity, method, beta in itertools.product(similarities, methods, betas):
         progress(f"{NAMES[method]}, {similarity}, beta {beta:g}")
         start = time.perf_counter()
-        chosen = _with_beta(replace(recommender or Recommender(), method=method, similarity=similarity), beta)
+        chosen = with_beta(replace(recommender or Recommender(), method=method, similarity=similarity), beta)
         outcome = simulate(ratings, chosen, replace(attack or Attack(), beta=beta), targets, paired=paired)
         row: dict[str, Any] = {"method": method, "similarity": similarity, "beta": beta}
         row |= {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
@@ -345,7 +347,7 @@ def popularity_shares(popularity: np.ndarray, length: float) -> np.ndarray:
     return -np.expm1(users * log_absent)
 
 
-class _Scene:
+class Scene:
     """One dataset, recommender and attack, with everything that its targets share."""
 
     def __init__(
@@ -621,7 +623,7 @@ class _Scene:
         return np.searchsorted(borders, values)
 
 
-def _with_beta(recommender: Recommender, beta: float) -> Recommender:
+def with_beta(recommender: Recommender, beta: float) -> Recommender:
     """The recommender of sec. 4.2 draws from as many as there are fakes; the others do not know beta."""
     k = recommender.num_neighbors
     return replace(recommender, num_nearest=max(k, round(beta * k)))

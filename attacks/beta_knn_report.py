@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.beta_knn import NAMES, TINY, Attack, Channel, Outcome, Rule, _Scene, _with_beta, simulate
+from dpassay.attacks.beta_knn import NAMES, TINY, Attack, Channel, Outcome, Rule, Scene, simulate, with_beta
 from dpassay.attacks.neighbor_accuracy import held_out
 from dpassay.attacks.neighbor_lists import METHODS, Method, Noise, Recommender, Ties, Weight
 from dpassay.attacks.outcomes import (
@@ -153,8 +153,8 @@ def run(
         rule=rule,
         seed=seed,
     )
-    recommender = _with_beta(recommender, beta)
-    scene = _Scene(ratings, recommender, attack, targets, True)
+    recommender = with_beta(recommender, beta)
+    scene = Scene(ratings, recommender, attack, targets, True)
     outcome = scene.outcome(progress)
     found = {metric.name: metric for metric in outcome.metrics()}
     built = recommender.mechanism()
@@ -291,7 +291,7 @@ def _size_tables(outcome: Outcome) -> tuple[dict[str, Any], ...]:
     return ({"title": "Who is at risk", "columns": columns, "rows": rows},)
 
 
-def _victim(scene: _Scene, outcome: Outcome) -> dict[str, Any]:
+def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
     """The target whose share of recovered ratings is the median, with the ten items that most lists showed."""
     share = outcome.hits / np.maximum(outcome.hidden, 1)
     number = int(np.argsort(share, kind="stable")[len(share) // 2])

@@ -11,12 +11,12 @@ import pytest
 from dpassay.attacks.beta_knn import (
     METHODS,
     Attack,
+    Scene,
     popularity_shares,
     simulate,
     smallest_safe_beta,
     sweep,
 )
-from dpassay.attacks.beta_knn import _Scene as Scene
 from dpassay.attacks.beta_knn_report import METRICS, run
 from dpassay.attacks.neighbor_lists import RatingTable, Recommender, SelectionPlan, _located, top_items
 from dpassay.attacks.sybil_premise import attack_premise

@@ -125,10 +125,6 @@ def test_what_is_left_and_where_it_ends() -> None:
     assert dpp_tables.threshold([0.1, 1.0, 10.0], [0.0, 0.4, 0.8], 0.6) == pytest.approx(math.sqrt(10))
     assert dpp_tables.threshold([0.1, 1.0], [0.5, 0.9], 0.2) == 0
     assert dpp_tables.threshold([0.1, 1.0], [0.5, 0.9], 0.95) == math.inf
-    values = [0.1, 0.2, 0.4]
-    expected = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert dpp_tables.interval(values) == pytest.approx((np.mean(values), expected.low, expected.high))
-    assert dpp_tables.interval([0.3]) == (0.3, 0.3, 0.3)
 
 
 def test_the_experiment_runs_and_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ that they depend on, so that an interrupted benchmark goes on where it stopped.
 """
 
 import hashlib
-import json
 import math
 import statistics
 import time
@@ -27,6 +26,7 @@ from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, Pair, Row, row
 from dpassay.benchmarks.exact_losses import best_bound, pair_law
 from dpassay.benchmarks.peers import available, measure
 from dpassay.errors import InvalidInput
+from dpassay.kept_lines import append_line, read_lines
 from dpassay.privacy import PrivacyClaim
 from dpassay.resume import cache_folder
 
@@ -85,14 +85,9 @@ class Kept:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or cache_folder() / "bench-auditor.jsonl"
-        self.results: dict[str, dict[str, Any]] = {}
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                try:
-                    result = json.loads(line)
-                    self.results[result["key"]] = result
-                except (ValueError, KeyError):
-                    continue
+        self.results: dict[str, dict[str, Any]] = {
+            result["key"]: result for result in read_lines(self.path) if "key" in result
+        }
 
     def get(self, task: Task, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The kept result of a task, or that of `work`, kept from now on."""
@@ -100,9 +95,7 @@ class Kept:
             result = {"key": task.key, "name": task.name, "pair": task.pair, "total": task.total, "seed": task.seed}
             result.update(work())
             self.results[task.key] = result
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a") as file:
-                file.write("\n" * (not _ends_line(self.path)) + json.dumps(result) + "\n")
+            append_line(self.path, result)
         return self.results[task.key]
 
 
@@ -458,11 +451,3 @@ def _code() -> str:
     for name in CODE:
         digest.update((Path(dpassay.__file__).parent / name).read_bytes())
     return digest.hexdigest()
-
-
-def _ends_line(path: Path) -> bool:
-    if not path.exists() or path.stat().st_size == 0:
-        return True
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read(1) == b"\n"

@@ -8,7 +8,6 @@ What the fixed-sample tests err at most is summed exactly by `dpassay bench powe
 
 import functools
 import hashlib
-import json
 import multiprocessing
 import os
 import tempfile
@@ -27,6 +26,7 @@ import numpy as np
 
 from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.errors import InvalidInput
+from dpassay.kept_lines import append_line, read_lines
 from dpassay.resume import cache_folder
 from dpassay.workers import _end_with_parent
 
@@ -469,20 +469,16 @@ def _jobs() -> int:
 def _kept(path: Path) -> dict[str, Tally]:
     """Finished blocks by key; a line cut off by a crash is skipped."""
     kept = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
+    for record in read_lines(path):
         try:
-            record = json.loads(line)
             kept[record["key"]] = Tally(**record["tally"])
-        except (ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             continue
     return kept
 
 
 def _keep(path: Path, key: str, cell: Cell, first: int, tally: Tally) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"key": key, "cell": asdict(cell), "first": first, "tally": asdict(tally)}
-    with path.open("a") as file:  # a line break first: the last line may have been cut off
-        file.write("\n" + json.dumps(record))
+    append_line(path, {"key": key, "cell": asdict(cell), "first": first, "tally": asdict(tally)})
 
 
 @functools.cache

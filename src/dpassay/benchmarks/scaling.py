@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.beta_knn import Attack, simulate
-from dpassay.attacks.beta_knn import _Scene as Scene
+from dpassay.attacks.beta_knn import Attack, Scene, simulate
 from dpassay.attacks.neighbor_lists import Method, Recommender
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
 from dpassay.ratings import Ratings

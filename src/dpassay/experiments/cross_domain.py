@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from dpassay.experiments.cross_domain_tables import plots, tables
+from dpassay.experiments.cross_domain_tables import PRIVATE_MEAN, plots, tables
 from dpassay.experiments.domains import Domains, Split, load_domains, split
 from dpassay.experiments.item_neighbors import (
     Items,
     Predictions,
+    item_means,
     item_table,
     log_weights,
     nearest,
@@ -53,7 +54,10 @@ DEFAULT: dict[str, Any] = {
     "k": NEIGHBORS,
 }
 """NX-Map on fresh readers, all others linked."""
-_MODULES = tuple(f"dpassay.experiments.{name}" for name in ("cross_domain", "domains", "item_neighbors", "meta_paths"))
+_MODULES = (
+    *(f"dpassay.experiments.{name}" for name in ("cross_domain", "domains", "item_neighbors", "meta_paths")),
+    *(f"dpassay.mechanisms.{name}" for name in ("prs", "pnsa")),  # what replacements and neighbors take constants from
+)
 
 
 def run(
@@ -234,12 +238,9 @@ class _World:
 
     def __init__(self, domains: Domains, fold: int, seed: int, overlap: float, kept: int) -> None:
         self.split: Split = split(domains, fold, FOLDS, seed, overlap, kept)
-        number = np.bincount(self.split.target.indices, minlength=self.split.target.shape[1])
-        sums = np.bincount(self.split.target.indices, self.split.target.data, self.split.target.shape[1])
-        self.known = number > 0
+        self.means, self.known = item_means(self.split.target)
         """Items that somebody rated; the released code leaves out the others, too."""
         self.overall = float(self.split.target.data.mean())
-        self.means = np.where(self.known, sums / np.maximum(number, 1), self.overall)
         self.rows, self.which = np.unique(self.split.items, return_inverse=True)
         self._links: dict[str, csr_matrix] = {}
         self._items: dict[str, Items] = {}
@@ -273,7 +274,7 @@ class _World:
             size = np.diff(data.target.indptr)
             each = np.asarray(data.target.sum(1)).ravel()[size > 0] / size[size > 0]
             low, high = data.scale
-            noise = generator.laplace(scale=2 / EPSILON, size=2)
+            noise = generator.laplace(scale=2 / PRIVATE_MEAN, size=2)
             total = (each - (low + high) / 2).sum() + noise[0] * (high - low) / 2
             mean = (low + high) / 2 + total / max(1.0, len(each) + noise[1])
             return np.full(len(data.items), float(np.clip(mean, low, high)))
@@ -281,9 +282,7 @@ class _World:
             return own[data.owners]
         if name == "item mean":
             return self.means[data.items]
-        number = np.bincount(data.source.indices, minlength=data.source.shape[1])
-        means = np.bincount(data.source.indices, data.source.data, len(number)) / np.maximum(number, 1)
-        both = np.concatenate([means, self.means])
+        both = np.concatenate([item_means(data.source)[0], self.means])
         expected = np.bincount(
             np.repeat(np.arange(len(own)), np.diff(mine.indptr)), both[mine.indices], len(own)
         ) / np.diff(mine.indptr)
@@ -341,8 +340,7 @@ class _World:
         cosine[np.arange(len(self.rows)), data.source.shape[1] + self.rows] = 0.0
         profile = _dense(joined[data.readers])
         neighbors = of_the_reader(cosine, self.which, ~np.isnan(profile), data.owners, k)
-        number = np.bincount(joined.indices, minlength=joined.shape[1])
-        means = np.bincount(joined.indices, joined.data, joined.shape[1]) / np.maximum(number, 1)
+        means, _ = item_means(joined)
         ratings = profile[data.owners[:, None], neighbors]
         return self._from(neighbors, cosine[self.which[:, None], neighbors], ratings, means[neighbors], profile)
 

@@ -22,7 +22,8 @@ CLAIMS = {
 """The claim whose verdict says whether a selection's epsilon is true."""
 METHOD = ("mapping", "links", "recommender", "epsilon", "epsilon_prime", "k", "overlap", "kept")
 VARIANTS = {"paper": "as printed", "released": "as released", "repaired": "repaired"}
-PRIVATE_MEAN = 0.6  # epsilon of the global mean with noise
+PRIVATE_MEAN = 0.6
+"""Epsilon of the baseline 'global mean with noise'; nats."""
 
 
 class Pooled:

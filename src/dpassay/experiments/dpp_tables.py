@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from dpassay.experiments.dpp_jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
+from dpassay.experiments.results import mean_interval
 from dpassay.ratings import Ratings
 
-__all__ = ["interval", "kept", "plots", "tables", "threshold"]
+__all__ = ["kept", "plots", "tables", "threshold"]
 
 Runs = Sequence[Mapping[str, Any]]
 
@@ -30,17 +30,6 @@ COLUMNS = (
     ("gini", "Gini, 100 lists", 3),
     ("like_uniform", "lists as uniform's", 2),
 )
-
-
-def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean and 95% t-interval over splits; the interval of one value is the value.
-
-    The splits share their ratings, so this is how far another split and other lists would move the number, not how far
-    other people would.
-    """
-    mean, num = float(np.mean(values)), len(values)
-    half = float(stats.t.ppf(0.975, num - 1) * np.std(values, ddof=1) / math.sqrt(num)) if num > 1 else 0.0
-    return mean, mean - half, mean + half
 
 
 def kept(runs: Runs, method: str, features: str, theorem: str, asked: float) -> list[float]:
@@ -276,7 +265,7 @@ def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> dict[st
 
 def _series(runs: Runs, label: str, metric: str, keys: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     points = sorted(
-        (_of(runs, *key)[0]["epsilon"], *interval([run[metric] for run in _of(runs, *key)])) for key in keys
+        (_of(runs, *key)[0]["epsilon"], *mean_interval([run[metric] for run in _of(runs, *key)])) for key in keys
     )
     x, y, low, high = (list(column) for column in zip(*points, strict=True))
     return {"label": label, "x": x, "y": y, "low": low, "high": high}
@@ -286,7 +275,7 @@ def _curves(runs: Runs, title: str, label: str, values: Callable[..., list[float
     series = []
     for family, features in FAMILIES:
         for theorem in ("exact", "paper"):
-            points = [interval(values(runs, family, features, theorem, at)) for at in _grid(runs)]
+            points = [mean_interval(values(runs, family, features, theorem, at)) for at in _grid(runs)]
             y, low, high = (list(column) for column in zip(*points, strict=True))
             text = f"{family} {features}, {'exact theorem' if theorem == 'exact' else 'paper bound'}"
             series.append({"label": text, "x": _grid(runs), "y": y, "low": low, "high": high})
@@ -368,7 +357,7 @@ def _cell(values: Sequence[float | None], digits: int) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return "-"
-    mean, low, high = interval(known)
+    mean, low, high = mean_interval(known)
     return f"{mean:.{digits}f} ± {(high - low) / 2:.{digits}f}"
 
 

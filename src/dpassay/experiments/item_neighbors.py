@@ -18,6 +18,7 @@ from dpassay.mechanisms.similarity import TIE_TOLERANCE
 __all__ = [
     "Items",
     "Predictions",
+    "item_means",
     "item_table",
     "log_weights",
     "nearest",
@@ -154,6 +155,20 @@ def profiles(
     return result, int(mapped.sum())
 
 
+def item_means(ratings: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rating of every item, the overall mean for one without ratings, and whether it has any.
+
+    Args:
+        ratings: shape (accounts, items); all that is stored is a rating.
+
+    Returns:
+        Two arrays of shape (items,).
+    """
+    number = np.bincount(ratings.indices, minlength=ratings.shape[1])
+    sums = np.bincount(ratings.indices, ratings.data, ratings.shape[1])
+    return np.where(number > 0, sums / np.maximum(number, 1), ratings.data.mean()), number > 0
+
+
 def item_table(ratings: csr_matrix, variant: Variant) -> Items:
     """Similarities and sensitivities of all pairs of items, as the mechanism `pnsa` has them.
 
@@ -180,9 +195,7 @@ def item_table(ratings: csr_matrix, variant: Variant) -> Items:
 
     voted, weighed = matrix(np.ones_like(values)), matrix(values)
     dot, common = (np.asarray((part.T @ part).todense()) for part in (weighed, voted))
-    number = np.bincount(ratings.indices, minlength=ratings.shape[1])
-    sums = np.bincount(ratings.indices, ratings.data, ratings.shape[1])
-    means = np.where(number > 0, sums / np.maximum(number, 1), ratings.data.mean())
+    means, _ = item_means(ratings)
     if variant == "repaired":
         squares = np.bincount(rows, values**2, ratings.shape[0])[rows]
         scaled = matrix(np.divide(values, squares, out=np.zeros_like(values), where=squares > 0))

@@ -16,6 +16,7 @@ import numpy as np
 from dpassay.errors import InvalidInput
 from dpassay.experiments.pricdr_printed import TABLE
 from dpassay.experiments.pricdr_sweeps import MODELS as PRICDR
+from dpassay.experiments.pricdr_sweeps import SOURCES
 from dpassay.experiments.ranking import METRICS, PROTOCOLS, evaluate
 from dpassay.experiments.results import FinishedRuns
 from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
@@ -38,12 +39,14 @@ class Entry:
         module: has `train`; see `dpassay.models.task`.
         settings: for it.
         random: whether seeds make a difference.
+        depends: names of the modules, beside its own and those of every model, whose source its runs depend on.
     """
 
     label: str
     module: ModuleType
     settings: Any
     random: bool = True
+    depends: tuple[str, ...] = ()
 
 
 MODELS: tuple[Entry, ...] = (
@@ -59,7 +62,7 @@ MODELS: tuple[Entry, ...] = (
     Entry("DDTCDR", ddtcdr, ddtcdr.Settings()),
     Entry("DARec", darec, darec.Settings()),
     Entry("ETL", etl, etl.Settings()),
-    *(Entry(label, heterocdr, settings) for label, settings in PRICDR.items()),
+    *(Entry(label, heterocdr, settings, depends=SOURCES) for label, settings in PRICDR.items()),
 )
 
 
@@ -100,7 +103,7 @@ def run(
     runs = []
     for entry in models:
         about = [*hashes, repr(asdict(entry.settings))]
-        finished = FinishedRuns(resume, about, [*_SHARED, entry.module.__name__])
+        finished = FinishedRuns(resume, about, [*_SHARED, entry.module.__name__, *entry.depends])
         for own in seeds if entry.random else seeds[:1]:
             progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}

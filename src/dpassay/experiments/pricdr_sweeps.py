@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 from scipy.sparse import csr_array
 
 from dpassay.errors import InvalidInput
 from dpassay.experiments.ranking import evaluate
-from dpassay.experiments.results import FinishedRuns
+from dpassay.experiments.results import FinishedRuns, mean_interval
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.ratings import Ratings
@@ -33,9 +32,11 @@ TABLE_EPSILON = 64.0
 """Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
 
 READINGS: Mapping[str, Settings] = {"paper": Settings(), "released": released()}
+SOURCES = ("dpassay.models.published", *(f"dpassay.mechanisms.{name}" for name in ("jlt", "sjlt", "sketch_profile")))
+"""Modules that what the source publishes depends on."""
 MODULES = (
-    *(f"dpassay.models.{name}" for name in ("heterocdr", "published", "training", "task")),
-    *(f"dpassay.mechanisms.{name}" for name in ("jlt", "sjlt", "sketch_profile")),
+    *(f"dpassay.models.{name}" for name in ("heterocdr", "training", "task")),
+    *SOURCES,
     "dpassay.experiments.ranking",
 )
 SHOWN = ("HR10", "NDCG10")
@@ -202,15 +203,6 @@ def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Map
     return found
 
 
-def _interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean and 95% interval of Student's t; of one value, itself."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, mean, mean
-    width = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
-    return mean, mean - width, mean + width
-
-
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
     columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
     rows = []
@@ -218,7 +210,7 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
         cells = []
         for protocol in ("authors", "clean"):
             for metric in SHOWN:
-                mean, low, _ = _interval([run[f"{protocol}_{metric}"] for run in group])
+                mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
                 cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
         noise = group[0]["noise"]
         sketch = ["-"] * 4
@@ -244,7 +236,7 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str,
             continue
         cells = []
         for metric in SHOWN:
-            mean, low, high = _interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
+            mean, low, high = mean_interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
             cells.append(f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]")
         shown = ["-", "-"] if group[0]["noise"] is None else [f"{epsilon:g}", num_rows]
         rows.append([reading, model, *shown, len(paired), *cells])
@@ -301,6 +293,6 @@ def _plot(
 
 
 def _series(label: str, metric: str, groups: Mapping[float, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    intervals = [_interval([run[f"authors_{metric}"] for run in group]) for group in groups.values()]
+    intervals = [mean_interval([run[f"authors_{metric}"] for run in group]) for group in groups.values()]
     mean, low, high = (list(values) for values in zip(*intervals, strict=True))
     return {"label": label, "x": list(groups), "y": mean, "low": low, "high": high}

@@ -36,7 +36,11 @@ SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
 NAME = "rating-collection"
-_MODULES = ("dpassay.experiments.collected_ratings", "dpassay.mechanisms.nuclear_norm_completion")
+_MODULES = (
+    "dpassay.experiments.collected_ratings",
+    *(f"dpassay.mechanisms.{name}" for name in ("nuclear_norm_completion", "modified_laplace", "randomized_response")),
+    "dpassay.proofs.rating_collection_accuracy",
+)
 
 
 def run(

@@ -14,10 +14,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpassay.errors import InvalidInput
+from dpassay.kept_lines import append_line, read_lines
 from dpassay.ratings import Ratings
 
-__all__ = ["FORMAT", "FinishedRuns", "committed", "described"]
+__all__ = ["FORMAT", "FinishedRuns", "committed", "described", "mean_interval"]
 
 FORMAT = "dpassay-experiment"
 
@@ -32,19 +35,34 @@ def described(ratings: Ratings, name: str = "") -> dict[str, Any]:
     return {"name": name or ratings.name, "sha256": ratings.fingerprint(), "ratings": len(ratings)}
 
 
-def committed(experiment: str) -> dict[str, Any] | None:
+def committed(experiment: str, dataset: str = "") -> dict[str, Any] | None:
     """The result of an experiment on real ratings that the package carries; None if there is none.
+
+    Args:
+        experiment: its name.
+        dataset: which result, of an experiment that has one for each of several datasets.
 
     Raises:
         InvalidInput: the file is not a result of this experiment.
     """
-    file = resources.files("dpassay").joinpath("results", f"{experiment}.json")
+    file = resources.files("dpassay").joinpath("results", f"{experiment}{dataset and '-'}{dataset}.json")
     if not file.is_file():
         return None
     result: dict[str, Any] = json.loads(file.read_text())
     if result.get("format") != FORMAT or result.get("experiment") != experiment:
         raise InvalidInput(f"{file.name} is no result of the experiment {experiment}: write it again with dpassay")
     return result
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean of the runs' values and its 95% t-interval; the interval of one value is the value."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, mean, mean
+    from statsmodels.stats.weightstats import DescrStatsW  # a second that who only reads results does not pay
+
+    low, high = DescrStatsW(values).tconfint_mean()
+    return mean, float(low), float(high)
 
 
 class FinishedRuns:
@@ -62,14 +80,9 @@ class FinishedRuns:
     def __init__(self, path: Path | None, inputs: Sequence[str] = (), modules: Sequence[str] = ()) -> None:
         self.path = path
         self.about = [*inputs, *(inspect.getsource(importlib.import_module(name)) for name in modules)]
-        self.kept: dict[str, dict[str, Any]] = {}
-        if path is not None and path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    run = json.loads(line)
-                    self.kept[run["key"]] = run["run"]
-                except (ValueError, KeyError, TypeError):
-                    continue
+        self.kept: dict[str, dict[str, Any]] = {
+            line["key"]: line["run"] for line in read_lines(path) if {"key", "run"} <= line.keys()
+        }
 
     def get(self, settings: Mapping[str, Any], work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
         """The settings and what `work` returns for them, from the file where they were run before.
@@ -83,9 +96,5 @@ class FinishedRuns:
             run = {**settings, **work()}
             self.kept[key] = run
             if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("a+") as file:
-                    file.seek(0)
-                    cut_off = (text := file.read()) and not text.endswith("\n")
-                    file.write("\n" * bool(cut_off) + json.dumps({"key": key, "run": run}) + "\n")
+                append_line(self.path, {"key": key, "run": run})
         return dict(self.kept[key])
