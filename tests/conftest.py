@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -17,6 +18,15 @@ settings.load_profile("suite")
 
 
 LONGEST = ("tests/test_notebooks.py", "tests/experiments/test_ppns.py", "tests/test_examples.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What one process compiled, all others load: xdist's, notebooks' kernels and the command line's."""
+    if getattr(config, "cache", None) and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        folder = str(config.cache.mkdir("compiled"))
+        os.environ.update(JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")
+        jax.config.update("jax_compilation_cache_dir", folder)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
