@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -80,6 +81,10 @@ class Ratings:
         users, items = np.nonzero(~np.isnan(matrix))
         num_users, num_items = matrix.shape
         return cls(users, items, matrix[users, items], num_users, num_items, scale=scale, name=name)
+
+    def described(self, name: str = "") -> dict[str, Any]:
+        """What a result says of its input, JSON-able: name (another one if given), hash and number of ratings."""
+        return {"name": name or self.name, "sha256": self.fingerprint(), "ratings": len(self)}
 
     def fingerprint(self) -> str:
         """SHA-256 of the ratings in (user, item) order, so that a result file can name its input."""

@@ -8,7 +8,7 @@ import scipy.stats
 
 from dpassay.errors import InvalidInput
 from dpassay.experiments import results, run
-from dpassay.experiments.results import FinishedRuns, committed, described, mean_interval
+from dpassay.experiments.results import FinishedRuns, committed, mean_interval
 from dpassay.ratings import synthetic
 
 
@@ -64,7 +64,7 @@ def test_intervals_are_students() -> None:
 
 def test_inputs_are_told_by_hash() -> None:
     ratings = synthetic(20, 10)
-    assert described(ratings, "source") == {"name": "source", "sha256": ratings.fingerprint(), "ratings": len(ratings)}
+    assert ratings.described("source") == {"name": "source", "sha256": ratings.fingerprint(), "ratings": len(ratings)}
 
 
 def test_short_experiments_keep_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """HeteroCDR: its losses against literal loops, what reaches the target and what cannot, what the source publishes."""
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -8,13 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dpassay.errors import InvalidInput
 from dpassay.experiments.ranking import metrics, ranks
 from dpassay.models import heterocdr
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.published import Publication, published
-from dpassay.models.task import synthetic_task
+from dpassay.models.task import TASKS, synthetic_task
 
 SKETCH = Publication(num_rows=6, epsilon=64.0)
 SMALL = Settings(source=SKETCH, hidden=64, embedding=32, epochs=16, learning_rate=3e-3)
@@ -174,6 +176,38 @@ def test_noise_knows_nothing_of_the_source(task, transform, variant):
     # The code divides by sqrt(r) twice.
     scale = noise.mechanism(task.num_users).noise / np.sqrt(30) / (np.sqrt(30) if variant == "released" else 1)
     assert rows.std() == pytest.approx(scale, rel=0.15)
+
+
+@pytest.mark.parametrize("variant", ["paper", "repaired"])
+def test_sparse_sketches_have_the_law_of_the_mechanism(task, variant):
+    # Columns are independent Gaussian vectors in both: their second moments are all there is to compare.
+    number, source = 4_000, task.source[:10]
+    sparse = Publication(variant=variant, epsilon=3e4, num_rows=number)
+    matrix = source.toarray().T
+    dense = np.asarray(sparse.mechanism(10).sample(jax.random.key(1), matrix)).T
+    moments = [rows @ rows.T for rows in (published(source, sparse, seed=2), dense)]
+    expected = (matrix - matrix.mean(axis=1, keepdims=True) if variant == "paper" else matrix).T
+    expected = expected @ expected.T + sparse.mechanism(10).noise ** 2 * np.eye(10)
+    diagonal = np.diag(expected)
+    deviation = np.sqrt((np.outer(diagonal, diagonal) + expected**2) / number)  # of a mean of products of Gaussians
+    for found in moments:
+        assert np.abs((found - expected) / deviation).max() < 6
+    uncentered = matrix.T @ matrix + sparse.mechanism(10).noise ** 2 * np.eye(10)
+    assert (np.abs((moments[0] - uncentered) / deviation).max() > 6) == (variant == "paper")  # the check can fail
+
+
+def test_sources_of_the_papers_size_are_published():
+    sizes = TASKS["Amazon Movie to Music"]
+    generator = np.random.default_rng(0)
+    places = generator.integers(sizes.users, size=10**6), generator.integers(sizes.source_items, size=10**6)
+    source = csr_array((np.ones(10**6, np.float32), places), shape=(sizes.users, sizes.source_items))
+    source.data[:] = 1
+    tracemalloc.start()
+    rows = published(source, Publication(num_rows=100))
+    assert tracemalloc.get_traced_memory()[1] < 200e6  # a dense matrix would take 2.5 GB
+    tracemalloc.stop()
+    assert rows.shape == (sizes.users, 100)
+    assert np.isfinite(rows).all()
 
 
 def test_controls(task):

@@ -5,10 +5,11 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpassay.errors import InvalidInput
-from dpassay.models.task import NEGATIVES, load_task, synthetic_task
+from dpassay.models.task import NEGATIVES, TASKS, load_task, synthetic_task
 
 MUSIC = [(user, item) for user in range(3) for item in (user, 3, 4 + user)]
 
@@ -46,8 +47,8 @@ def test_a_task_is_read_without_its_held_out_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"music": MUSIC[:6]}, "3 users in books, 2 in music, 3 in the split; number the same users"),
-        ({"book_users": 2}, "2 users in books"),
+        ({"music": MUSIC[:6]}, "3 users in book, 2 in music, 3 in the split; number the same users"),
+        ({"book_users": 2}, "2 users in book"),
         ({"split": "0,4,3,1\n1,5,3,2\n"}, "2 in the split"),
         ({"split": "0,9,3,1\n1,5,3,2\n2,6,3,0\n"}, "holds out item 9; items of the target are 0 to 6"),
         ({"split": "0,4,6,1\n1,5,3,2\n2,6,3,0\n"}, "never rated; number items alike"),
@@ -65,6 +66,32 @@ def test_a_folder_is_needed(tmp_path: Path) -> None:
         load_task(tmp_path / "absent")
     with pytest.raises(InvalidInput, match=r"no file .*book_ratings"):
         load_task(tmp_path)
+
+
+def test_a_task_of_the_papers_size_is_read_under_its_name(tmp_path: Path) -> None:
+    sizes = TASKS["Amazon Music to Book"]
+    users, items = sizes.users, sizes.target_items
+
+    def write(name: str, number: int, ratings: int) -> None:
+        own = np.sort(np.arange(ratings) % users)
+        place = np.arange(ratings) - np.searchsorted(own, own)  # the how manieth rating of its user
+        item = (7 * own + place) % number
+        item[-1] = number - 1
+        pd.DataFrame({"user": own, "item": item, "rating": 4}).to_csv(
+            tmp_path / f"{name}.csv.gz", index=False, compression={"method": "gzip", "compresslevel": 1}
+        )
+
+    write("music_ratings", sizes.source_items, sizes.source_ratings)
+    write("book_ratings", items, sizes.target_ratings)
+    user = np.arange(users)
+    never = (7 * user + 1000) % items
+    held = {"user": user, "valid_item": 7 * user % items, "test_item": (7 * user + 1) % items}
+    split = pd.DataFrame({**held, "negatives99": [" ".join(map(str, (n + np.arange(99)) % items)) for n in never]})
+    split.to_csv(tmp_path / "book_split.csv.gz", index=False)
+    task = load_task(tmp_path, "music", "book")
+    assert task.name == "Amazon Music to Book"
+    assert [entry["name"] for entry in task.inputs] == ["Amazon Music", "Amazon Book", "Amazon Music to Book, split"]
+    assert task.target.nnz == sizes.target_ratings - 2 * users
 
 
 def test_made_up_tasks_follow_the_split_rule() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from dpassay.attacks import alterego
 from dpassay.attacks.outcomes import Metric, permitted_advantage
 from dpassay.data import ratings_or_synthetic
-from dpassay.experiments.results import FinishedRuns, described
+from dpassay.experiments.results import FinishedRuns
 from dpassay.ratings import Ratings
 
 __all__ = ["run"]
@@ -59,7 +59,7 @@ def run(
             },
         )
         runs += [{**about, **each} for each in found["methods"]]
-    return {"inputs": [described(ratings)], "tables": _tables(runs, ratings.name), "runs": runs}
+    return {"inputs": [ratings.described()], "tables": _tables(runs, ratings.name), "runs": runs}
 
 
 def _plan(ratings: Ratings, quick: bool) -> list[tuple[str, Settings]]:

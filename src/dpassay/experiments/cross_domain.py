@@ -33,7 +33,7 @@ from dpassay.experiments.item_neighbors import (
     replacements,
 )
 from dpassay.experiments.meta_paths import direct_similarities, xsim
-from dpassay.experiments.results import FinishedRuns, described
+from dpassay.experiments.results import FinishedRuns
 from dpassay.mechanisms import mechanism
 from dpassay.ratings import Ratings
 
@@ -104,7 +104,7 @@ def run(
 
                 records.append({"part": part, **finished.get(setting, work)})
     return {
-        "inputs": [described(part) for part in parts],
+        "inputs": [part.described() for part in parts],
         "domains": {"name": domains.name, "rule": domains.rule},
         "tables": tables(records, domains.name),
         "plots": plots(records, domains.name),

@@ -49,7 +49,7 @@ from dpassay.experiments.list_metrics import (
     recall,
     total_variation,
 )
-from dpassay.experiments.results import FinishedRuns, described
+from dpassay.experiments.results import FinishedRuns
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
@@ -111,7 +111,7 @@ def run(
         raise InvalidInput(f"there are {ratings.num_items} items; lists of {SIZE} need at least {2 * SIZE}")
     if not 0 < ratings.values.min() <= ratings.values.max() <= LARGEST_COUNT:
         raise InvalidInput(f"ratings are taken as counts here: give them above 0 and up to {LARGEST_COUNT}")
-    inputs = [described(ratings)]
+    inputs = [ratings.described()]
     if genres is not None:
         digest = hashlib.sha256(np.packbits(genres).tobytes()).hexdigest()
         inputs.append({"name": "genres of u.item", "sha256": digest, "items": len(genres)})

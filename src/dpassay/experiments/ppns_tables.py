@@ -7,7 +7,6 @@ from typing import Any
 
 from dpassay.claims import Context
 from dpassay.data import ratings_or_synthetic
-from dpassay.experiments.results import described
 from dpassay.experiments.utility import EPSILONS, FLOORS, repaired_utility, utility_tables
 from dpassay.ratings import Ratings
 from dpassay.registry import find_claim
@@ -50,7 +49,7 @@ def run(
     epsilons, floors = (EPSILONS[1::2], FLOORS[2:3]) if quick else (EPSILONS, FLOORS)
     results = repaired_utility(ratings, epsilons, floors, neighbors, 1 if quick else 2, seed, progress)
     return {
-        "inputs": [described(ratings)],
+        "inputs": [ratings.described()],
         "outcomes": outcomes,
         "tables": [*tables, *utility_tables(results, ratings.name)],
         "runs": [

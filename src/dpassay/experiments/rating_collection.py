@@ -20,7 +20,7 @@ from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.data import ratings_or_synthetic
 from dpassay.errors import InvalidInput
 from dpassay.experiments.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
-from dpassay.experiments.results import FinishedRuns, committed, described
+from dpassay.experiments.results import FinishedRuns, committed
 from dpassay.proofs import rating_collection_recovery
 from dpassay.proofs.rating_collection_accuracy import GAMMA
 from dpassay.ratings import Ratings
@@ -83,7 +83,7 @@ def run(
                 releases += [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
             runs += seed_runs(setting, matrix, truth, number, releases, first or setting != "ratings", kept, progress)
     return {
-        "inputs": [described(ratings)],
+        "inputs": [ratings.described()],
         "tables": _tables(runs, ratings),
         "plots": _plots(runs, ratings.name),
         "runs": runs,

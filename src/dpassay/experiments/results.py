@@ -18,21 +18,10 @@ import numpy as np
 
 from dpassay.errors import InvalidInput
 from dpassay.kept_lines import append_line, read_lines
-from dpassay.ratings import Ratings
 
-__all__ = ["FORMAT", "FinishedRuns", "committed", "described", "mean_interval"]
+__all__ = ["FORMAT", "FinishedRuns", "committed", "mean_interval"]
 
 FORMAT = "dpassay-experiment"
-
-
-def described(ratings: Ratings, name: str = "") -> dict[str, Any]:
-    """One entry of a result's "inputs": the dataset by name, hash and size.
-
-    Args:
-        ratings: the dataset.
-        name: what it is called instead of its own name.
-    """
-    return {"name": name or ratings.name, "sha256": ratings.fingerprint(), "ratings": len(ratings)}
 
 
 def committed(experiment: str, dataset: str = "") -> dict[str, Any] | None:

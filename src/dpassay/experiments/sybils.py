@@ -9,7 +9,6 @@ from dpassay.attacks.beta_knn import Attack, sweep
 from dpassay.attacks.neighbor_lists import METHODS, Recommender
 from dpassay.attacks.outcomes import Metric
 from dpassay.data import ratings_or_synthetic
-from dpassay.experiments.results import described
 from dpassay.ratings import Ratings
 
 __all__ = ["measure", "records", "run", "tables"]
@@ -30,7 +29,7 @@ def run(
     """The experiment `beta-knn`; see `measure`."""
     ratings = ratings_or_synthetic(data)
     rows = measure(ratings, quick=quick, seed=seed, progress=progress)
-    return {"inputs": [described(ratings)], "tables": tables(rows, ratings.name), "runs": records(rows)}
+    return {"inputs": [ratings.described()], "tables": tables(rows, ratings.name), "runs": records(rows)}
 
 
 def measure(

@@ -2,6 +2,9 @@
 
 Orientation: the mechanisms sketch items x users and publish rows x users; a model reads one row per user, so the
 published matrix is transposed here.
+
+A Gaussian sketch with noise added to it needs no dense matrix and no singular values. The repair is one; Algorithm 1
+with JLT has the law of one, on the centered matrix, where there are at least as many items as users.
 """
 
 from dataclasses import dataclass
@@ -79,6 +82,25 @@ def published(source: csr_array, publication: Publication, *, seed: int = 0) -> 
         return source.toarray().astype(np.float32)
     if publication.transform == "zero":
         return np.zeros((users, publication.num_rows), np.float32)
-    matrix = source.toarray().T if publication.ratings else np.zeros((items, users))
-    sketch = publication.mechanism(users).sample(jax.random.key(seed), matrix)
-    return np.asarray(sketch, np.float32).T
+    given = source if publication.ratings else csr_array(source.shape)
+    sketch = publication.mechanism(users)
+    printed = publication.variant == "paper"
+    if publication.transform == "jlt" and (publication.variant == "repaired" or (printed and items >= users)):
+        return _noisy_product(given, sketch, printed, np.random.default_rng(seed))
+    return np.asarray(sketch.sample(jax.random.key(seed), given.toarray().T), np.float32).T
+
+
+def _noisy_product(
+    source: csr_array, sketch: AbstractSketch, centered: bool, generator: np.random.Generator
+) -> np.ndarray:
+    """(R M + w N) / sqrt(r), float32, shape (users, rows), of ratings R in [0, 1] or their difference from item means.
+
+    The draw of M and N does not depend on R.
+    """
+    users, items = source.shape
+    columns = generator.standard_normal((items, sketch.num_rows))
+    product = source @ columns
+    if centered:
+        product -= source.mean(axis=0) @ columns
+    product += sketch.noise * generator.standard_normal((users, sketch.num_rows))
+    return (product / np.sqrt(sketch.num_rows)).astype(np.float32)

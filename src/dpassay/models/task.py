@@ -20,9 +20,8 @@ from scipy.sparse import csr_array
 
 from dpassay.data import load_ratings, load_split
 from dpassay.errors import InvalidInput
-from dpassay.experiments.results import described
 
-__all__ = ["NEGATIVES", "Scores", "Task", "load_task", "synthetic_task"]
+__all__ = ["NEGATIVES", "TASKS", "Scores", "Sizes", "Task", "load_task", "synthetic_task"]
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Target items, int, shape (users, candidates), row u for user u -> their scores, float, same shape; higher is better.
@@ -33,6 +32,28 @@ It stands for the model as it was when it was yielded, and stays valid while tra
 NEGATIVES = 99
 LATENT, TASTE, TAIL = 8, 1.5, 0.8
 """Of synthetic preferences: their rank, their weight beside popularity, and the exponent of popularity in the rank."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a task is: users of both domains, items and ratings of each, held-out ratings included."""
+
+    users: int
+    source_items: int
+    target_items: int
+    source_ratings: int
+    target_ratings: int
+
+
+TASKS = {
+    "Amazon Music to Book": Sizes(16_367, 18_467, 23_988, 233_251, 291_325),
+    "Amazon Movie to Music": Sizes(15_914, 19_794, 20_058, 416_228, 280_398),
+    "Amazon Movie to Book": Sizes(29_476, 24_091, 41_884, 591_258, 579_131),
+    "Douban Book to Music": Sizes(924, 3_916, 4_228, 50_429, 50_157),
+    "Douban Movie to Book": Sizes(1_574, 9_471, 6_139, 744_983, 85_602),
+    "Douban Movie to Music": Sizes(1_055, 9_386, 4_981, 557_989, 60_626),
+}
+"""Table 3 of Chen et al. (2022)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,34 +116,43 @@ class Task:
         return int(self.target.shape[1])
 
 
-def load_task(folder: str | Path) -> Task:
-    """The task Douban Book to Music of Chen et al. (2022) with their own split and negatives.
+def load_task(folder: str | Path, source: str = "book", target: str = "music") -> Task:
+    """A task of Chen et al. (2022), or one like it: Douban Book to Music with their own split and negatives.
 
     Args:
         folder: has `book_ratings.csv.gz` and `music_ratings.csv.gz` (columns user, item, rating) and
             `music_split.csv.gz` (see `dpassay.load_split`); users and items are numbered 0, 1, ... alike in all three.
+        source: what the files of the source domain are called instead of "book".
+        target: what those of the target domain are called instead of "music".
+
+    Returns:
+        The task, called as in the paper if its sizes are those of Table 3.
 
     Raises:
         InvalidInput: a file is missing or malformed, or the three do not belong together.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InvalidInput(f"no folder {folder}; give the one with book_ratings.csv.gz and music_split.csv.gz")
-    book, music = (load_ratings(folder / f"{domain}_ratings.csv.gz") for domain in ("book", "music"))
-    split = load_split(folder / "music_split.csv.gz")
+        raise InvalidInput(f"no folder {folder}; give the one with {source}_ratings.csv.gz and {target}_split.csv.gz")
+    known, rated = (load_ratings(folder / f"{domain}_ratings.csv.gz") for domain in (source, target))
+    split = load_split(folder / f"{target}_split.csv.gz")
     users, order = len(split.users), np.argsort(split.users)
-    if book.num_users != users or music.num_users != users or (split.users[order] != np.arange(users)).any():
+    if known.num_users != users or rated.num_users != users or (split.users[order] != np.arange(users)).any():
         raise InvalidInput(
-            f"{book.num_users} users in books, {music.num_users} in music, {users} in the split; "
+            f"{known.num_users} users in {source}, {rated.num_users} in {target}, {users} in the split; "
             "number the same users 0, 1, ... in all three files"
         )
-    source, whole = (
+    sizes = Sizes(users, known.num_items, rated.num_items, len(known), len(rated))
+    domains = f"{source.title()} to {target.title()}"
+    name = next((task for task, printed in TASKS.items() if task.endswith(domains) and sizes == printed), domains)
+    origin = name.removesuffix(domains)
+    inputs = (known.described(f"{origin}{source.title()}"), rated.described(f"{origin}{target.title()}"))
+    given, whole = (
         csr_array((np.ones(len(r), np.float32), (r.users, r.items)), shape=(r.num_users, r.num_items))
-        for r in (book, music)
+        for r in (known, rated)
     )
-    inputs = (described(book, "Douban Book"), described(music, "Douban Music"))
     parts = (split.validation_items[order], split.test_items[order], split.negatives[order])
-    return _heldout_task(source, whole, parts, "Douban Book to Music", inputs)
+    return _heldout_task(given, whole, parts, name, inputs)
 
 
 def synthetic_task(
