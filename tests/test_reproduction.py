@@ -1,0 +1,42 @@
+"""docs/reproduction.md says of every accuracy claim what came out, and says what the reviewed verdicts say."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import dpassay
+from dpassay.claims import Claim
+from dpassay.registry import all_claims
+
+ROOT = Path(__file__).parents[1]
+EXPECTED = json.loads((Path(dpassay.__file__).parent / "expected_verdicts.json").read_text())
+VERDICTS = "holds|refuted|vacuous|open"
+
+
+def told(page: str) -> dict[str, str]:
+    """Claim -> the verdict in its row."""
+    rows = [line.split("|") for line in page.splitlines() if re.search(rf"\| ({VERDICTS}) \|", line)]
+    return {claim: row[3].strip() for row in rows for claim in re.findall(r"\[([A-Z0-9-]+)\]", row[1])}
+
+
+def accuracy_claims() -> list[Claim]:
+    decided = [claim for claim in all_claims() if claim.decide.startswith("dpassay.experiments.")]
+    return [claim for claim in decided if not claim.id.endswith("-REP")]
+
+
+def test_page_and_reviewed_verdicts_agree() -> None:
+    page = (ROOT / "docs" / "reproduction.md").read_text()
+    reviewed = {claim.id: EXPECTED[claim.id][claim.data] for claim in accuracy_claims()}
+    assert len(reviewed) > 15
+    assert told(page) == reviewed
+    assert told(page.replace("| refuted |", "| holds |")) != reviewed  # the comparison can fail
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "reproduction.md").read_text()))
+def test_links_lead_somewhere(link: str) -> None:
+    page, _, anchor = link.partition("#")
+    target = ROOT / "docs" / page
+    assert target.is_file()
+    assert not anchor or re.search(rf"^## {anchor}$", target.read_text(), re.MULTILINE | re.IGNORECASE)
