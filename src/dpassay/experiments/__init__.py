@@ -21,6 +21,7 @@ EXPERIMENTS = {
     "pricdr": "dpassay.experiments.pricdr",
     "pricdr-sweeps": "dpassay.experiments.pricdr_sweeps",
     "xmap": "dpassay.experiments.cross_domain",
+    "frontier": "dpassay.experiments.frontier",
     "rating-collection": "dpassay.experiments.rating_collection",
 }
 """Name -> the module whose `run` does it."""
