@@ -48,6 +48,7 @@ NEIGHBORS, RHO, PROBABILITY = 50, 0.5, 0.5  # of Lu and Shen
 LIKED, SIZE = 4.0, 10
 AMONG_RATERS = "kNN among the item's raters"
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+OURS = (0.01, 0.03, *GRID)
 CLAIMED = (1.0, 4.0, 16.0, 64.0)
 PER_DRAW = (0.01, 0.1, 0.6, 4.0, 16.0, 64.0, 256.0)
 PER_ENTRY = (0.3, 1.0, 2.0, 4.0, 6.0, 10.0)
@@ -136,9 +137,9 @@ def settings(quick: bool) -> list[dict[str, Any]]:
     shared = [alone("PPNS") | {"variant": "knn/paper"}, alone("NX-Map"), *(each for one in both for each in one)]
     variants = ("paper", "released", "repaired")
     alike = ("reader's mean", "item mean", "item mean + reader's deviation", "constant")
-    ratings = [*(alone(name) for name in (*alike, AMONG_RATERS)), *several("noisy item means", "", GRID), *shared]
+    ratings = [*(alone(name) for name in (*alike, AMONG_RATERS)), *several("noisy item means", "", OURS), *shared]
     ratings += [each for name in variants for each in several("X-Map", name, PER_DRAW)]
-    lists = [alone("random list"), alone("popularity"), *several("noisy popularity", "", GRID), *shared]
+    lists = [alone("random list"), alone("popularity"), *several("noisy popularity", "", OURS), *shared]
     # Hundreds of predictions for every reader: fewer epsilons.
     lists += [each for name in variants for each in several("X-Map", name, PER_DRAW[1:6:2])]
     lists += several("DPP", "k-DPP", GRID)

@@ -123,10 +123,11 @@ def privacy_of(setting: dict[str, Any], facts: Facts) -> Privacy:
 
 
 def sketch_of(name: str, epsilon: float, facts: Facts) -> Any:
-    """PriCDR's sketch as printed (at the paper's delta, 1/n) or repaired (at 1/n^2)."""
+    """PriCDR's sketch, printed (delta and the density of SJLT 1/n, as Algorithm 1 has them) or repaired (1/n^2)."""
     id, variant = name.split("/")
     delta = 1 / facts.people if variant == "paper" else facts.delta
-    return mechanism(id, variant, epsilon=epsilon, delta=delta, num_rows=facts.rows)
+    more = {"density": 1 / facts.people} if name == "sjlt/paper" else {}
+    return mechanism(id, variant, epsilon=epsilon, delta=delta, num_rows=facts.rows, **more)
 
 
 def _choice(variant: str, epsilon: float | None, facts: Facts) -> tuple[float, float]:

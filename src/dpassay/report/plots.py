@@ -8,18 +8,19 @@ import io
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["plot_file", "render_key", "render_plot", "render_sandwich"]
+__all__ = ["GRID", "INK", "PAGE", "SERIES", "figure_file", "plot_file", "render_key", "render_plot", "render_sandwich"]
 
 NUM_COLORS = 6
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
-INK, GRID = "#a000f0", "#a000f1"
+INK, GRID, PAGE = "#a000f0", "#a000f1", "#a000f2"
+SERIES = tuple(f"#a0000{number}" for number in range(1, NUM_COLORS + 1))
 SIZE_INCHES = (7.0, 3.1)
 BAND_FROM = 13  # points from which an interval is a band, not bars
 
@@ -34,31 +35,8 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
             ("log"), "marks" (lines across: [{"axis", "at", "label"}]) and "shaded" ([{"low", "high", "label"}] on x).
         name: a prefix, unique on the page, for the ids inside.
     """
-    from matplotlib import rc_context, rcdefaults, rcParams  # half a second that a report without plots does not pay
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
 
-    settings: dict[Any, Any] = {
-        "svg.hashsalt": "dpassay",
-        "svg.fonttype": "none",
-        "text.parse_math": False,
-        "font.size": 10,
-        "axes.edgecolor": INK,
-        "axes.labelcolor": INK,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "grid.color": GRID,
-        "axes.unicode_minus": True,
-        "axes.formatter.useoffset": False,
-        "path.simplify": False,
-    }
-    with rc_context(), warnings.catch_warnings():
-        rcdefaults()  # a user's own style must not change the file
-        rcParams.update(settings)
-        warnings.simplefilter("ignore")  # a label in a script that the measuring font lacks is drawn by the browser's
-        figure = Figure(figsize=SIZE_INCHES, layout="constrained")
-        FigureCanvasSVG(figure)
+    def draw(figure: Any) -> None:
         axes = figure.add_subplot()
         _draw(axes, plot["series"])
         _annotate(axes, plot)
@@ -67,15 +45,28 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
         axes.grid(axis="y", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _inline(buffer.getvalue(), plot, name)
+
+    return _inline(_drawn(draw, SIZE_INCHES), plot["title"], _description(plot), name)
+
+
+def figure_file(draw: Callable[[Any], None], size: tuple[float, float], title: str, description: str) -> str:
+    """A picture of its own as an SVG file in the report's colors.
+
+    Args:
+        draw: draws into the matplotlib figure that it is given, in `INK`, `GRID`, `PAGE` and the `SERIES` only.
+        size: width and height, inches.
+        title: what a screen reader says, like the description.
+        description: what is to be seen.
+    """
+    drawing = str(_inline(_drawn(draw, size), title, description, "plot"))
+    width, height = _size(drawing)
+    return _file([drawing.replace("<svg ", f'<svg width="{width}" height="{height}" ', 1)], width, height)
 
 
 def plot_file(plot: Mapping[str, Any]) -> str:
     """The plot as an SVG file of its own: title, drawing and key, in the report's colors."""
     drawing = str(render_plot(plot, "plot"))
-    width, height = (float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)[0])
+    width, height = _size(drawing)
     top, pitch = 26, 17
     parts = [f'<text x="8" y="17" font-size="12.5" font-weight="600">{escape(plot["title"])}</text>']
     parts.append(drawing.replace("<svg ", f'<svg y="{top}" width="{width}" height="{height}" ', 1))
@@ -84,13 +75,7 @@ def plot_file(plot: Mapping[str, Any]) -> str:
         y = below + pitch * index
         parts.append(str(render_key(plot, index)).replace("<svg ", f'<svg x="12" y="{y:g}" ', 1))
         parts.append(f'<text x="50" y="{y + 10:g}" font-size="11">{escape(series["label"])}</text>')
-    whole = below + pitch * len(plot["series"]) + 4
-    colors = (Path(__file__).parent / "style.css").read_text(encoding="utf-8").partition("*,")[0]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {whole:g}" width="{1.5 * width:g}" '
-        f'height="{1.5 * whole:g}" font-family="sans-serif" fill="var(--ink)"><style>{colors}</style>'
-        f'<rect width="100%" height="100%" fill="var(--page)"/>{"".join(parts)}</svg>\n'
-    )
+    return _file(parts, width, below + pitch * len(plot["series"]) + 4)
 
 
 def render_key(plot: Mapping[str, Any], index: int) -> Markup:
@@ -173,6 +158,54 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
     )
 
 
+def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
+    """What matplotlib writes, in placeholder colors."""
+    from matplotlib import rc_context, rcdefaults, rcParams  # half a second that a report without plots does not pay
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    settings: dict[Any, Any] = {
+        "svg.hashsalt": "dpassay",
+        "svg.fonttype": "none",
+        "text.parse_math": False,
+        "font.size": 10,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "text.color": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "grid.color": GRID,
+        "axes.unicode_minus": True,
+        "axes.formatter.useoffset": False,
+        "path.simplify": False,
+    }
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()  # a user's own style must not change the file
+        rcParams.update(settings)
+        warnings.simplefilter("ignore")  # a label in a script that the measuring font lacks is drawn by the browser's
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _size(drawing: str) -> tuple[float, float]:
+    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)[0]
+    return float(width), float(height)
+
+
+def _file(parts: Sequence[str], width: float, height: float) -> str:
+    """Parts of a page, in points, as an SVG file that brings the report's colors along."""
+    colors = (Path(__file__).parent / "style.css").read_text(encoding="utf-8").partition("*,")[0]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{1.5 * width:g}" '
+        f'height="{1.5 * height:g}" font-family="sans-serif" fill="var(--ink)"><style>{colors}</style>'
+        f'<rect width="100%" height="100%" fill="var(--page)"/>{"".join(parts)}</svg>\n'
+    )
+
+
 def _shown(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "infinite"
 
@@ -208,7 +241,7 @@ def _draw(axes: Any, series: Sequence[Mapping[str, Any]]) -> None:
     for index, one in enumerate(series):
         x = [names.setdefault(str(v), len(names)) for v in one["x"]] if categorical else [float(v) for v in one["x"]]
         y = [_finite(value) for value in one["y"]]
-        color = f"#a0000{index % NUM_COLORS + 1}"
+        color = SERIES[index % NUM_COLORS]
         shape = "points" if categorical else one.get("shape", "line")
         axes.plot(
             x,
@@ -245,7 +278,7 @@ def _finite(value: float | str | None) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def _inline(drawing: str, plot: Mapping[str, Any], name: str) -> Markup:
+def _inline(drawing: str, title: str, description: str, name: str) -> Markup:
     body = drawing[drawing.index("<svg") :]
     view_box = re.search(r'viewBox="([^"]*)"', body)
     assert view_box is not None, "matplotlib writes a viewBox"
@@ -255,8 +288,8 @@ def _inline(drawing: str, plot: Mapping[str, Any], name: str) -> Markup:
     inner = re.sub(r"\s*\n\s*", "\n", inner).strip()
     return Markup(
         f'<svg class="plot" viewBox="{view_box.group(1)}" role="img" '
-        f'aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(plot["title"])}</title>'
-        f'<desc id="{name}-desc">{escape(_description(plot))}</desc>{inner}</svg>'
+        f'aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>{inner}</svg>'
     )
 
 
@@ -266,7 +299,7 @@ def _adapt(tag: str, name: str) -> str:
     tag = re.sub(r'\b(id|href)="(#?)', rf'\1="\2{name}-', tag)
     tag = tag.replace("url(#", f"url(#{name}-")
     tag = re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 sans-serif", tag)
-    tag = tag.replace(INK, "var(--ink-soft)").replace(GRID, "var(--rule)")
+    tag = tag.replace(INK, "var(--ink-soft)").replace(GRID, "var(--rule)").replace(PAGE, "var(--page)")
     return re.sub(rf"#a0000([1-{NUM_COLORS}])", r"var(--series-\1)", tag)
 
 
