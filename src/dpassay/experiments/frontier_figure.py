@@ -43,21 +43,22 @@ class Label(NamedTuple):
     claim: tuple[float, float | None] | None = None
 
 
-COLLECTED = "rating collection\n(claims hold): modified Laplace,\nrandomized response"
 CURVES: dict[str, dict[str, Label]] = {
     "ratings": {
         "noisy item means": Label(GREEN, "noisy item means (ours)", (4, -12, 8, "right")),
-        "PPNS repaired, noisy means": Label(BLUE, "PPNS repaired, noisy means (ours)", (-1, 9, -2, "left")),
-        "PriCDR, JLT repaired, noisy means": Label(OLIVE, "PriCDR repaired,\nnoisy means (ours)", (-1, 9, -18, "left")),
+        "PPNS repaired, noisy means": Label(BLUE, "PPNS repaired, noisy means (ours)", (-1, 9, 4, "left")),
+        "PriCDR, JLT repaired, noisy means": Label(OLIVE, "PriCDR repaired, noisy means (ours)", (-1, 9, -2, "left")),
         "rating collection, modified Laplace": Label(PURPLE, ""),
-        "rating collection, randomized response": Label(PURPLE, COLLECTED, (0, -8, 10, "right")),
+        "rating collection, randomized response": Label(
+            PURPLE, "rating collection,\nclaims hold:\nmodified Laplace,\nrandomized response", (0, -8, 12, "right")
+        ),
         "X-Map repaired": Label(ORANGE, "X-Map repaired", (4, 0, 20, "center")),
     },
     "lists": {
-        "noisy popularity": Label(GREEN, "noisy popularity (ours)", (2, -10, 12, "right")),
+        "noisy popularity": Label(GREEN, "noisy popularity\n(ours)", (2, -2, 18, "right")),
         "PPNS repaired, noisy means": Label(BLUE, "PPNS repaired, noisy counts (ours)", (-1, 9, 0, "left")),
         "PriCDR, JLT repaired, noisy means": Label(OLIVE, "PriCDR repaired, noisy counts (ours)", (-1, 9, 2, "left")),
-        "rating collection, modified Laplace": Label(PURPLE, COLLECTED, (1, 9, -27, "left")),
+        "rating collection, modified Laplace": Label(PURPLE, "rating collection, claims hold", (2, 12, -22, "left")),
         "rating collection, randomized response": Label(PURPLE, ""),
         "X-Map repaired": Label(ORANGE, "X-Map repaired", (1, 0, 12, "center")),
         "k-DPP with jitter": Label(GRAY, "k-DPP with jitter (its true epsilon)", (-1, 8, 2, "left")),
@@ -90,6 +91,7 @@ FREE = {
     "lists": ("random list, epsilon 0", 0.5, -9),
 }
 """Text on the line of what costs nothing, where it begins, and how far above the line it is."""
+KEY_BOTTOM = 0.901
 KEY = (
     ("o", True, "-", "true epsilon, for any one rating of another person (95% bars, paired by reader)"),
     ("o", False, "", "claimed by the paper; a thin line leads to the truth"),
@@ -113,6 +115,9 @@ def draw(result: Mapping[str, Any]) -> str:
         figure.text(0.012, 0.988, TITLE, color=GRAY, fontsize=15, fontweight="bold", va="top")
         figure.text(0.012, 0.959, SUBTITLE, color=GRAY, fontsize=11, va="top")
         _key(figure)
+        readers = max(point["readers"] for point in found)
+        text = f"{result['domains']['name']},\n{readers} readers"
+        figure.text(0.99, 0.012, text, fontsize=8.8, ha="right", va="bottom")
         _panel(top, found, "ratings")
         _panel(bottom, found, "lists")
         top.set_ylabel("mean absolute error, stars (better upwards)")
@@ -197,7 +202,7 @@ def _key(figure: Any) -> None:
     from matplotlib.lines import Line2D
 
     for number, (marker, filled, line, text) in enumerate(KEY):
-        left, y = 0.014 + 0.555 * (number % 2), 0.924 - 0.023 * (number // 2)
+        left, y = 0.014 + 0.555 * (number % 2), KEY_BOTTOM + 0.023 * (1 - number // 2)
         style: dict[str, Any] = {
             "color": INK,
             "marker": marker,
@@ -231,7 +236,14 @@ def _margin(axes: Any, shown: Sequence[tuple[float, Label]], lines: int) -> None
             fontsize=9,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": label.color, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 4},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": label.color,
+                "linewidth": 0.5,
+                "shrinkA": 0,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
         )
 
 

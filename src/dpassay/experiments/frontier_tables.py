@@ -33,19 +33,84 @@ NAMES = {
     "repaired": "X-Map repaired",
     "k-DPP": "k-DPP with jitter",
 }
+AGAIN = "a changed rating is a user who leaves and joins again"
+CLEAR = "predictions from the neighbors' clear ratings"
 GUARANTEES = (
-    ("constant, reader's mean, random list", "everybody's ratings", "nothing of others", "0 for any number of readers"),
-    ("noisy item means (ours)", "one rating", "sums and counts of all items", "the same release for all readers"),
-    ("PPNS as printed, kNN", "claims: one rating", "neighbors; a prediction from clear ratings", "one set a reader"),
-    ("PPNS repaired", "one source rating", "a prediction from clear target ratings", "adds up over readers"),
-    ("PPNS repaired, noisy means (ours)", "one rating", "all predictions of one reader", "adds up over readers"),
-    ("rating collection", "one entry of the matrix, rated or not", "every perturbed entry", "the same for all readers"),
-    ("X-Map", "one user who joins or leaves", "L replacements and T predictions", "adds up: L eps + T eps', readers"),
-    ("PriCDR's sketch", "one source rating, (eps, delta)", "the sketch; clear target ratings", "one sketch for all"),
-    ("sketch and noisy means (ours)", "one rating, (eps, delta)", "all predictions of one reader", "means add up"),
-    ("k-DPP", "one user who joins or leaves", "one list of 10 for everybody", "adds up over lists, not readers"),
+    ("constant, reader's mean, random list", "all of others", "nothing made from others' data", "0", "0"),
+    (
+        "noisy item means, noisy popularity (ours)",
+        "one rating added, removed or changed",
+        "noisy sum and count of every item",
+        "epsilon, once: items share no rating",
+        "nothing more: one release for all",
+    ),
+    ("kNN, item mean, NX-Map, popularity", "nothing, none is claimed", "clear ratings", "infinite", "-"),
+    (
+        "nPNS, PNCF, PPNS as printed",
+        "one rating; the set of neighbors",
+        CLEAR,
+        "claimed once for the set; none is true (PP-EM, PP-PNCF-NOT, PP-DP)",
+        "-",
+    ),
+    (
+        "nPNS, PPNS repaired",
+        "one rating of another person; the set of neighbors (PP-EM-REP, PP-DP-REP)",
+        CLEAR,
+        "source rating: epsilon, once; target rating: infinite",
+        "adds up over readers",
+    ),
+    (
+        "nPNS, PPNS repaired, noisy means (ours)",
+        "one rating of another person",
+        "noisy sum and count of every item over her neighbors",
+        "the larger of the two epsilons, once: source ratings choose, target ratings are summed",
+        "adds up over readers",
+    ),
+    (
+        "rating collection: modified Laplace, randomized response",
+        "one entry of the matrix replaced, a missing one too (RC-T1, RC-T2, RC-EXE-REP)",
+        "everybody's perturbed entries",
+        "epsilon, once",
+        "nothing more: one release for all",
+    ),
+    (
+        "X-Map as printed, as released",
+        "one user who joins or leaves",
+        "L replaced ratings, T predictions with item means",
+        "claimed L eps + T eps'; none is true (XM-T1, XM-PNSA and -REL)",
+        "-",
+    ),
+    (
+        "X-Map repaired",
+        "one user who joins or leaves (XM-T1-REP, XM-PNSA-REP)",
+        "L replaced ratings, T predictions without item means",
+        f"L eps + 2 T eps': {AGAIN}",
+        "adds up over readers",
+    ),
+    (
+        "PriCDR: JLT as printed; JLT, SJLT repaired",
+        "one source rating, (eps, delta) (CD-T52-REP, CD-SJLT-REP)",
+        f"the sketch; {CLEAR}",
+        "source rating: the exact profile at delta = 1/n^2, once; target rating: infinite, and never claimed finite",
+        "nothing more for source ratings",
+    ),
+    ("PriCDR: SJLT as printed", "one source rating, (eps, delta)", f"the sketch; {CLEAR}", "none (CD-SJLT)", "-"),
+    (
+        "PriCDR: JLT repaired, noisy means (ours)",
+        "one rating of another person, (eps, delta)",
+        "the sketch; noisy sum and count of every item over her neighbors",
+        "the larger of the two epsilons, once",
+        "sums and counts add up over readers",
+    ),
+    (
+        "k-DPP with jitter, from counts",
+        "one user who joins or leaves (DP-KDPP-REP)",
+        "one list of 10 for everybody",
+        f"2 epsilon: {AGAIN}",
+        "nothing more; further lists add up",
+    ),
 )
-"""Family, what its own guarantee protects, what is shown, how it composes."""
+"""Method; what its own guarantee protects; what a reader is shown; epsilon of that for one rating; of more readers."""
 BETTER = {"ratings": -1, "lists": 1}  # the sign of a difference that is an improvement
 
 
@@ -93,7 +158,13 @@ def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, An
     return [
         {
             "title": "What each guarantee is about",
-            "columns": ["method", "its own guarantee protects", "a reader is shown", "more readers"],
+            "columns": [
+                "method",
+                "its own guarantee protects",
+                "a reader is shown",
+                "epsilon of all that, for one rating of another person",
+                "for more readers",
+            ],
             "rows": [list(row) for row in GUARANTEES],
         },
         _first_gains(found, name),
