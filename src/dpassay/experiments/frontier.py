@@ -45,7 +45,7 @@ from dpassay.ratings import Ratings
 __all__ = ["LIKED", "SIZE", "Fold", "list_scores", "measure", "predictions", "run", "settings"]
 
 NEIGHBORS, RHO, PROBABILITY = 50, 0.5, 0.5  # of Lu and Shen
-LIKED, SIZE = 4.0, 10
+LIKED, SIZE, RELEASES = 4.0, 10, 20
 AMONG_RATERS = "kNN among the item's raters"
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 OURS = (0.01, 0.03, *GRID)
@@ -210,29 +210,38 @@ def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "value", the mean over readers of the mean absolute error or of the precision at 10; "other_form", the same for
-        another form where a method has one (see `predictions`); both by reader, as lists; "readers", their number and
-        their user numbers; and the fields of `dpassay.experiments.frontier_privacy.Privacy`.
+        another form where a method has one (see `predictions`); both by reader, as lists; "spread", the standard
+        deviation of "value" between the `RELEASES` whose errors are averaged, where one small release serves all
+        readers, so that they err together; "readers", their number and their user numbers; and the fields of
+        `dpassay.experiments.frontier_privacy.Privacy`.
     """
     text = json.dumps(setting, sort_keys=True)
     generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
-    if setting["panel"] == "ratings":
-        data, used = fold.split, fold.counted
-        forms = predictions(fold, setting, generator)
-        number = np.bincount(data.owners[used], minlength=len(fold.readers))
-        some = number > 0
-        values = {
-            name: np.bincount(data.owners[used], np.abs(one - data.values)[used], len(number))[some] / number[some]
-            for name, one in forms.items()
-        }
-    else:
-        some = fold.relevant.any(1)
-        values = {"value": _precision(fold, setting, generator)[some]}
+    asked = np.bincount(fold.split.owners[fold.counted], minlength=len(fold.readers))
+    some = asked > 0 if setting["panel"] == "ratings" else fold.relevant.any(1)
+    number = RELEASES if setting["method"] in ("noisy item means", "noisy popularity") else 1
+    draws = [_by_reader(fold, setting, generator) for _ in range(number)]
+    values = {name: np.mean([each[name][some] for each in draws], axis=0) for name in draws[0]}
+    spread = [float(each["value"][some].mean()) for each in draws]
     return {
         **{name: float(each.mean()) for name, each in values.items()},
+        "spread": float(np.std(spread, ddof=1)) if number > 1 else None,
         "readers": int(some.sum()),
         **privacy_of(setting, fold.facts).record(),
         "readers_list": fold.split.users[some].tolist(),
         **{f"{name}_by_reader": each.round(5).tolist() for name, each in values.items()},
+    }
+
+
+def _by_reader(fold: Fold, setting: dict[str, Any], generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """Errors or precisions from one draw, shape (readers,)."""
+    if setting["panel"] == "lists":
+        return {"value": _precision(fold, setting, generator)}
+    owners, true = fold.split.owners[fold.counted], fold.split.values[fold.counted]
+    number = np.maximum(np.bincount(owners, minlength=len(fold.readers)), 1)
+    return {
+        name: np.bincount(owners, np.abs(one[fold.counted] - true), len(number)) / number
+        for name, one in predictions(fold, setting, generator).items()
     }
 
 

@@ -116,8 +116,8 @@ def draw(result: Mapping[str, Any]) -> str:
         figure.text(0.012, 0.959, SUBTITLE, color=GRAY, fontsize=11, va="top")
         _key(figure)
         readers = max(point["readers"] for point in found)
-        text = f"{result['domains']['name']},\n{readers} readers"
-        figure.text(0.99, 0.012, text, fontsize=8.8, ha="right", va="bottom")
+        text = f"{readers} readers of {result['domains']['name'].partition(' by ')[0]}"
+        figure.text(0.995, 0.01, text, fontsize=8.8, ha="right", va="bottom")
         _panel(top, found, "ratings")
         _panel(bottom, found, "lists")
         top.set_ylabel("mean absolute error, stars (better upwards)")

@@ -122,7 +122,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     Returns:
         The method's fields, "label", the epsilons of `Privacy` ("infinite" for infinity; means over readers, but
-        "largest"), "value" and "other_form" (means over readers), "readers", and "gap", "gap_low", "gap_high": the
+        "largest"), "value", "other_form" and "spread" (see `measure`), "readers", and "gap", "gap_low", "gap_high": the
         mean difference to `REFERENCE`, paired by reader, with its 95% t-interval.
     """
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
@@ -137,7 +137,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         weights = [record["readers"] for record in group]
         point: dict[str, Any] = dict(zip(METHOD, key, strict=True))
         point["label"] = NAMES.get(key[2], key[1])
-        for name in ("claimed", "true", "part", "delta", "value", "other_form"):
+        for name in ("claimed", "true", "part", "delta", "value", "other_form", "spread"):
             each: list[Any] = [record.get(name) for record in group]
             point[name] = each[0] if None in each or "infinite" in each else float(np.average(each, weights=weights))
         largest = [record["largest"] for record in group if record["largest"] is not None]
@@ -177,14 +177,14 @@ def _points_table(found: Sequence[Mapping[str, Any]], panel: str, title: str, me
     mine = [point for point in found if point["panel"] == panel]
     columns = ["method", "epsilon of the mechanism", "p", "claimed", "true, one rating of another"]
     columns += ["true for a source rating only", "true, reader shown most", "delta", measure]
-    columns += ["other form"] * (panel == "ratings") + [f"minus {REFERENCE[panel]} (95%)"]
+    columns += ["other form"] * (panel == "ratings") + [f"minus {REFERENCE[panel]} (95%)", "sd of releases, one fold"]
     rows = []
     for point in mine:
         row = [point["label"], *(_number(point[name]) for name in ("epsilon", "p", "claimed", "true", "part"))]
         row += [_number(point["largest"]), f"{point['delta']:.2g}" if point["delta"] else "0", f"{point['value']:.4f}"]
         if panel == "ratings":
             row.append("-" if point["other_form"] is None else f"{point['other_form']:.4f}")
-        rows.append([*row, _interval(point)])
+        rows.append([*row, _interval(point), "-" if point["spread"] is None else f"{point['spread']:.4f}"])
     return {"title": f"{title}: {mine[0]['readers']} readers", "columns": columns, "rows": rows}
 
 
