@@ -148,7 +148,7 @@ def test_weights_for_all_readers_at_once_are_the_mechanisms(
     )  # fmt: skip
     order = np.arange(len(fold.source) - 1)
     with jax.enable_x64(True):
-        theirs = np.asarray(law._plan(fold.source, law._candidates(fold.source), order).log_weights)
+        theirs = np.asarray(law._plan(fold.source, law._candidates(fold.source), order).log_weight)
     ours = selection.scale * np.delete(scores[0], reader)
     assert ours.max() - ours.min() > 1e-3
     assert theirs == pytest.approx(ours, rel=1e-12)
