@@ -148,7 +148,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
 
 
 def test_baselines_are_what_they_say(domains: Domains) -> None:
-    world = cross_domain._World(domains, 0, 0, 1.0, 0)
+    world = cross_domain.World(domains, 0, 0, 1.0, 0)
     data, generator = world.split, np.random.default_rng(0)
     truth = domains.target.dense()
     truth[data.users] = np.nan
@@ -172,7 +172,7 @@ def test_hidden_ratings_do_not_reach_a_prediction(domains: Domains) -> None:
         domains.target.users, domains.target.items, values, domains.target.num_users, domains.target.num_items
     )
     changed = Domains(domains.source, target, domains.name, domains.rule)
-    one, two = (cross_domain._World(each, 0, 0, 1.0, 0) for each in (domains, changed))
+    one, two = (cross_domain.World(each, 0, 0, 1.0, 0) for each in (domains, changed))
     assert not np.array_equal(one.split.values, two.split.values)
     for part, chosen in cross_domain.settings(True):
         for each in chosen if part == "methods" else []:

@@ -37,7 +37,7 @@ from dpassay.experiments.results import FinishedRuns
 from dpassay.mechanisms import mechanism
 from dpassay.ratings import Ratings
 
-__all__ = ["BASELINES", "DEFAULT", "measure", "run", "settings"]
+__all__ = ["BASELINES", "DEFAULT", "World", "measure", "run", "settings"]
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
@@ -87,19 +87,19 @@ def run(
     records: list[dict[str, Any]] = []
     plan = settings(quick or data is None)
     for fold in range(SWEPT if quick else FOLDS):
-        worlds: dict[tuple[float, int], _World] = {}
+        worlds: dict[tuple[float, int], World] = {}
         for part, chosen in plan if fold < SWEPT else plan[:1]:
             progress(f"{domains.name}, fold {fold + 1}: {part}")
             for each in chosen:
                 setting = {**DEFAULT, **each, "seed": seed, "fold": fold}
 
-                def work(setting: dict[str, Any] = setting, worlds: dict[Any, _World] = worlds) -> dict[str, Any]:
+                def work(setting: dict[str, Any] = setting, worlds: dict[Any, World] = worlds) -> dict[str, Any]:
                     key = setting["overlap"], setting["kept"]
                     if key not in worlds:
                         # The first stays; of the others one at a time: similarities of thousands of items are large.
                         for other in list(worlds)[1:]:
                             del worlds[other]
-                        worlds[key] = _World(domains, setting["fold"], setting["seed"], *key)
+                        worlds[key] = World(domains, setting["fold"], setting["seed"], *key)
                     return measure(worlds[key], setting)
 
                 records.append({"part": part, **finished.get(setting, work)})
@@ -183,7 +183,7 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
     return parts
 
 
-def measure(world: "_World", setting: dict[str, Any]) -> dict[str, Any]:
+def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
     """One method on one fold.
 
     Args:
@@ -233,8 +233,16 @@ def measure(world: "_World", setting: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class _World:
-    """A split, and what is computed from it once."""
+class World:
+    """A split, and what is computed from it once.
+
+    Args:
+        domains: source and target.
+        fold: which of the five.
+        seed: of the folds.
+        overlap: share of the training users whose two accounts are linked.
+        kept: target ratings that a reader keeps.
+    """
 
     def __init__(self, domains: Domains, fold: int, seed: int, overlap: float, kept: int) -> None:
         self.split: Split = split(domains, fold, FOLDS, seed, overlap, kept)

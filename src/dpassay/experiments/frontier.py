@@ -21,7 +21,7 @@ import numpy as np
 
 from dpassay.data import ratings_or_synthetic
 from dpassay.experiments.collected_ratings import coefficients_of, debiased, perturbed
-from dpassay.experiments.cross_domain import BASELINES, DEFAULT, FOLDS, _World
+from dpassay.experiments.cross_domain import BASELINES, DEFAULT, FOLDS, World
 from dpassay.experiments.domains import Domains, load_domains
 from dpassay.experiments.dpp_jitter import required_jitter
 from dpassay.experiments.dpp_lists import Held, item_chances
@@ -29,7 +29,7 @@ from dpassay.experiments.frontier_privacy import FLOOR, Facts, privacy_of, sketc
 from dpassay.experiments.frontier_tables import points, tables
 from dpassay.experiments.neighborhood import Protocol, predict, predict_from_sets, similarities, user_means
 from dpassay.experiments.noisy_totals import NoisyTotals, predicted, totals
-from dpassay.experiments.results import FinishedRuns, described
+from dpassay.experiments.results import FinishedRuns
 from dpassay.experiments.selection import (
     Block,
     NearestNeighbors,
@@ -107,7 +107,7 @@ def run(
             records.append(finished.get(setting, functools.partial(_measured, fold, setting)))
     found = points(records)
     return {
-        "inputs": [described(part) for part in parts],
+        "inputs": [part.described() for part in parts],
         "domains": {"name": domains.name, "rule": domains.rule},
         "tables": tables(records, found, domains.name),
         "points": found,
@@ -156,7 +156,7 @@ class Fold:
     """
 
     def __init__(self, domains: Domains, number: int, seed: int) -> None:
-        self.world = _World(domains, number, seed, 1.0, 0)
+        self.world = World(domains, number, seed, 1.0, 0)
         data = self.split = self.world.split
         people = domains.source.num_users  # nobody is unlinked, so that the accounts beyond are empty
         self.readers = data.readers
