@@ -45,6 +45,19 @@ NAMED: dict[str, dict[str, str]] = {
         "frame.iloc[-1, -1] != 'infinite' == frame.iloc[-2, -1]": "True",
         "all(final[name, 'repaired'] > final[name, 'own'] for name in real)": "True",
     },
+    "pricdr.ipynb": {
+        "{id: verdicts[id].outcome for id in ('CD-T52', 'CD-T52-REL', 'CD-SJLT-REP')}": "{'CD-T52': 'refuted', "
+        "'CD-T52-REL': 'refuted', 'CD-SJLT-REP': 'holds'}",
+        "all(replay.checks for replay in replays)": "True",
+        "smallest, [certain > 0 for _, certain in found.values()]": "((1, 3), [False, True, False, True, True, False])",
+        "bool(gaps['paper', 'without the rating'].max() < 1e-12 < 1e-6 < gaps['paper', 'with it'].min())": "True",
+        "[bool(advantage['rank_deficient', variant] > permitted) for variant in labels]": "[True, False]",
+        "correlation['paper'] < 0.1 < 0.9 < correlation['repaired']": "True",
+        "bool(plain >= hits['repaired'][-1] - 0.05 > hits['paper'][-1] + 0.1)": "True",
+        "saved is None or set(TABLE['Douban Book to Music']) <= {run['model'] for run in saved['runs']}": "True",
+        "saved is None or saved['inputs'][0]['name'] == 'Douban Book'": "True",
+        "[round(in_truth[label], 1) for label in noise], round(ratio, 1)": "([0.1, 15.1, 8.0], 54.1)",
+    },
     "audit_your_own_mechanism.ipynb": {
         "verdict.outcome": "'refuted'",
         "0.5 < measured.epsilon_lower <= 0.625": "True",
