@@ -100,6 +100,16 @@ def test_one_reading_suffices_to_hold_and_not_to_refute(verdict):
     assert verdict("CD-RQ1", pricdr=result(runs)).verdict.outcome == "open"
 
 
+def test_a_rival_with_one_run_stands_against_holds_only(verdict):
+    def once(runs):
+        return result([run for run in runs if run["model"] != "ETL" or run["seed"] == 0])
+
+    judged = verdict("CD-RQ2", pricdr=once(tables())).verdict
+    assert judged.outcome == "open"
+    assert "No two paired runs of some comparisons (paper: HR5: PriCDR-J less ETL" in judged.explanation
+    assert verdict("CD-RQ2", pricdr=once(tables(0.2))).verdict.outcome == "refuted"
+
+
 def test_one_metric_out_of_six_refutes(verdict):
     runs = tables()
     for record in runs:
