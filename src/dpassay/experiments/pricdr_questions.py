@@ -95,14 +95,17 @@ def judged(
     elif len(supports) == len(READINGS) and set(supports.values()) == {"refuted"}:
         verdict = "refuted"
     shown = [_evidence(*record) for record in evidence if verdict in ("open", supports[record[0]])]
-    missing = f" No two paired runs of some comparisons ({'; '.join(lacking)}); {command}." if lacking else ""
+    missing = f" No two paired runs of some comparisons ({'; '.join(lacking)})." if lacking else ""
     explanation = " ".join(_explained(reading, outcome) for reading, outcome, _ in evidence)
     return Verdict(
         claim.id,
         verdict,
         f"{explanation}{missing}".strip(),
         evidence=tuple(shown),
-        assumptions=("Douban Book to Music, whose data can be had, stands for the six tasks",),
+        assumptions=(
+            "Douban Book to Music, whose data can be had, stands for the six tasks",
+            "HeteroCDR is what models/heterocdr.py makes of the equations and of the released code",
+        ),
     )
 
 
