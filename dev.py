@@ -21,7 +21,8 @@ EXTRAS = ("--extra", "notebooks", "--extra", "opendp", "--extra", "dp-accounting
 RUNTIME, DEVELOPMENT = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
 ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")  # extras, each with a lock file of its own
 # Most of the tests' time is compilation, of small programs that then run for milliseconds. XLA's plain emitters compile
-# them in a quarter of the time of its default ones. `XLA_FLAGS= python3 dev.py test` tests with the defaults.
+# most of them faster than its default ones, some in a quarter of the time. `XLA_FLAGS= python3 dev.py test` tests with
+# the defaults.
 QUICK_COMPILATION = ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "exact_delta",
     "exact_epsilon",
     "fixed_norm_delta",
+    "fixed_norm_epsilon",
     "fixed_norm_noise",
     "renyi_divergence",
     "required_noise",
@@ -100,6 +101,16 @@ def fixed_norm_delta(epsilon: float, num_rows: int, noise: float) -> float:
     """
     _check_profile(epsilon, num_rows, noise, None)
     return math.exp(_log_shift_delta(epsilon, np.array([math.sqrt(num_rows) / noise]))[0])
+
+
+def fixed_norm_epsilon(delta: float, num_rows: int, noise: float) -> float:
+    """The smallest epsilon, nats and rounded up, at which `fixed_norm_delta` is at most `delta`."""
+    check_open_unit("delta", delta)
+    _check_profile(0.0, num_rows, noise, None)
+    target, shift = math.log(delta) - MARGIN, np.array([math.sqrt(num_rows) / noise])
+    if _log_shift_delta(0.0, shift)[0] <= target:
+        return 0.0
+    return _first(lambda epsilon: _log_shift_delta(epsilon, shift)[0] <= target, start=1.0)
 
 
 def fixed_norm_noise(epsilon: float, delta: float, num_rows: int) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
+from dpassay.papers.pricdr import TASKS as PRINTED_TASKS
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import derivative, identity, objections, proof, smt
 
@@ -41,14 +42,7 @@ class Task:
     items: int
 
 
-TASKS = (
-    Task("Amazon Music to Book", 16367, 18467),
-    Task("Amazon Movie to Music", 15914, 19794),
-    Task("Amazon Movie to Book", 29476, 24091),
-    Task("Douban Book to Music", 924, 3916),
-    Task("Douban Movie to Book", 1574, 9471),
-    Task("Douban Movie to Music", 1055, 9386),
-)
+TASKS = tuple(Task(name, sizes.users, sizes.source_items) for name, sizes in PRINTED_TASKS.items())
 EPSILONS = ("1/2", "1", "2", "4", "8", "16", "32", "64")
 ROW_COUNTS = (100, 200, 300, 400, 500, 600, 700, 800)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from dpassay.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.flattening import TASKS
 from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
+from dpassay.proofs.sketch_composition import TASKS
 
 __all__ = [
     "GAUSSIAN_MOMENTS",
@@ -312,10 +312,10 @@ def _error_table() -> dict[str, Any]:
 def _distance_table() -> dict[str, Any]:
     """The standard deviation (D + 2 w^2) sqrt(2/r) of a squared distance D of two users, at D = 0."""
     rows = []
-    for task, users, items in TASKS:
+    for task in TASKS:
         for epsilon in (1, 64):
-            noise = [2 * paper_w(epsilon, rank, users) ** 2 * math.sqrt(2 / rank) for rank in (100, 400, 800)]
-            rows.append([task, items, epsilon, *(f"{value:.3g}" for value in noise)])
+            noise = [2 * paper_w(epsilon, rank, task.users) ** 2 * math.sqrt(2 / rank) for rank in (100, 400, 800)]
+            rows.append([task.name, task.items, epsilon, *(f"{value:.3g}" for value in noise)])
     return {
         "title": "Standard deviation of the squared distance of two equal users (D = 0), with Algorithm 1's w",
         "columns": ["task", "largest D (n)", "eps", "r = 100", "r = 400", "r = 800"],

@@ -14,6 +14,7 @@ from dpassay.mechanisms.jlt import (
     exact_delta,
     exact_epsilon,
     fixed_norm_delta,
+    fixed_norm_epsilon,
     fixed_norm_noise,
     renyi_divergence,
     required_noise,
@@ -128,12 +129,14 @@ def test_required_noise(epsilon: float, noise: float) -> None:
     sparse = fixed_norm_noise(epsilon, 1 / 16367, 400)
     assert sparse < found
     assert fixed_norm_delta(epsilon, 400, sparse) <= 1 / 16367 < fixed_norm_delta(epsilon, 400, sparse * (1 - 1e-8))
+    assert fixed_norm_epsilon(1 / 16367, 400, sparse) == pytest.approx(epsilon, rel=1e-6)
     assert required_noise(epsilon, 1 / 16367, 400, max_raters=16366) < found
     assert exact_epsilon(1 / 16367, 400, found) == pytest.approx(epsilon, rel=1e-6)
 
 
 def test_no_epsilon_is_needed_for_a_large_delta() -> None:
     assert exact_epsilon(0.9, 2, 10.0) == 0
+    assert fixed_norm_epsilon(0.9, 2, 10.0) == 0
 
 
 def test_renyi_divergence() -> None:

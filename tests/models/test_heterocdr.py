@@ -16,7 +16,8 @@ from dpassay.experiments.ranking import metrics, ranks
 from dpassay.models import heterocdr
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.published import Publication, published
-from dpassay.models.task import TASKS, synthetic_task
+from dpassay.models.task import synthetic_task
+from dpassay.papers.pricdr import TASKS
 
 SKETCH = Publication(num_rows=6, epsilon=64.0)
 SMALL = Settings(source=SKETCH, hidden=64, embedding=32, epochs=16, learning_rate=3e-3)

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from dpassay.errors import InvalidInput
-from dpassay.models.task import NEGATIVES, TASKS, load_task, synthetic_task
+from dpassay.models.task import NEGATIVES, load_task, synthetic_task
+from dpassay.papers.pricdr import TASKS
 
 MUSIC = [(user, item) for user in range(3) for item in (user, 3, 4 + user)]
 

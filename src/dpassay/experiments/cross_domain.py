@@ -37,7 +37,7 @@ from dpassay.experiments.results import FinishedRuns
 from dpassay.mechanisms import mechanism
 from dpassay.ratings import Ratings
 
-__all__ = ["BASELINES", "DEFAULT", "World", "measure", "run", "settings"]
+__all__ = ["BASELINES", "DEFAULT", "World", "dense", "measure", "run", "settings"]
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
@@ -302,7 +302,7 @@ class World:
         if setting["mapping"] == "linked":
             return self._linked(k), 0
         if setting["mapping"] == "own":
-            profile, mapped = _dense(data.target[data.readers]), 0
+            profile, mapped = dense(data.target[data.readers]), 0
         else:
             variant = None if setting["mapping"] == "nearest" else setting["mapping"].removeprefix("prs/")
             links, epsilon = self.links(setting["links"]), setting["epsilon"] or 1.0
@@ -346,7 +346,7 @@ class World:
         cap = mechanism("pnsa", "released").significance_cap
         cosine = np.divide(dots, size, out=np.zeros_like(dots), where=size > 0) * np.minimum(common, cap) / cap
         cosine[np.arange(len(self.rows)), data.source.shape[1] + self.rows] = 0.0
-        profile = _dense(joined[data.readers])
+        profile = dense(joined[data.readers])
         neighbors = of_the_reader(cosine, self.which, ~np.isnan(profile), data.owners, k)
         means, _ = item_means(joined)
         ratings = profile[data.owners[:, None], neighbors]
@@ -374,6 +374,6 @@ def _voted(matrix: csr_matrix) -> csr_matrix:
     return csr_matrix((np.ones_like(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
 
 
-def _dense(matrix: csr_matrix) -> np.ndarray:
-    """NaN where no rating is stored."""
+def dense(matrix: csr_matrix) -> np.ndarray:
+    """The stored ratings as a matrix of the same shape, NaN where none is stored."""
     return np.where(_voted(matrix).toarray() > 0, matrix.toarray(), np.nan)

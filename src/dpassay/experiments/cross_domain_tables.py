@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from statsmodels.stats.weightstats import DescrStatsW
 
+from dpassay.experiments.results import mean_interval
 from dpassay.verification import expected_outcomes
 
 __all__ = ["Pooled", "claimed_epsilon", "paired", "plots", "pool", "tables", "true_epsilon"]
@@ -70,11 +70,7 @@ def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
 def paired(one: Pooled, two: Pooled, forms: tuple[str, str] = ("mae", "mae")) -> tuple[float, float, float]:
     """Mean over readers of the difference of their errors, and its 95% t-interval; readers are independent."""
     first, second = one.by_reader[forms[0]], two.by_reader[forms[1]]
-    differences = np.array([first[user] - second[user] for user in first if user in second])
-    if not differences.any():
-        return 0.0, 0.0, 0.0
-    low, high = DescrStatsW(differences).tconfint_mean()
-    return float(differences.mean()), float(low), float(high)
+    return mean_interval([first[user] - second[user] for user in first if user in second])
 
 
 def claimed_epsilon(pooled: Pooled) -> float:

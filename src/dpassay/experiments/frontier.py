@@ -19,9 +19,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpassay.data import ratings_or_synthetic
 from dpassay.experiments.collected_ratings import coefficients_of, debiased, perturbed
-from dpassay.experiments.cross_domain import BASELINES, DEFAULT, FOLDS, World
+from dpassay.experiments.cross_domain import BASELINES, DEFAULT, FOLDS, World, dense
 from dpassay.experiments.domains import Domains, load_domains
 from dpassay.experiments.dpp_jitter import required_jitter
 from dpassay.experiments.dpp_lists import Held, item_chances
@@ -38,6 +37,7 @@ from dpassay.experiments.selection import (
     TruncatedNeighbors,
     WeightedNeighbors,
     exponential_scale,
+    noisy_partitions,
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix, floor_norm_sensitivity
 from dpassay.ratings import Ratings
@@ -95,7 +95,7 @@ def run(
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
     """
-    domains = load_domains(ratings_or_synthetic(None) if data is None else data)
+    domains = load_domains(data)
     parts = (domains.source, domains.target)
     finished = FinishedRuns(resume, [part.fingerprint() for part in parts], _MODULES)
     records: list[dict[str, Any]] = []
@@ -160,7 +160,7 @@ class Fold:
         data = self.split = self.world.split
         people = domains.source.num_users  # nobody is unlinked, so that the accounts beyond are empty
         self.readers = data.readers
-        self.source, self.target = (_dense(part[:people]) for part in (data.source, data.target))
+        self.source, self.target = (dense(part[:people]) for part in (data.source, data.target))
         self.joint = Ratings.from_dense(np.hstack([self.source, self.target]), data.scale)
         self.own = user_means(self.joint)[self.readers]
         hidden = domains.target.dense()[self.readers]
@@ -382,11 +382,9 @@ def _chosen(fold: Fold, setting: dict[str, Any], generator: np.random.Generator)
     bound = floor_norm_sensitivity(FLOOR, fold.split.scale[1])
     if name == "npns/repaired":  # as `FloorNormSelection` with protect="candidates"
         return _selected(fold, fold.floor_norm, WeightedNeighbors(k, epsilon / (k * bound)), generator)
-    # As `NoisyPartitionedSelection` with protect="candidates"; dividing by the largest changes neither order nor law.
-    scores = fold.floor_norm + generator.laplace(scale=bound / epsilon, size=fold.floor_norm.shape)
-    largest = float(np.abs(scores).max())
-    selection = PartitionedNeighbors(k, PROBABILITY, scale=largest * epsilon / (4 * k * bound))
-    return _selected(fold, scores / largest, selection, generator)
+    # As `NoisyPartitionedSelection` with protect="candidates".
+    noisy = noisy_partitions(fold.floor_norm, k, PROBABILITY, epsilon, bound, bound / epsilon, generator)
+    return _selected(fold, *noisy, generator)
 
 
 def _selected(fold: Fold, scores: np.ndarray, selection: Selection, generator: np.random.Generator) -> np.ndarray:
@@ -398,10 +396,3 @@ def _selected(fold: Fold, scores: np.ndarray, selection: Selection, generator: n
 def _noisy(counts: np.ndarray, epsilon: float | None, generator: np.random.Generator) -> np.ndarray:
     """How many like an item, which one rating moves by at most 1, at that item only."""
     return counts if epsilon is None else counts + generator.laplace(scale=1 / epsilon, size=counts.shape)
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    """NaN where no rating is stored."""
-    rated = matrix.copy()
-    rated.data = np.ones_like(rated.data)
-    return np.where(rated.toarray() > 0, matrix.toarray(), np.nan)

@@ -23,7 +23,7 @@ from dpassay.experiments.cross_domain_tables import CLAIMS
 from dpassay.experiments.dpp_jitter import required_jitter, true_epsilon
 from dpassay.experiments.noisy_totals import NoisyTotals
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.jlt import exact_epsilon, fixed_norm_delta
+from dpassay.mechanisms.jlt import exact_epsilon, fixed_norm_epsilon
 from dpassay.verification import expected_outcomes
 
 __all__ = ["FLOOR", "Facts", "Privacy", "privacy_of", "sketch_of"]
@@ -146,20 +146,9 @@ def _choice(variant: str, epsilon: float | None, facts: Facts) -> tuple[float, f
         if name == "jlt/repaired":
             return (exact_epsilon(delta, rows, noise) if _holds("CD-T52-REP") else math.inf), delta
         if name == "sjlt/repaired":
-            return (_fixed_norm_epsilon(delta, rows, noise) if _holds("CD-SJLT-REP") else math.inf), delta
+            return (fixed_norm_epsilon(delta, rows, noise) if _holds("CD-SJLT-REP") else math.inf), delta
     # kNN, nPNS, PNCF and PPNS are refuted without bound (PP-EM, PP-PNCF-NOT, PP-DP), the sparse sketch by CD-SJLT.
     return math.inf, 0.0
-
-
-def _fixed_norm_epsilon(delta: float, rows: int, noise: float) -> float:
-    """The epsilon at which `fixed_norm_delta` is `delta`, rounded up."""
-    low, high = 0.0, 1.0
-    while fixed_norm_delta(high, rows, noise) > delta:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fixed_norm_delta(middle, rows, noise) > delta else (low, middle)
-    return high
 
 
 def _claimed(variant: str, epsilon: float | None) -> float | None:

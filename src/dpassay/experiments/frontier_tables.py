@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from statsmodels.stats.weightstats import DescrStatsW
+
+from dpassay.experiments.results import mean_interval
 
 __all__ = ["REFERENCE", "points", "tables"]
 
@@ -132,8 +133,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     result = []
     for key, group in groups.items():
         values, reference = _by_reader(group), references[key[0]]
-        gap = np.array([value - reference[user] for user, value in values.items()])
-        low, high = DescrStatsW(gap).tconfint_mean() if gap.any() else (0.0, 0.0)
+        gap, low, high = mean_interval([value - reference[user] for user, value in values.items()])
         weights = [record["readers"] for record in group]
         point: dict[str, Any] = dict(zip(METHOD, key, strict=True))
         point["label"] = NAMES.get(key[2], key[1])
@@ -142,7 +142,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             point[name] = each[0] if None in each or "infinite" in each else float(np.average(each, weights=weights))
         largest = [record["largest"] for record in group if record["largest"] is not None]
         point |= {"largest": max(largest, default=None), "readers": sum(weights)}
-        result.append(point | {"gap": float(gap.mean()), "gap_low": float(low), "gap_high": float(high)})
+        result.append(point | {"gap": gap, "gap_low": low, "gap_high": high})
     return result
 
 

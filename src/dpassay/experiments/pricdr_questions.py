@@ -13,11 +13,13 @@ from typing import Any
 from dpassay.claims import Claim, Context, Evidence, Outcome, Verdict
 from dpassay.experiments.pricdr_printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC
 from dpassay.experiments.results import committed
+from dpassay.papers.pricdr import TASKS
 from dpassay.replay import check
 
 __all__ = ["DATASETS", "READINGS", "decide_comparison", "decide_trend", "judged"]
 
-DATASETS = {"Douban Book": 50_429, "Douban Music": 50_157}
+_DOUBAN = TASKS["Douban Book to Music"]
+DATASETS = {"Douban Book": _DOUBAN.source_ratings, "Douban Music": _DOUBAN.target_ratings}
 """Table 3: the ratings of the two domains of Douban Book to Music, which a result must be about."""
 READINGS = ("paper", "released")
 CONFIDENCE = "0.95"

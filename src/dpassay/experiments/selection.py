@@ -25,6 +25,7 @@ __all__ = [
     "WeightedNeighbors",
     "descending",
     "exponential_scale",
+    "noisy_partitions",
     "smallest",
     "truncation_width",
 ]
@@ -188,6 +189,34 @@ def exponential_scale(num_neighbors: int, epsilon: float, sensitivity: float) ->
     if not epsilon > 0:
         raise InvalidInput(f"epsilon is {epsilon}; it must be > 0")
     return epsilon / (4 * num_neighbors * sensitivity) if 0 < sensitivity < np.inf else 0.0
+
+
+def noisy_partitions(
+    similarity: np.ndarray,
+    num_neighbors: int,
+    probability: float,
+    epsilon: float,
+    bound: float,
+    noise: float,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, PartitionedNeighbors]:
+    """All rows of the repaired PPNS at once: noisy similarities, and the partitions over them.
+
+    The similarities are scaled into [-1, 1], which changes neither order nor law.
+
+    Args:
+        similarity: shape (rows, candidates).
+        num_neighbors: k.
+        probability: p.
+        epsilon: nats, of the selection; all after the noise is post-processing.
+        bound: global sensitivity of one similarity.
+        noise: scale of the Laplace noise on every similarity.
+        generator: of the noise.
+    """
+    scores = similarity + generator.laplace(scale=noise, size=similarity.shape)
+    largest = float(np.abs(scores).max())
+    scale = largest * epsilon / (4 * num_neighbors * bound)
+    return scores / largest, PartitionedNeighbors(num_neighbors, probability, scale=scale)
 
 
 def truncation_width(num_neighbors: int, num_candidates: np.ndarray, rho: float, scale: np.ndarray) -> np.ndarray:

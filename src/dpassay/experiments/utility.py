@@ -33,6 +33,7 @@ from dpassay.experiments.selection import (
     TruncatedNeighbors,
     WeightedNeighbors,
     exponential_scale,
+    noisy_partitions,
 )
 from dpassay.mechanisms.npns import FloorNormSelection, Protect
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection
@@ -272,14 +273,10 @@ def _floor_norm(train: Ratings, k: int, epsilon: float, floor: float, protect: P
 def _noisy(
     train: Ratings, k: int, epsilon: float, floor: float, generator: np.random.Generator
 ) -> tuple[np.ndarray, PartitionedNeighbors]:
-    """Noisy similarities, scaled into [-1, 1], which changes neither order nor law, and the partitions over them."""
     mechanism = NoisyPartitionedSelection(k, epsilon=epsilon, norm_floor=floor, max_rating=train.scale[1])
     bound = mechanism.global_sensitivity
-    scores = _scores(train, floor) + generator.laplace(
-        scale=bound / epsilon * (train.num_users - 1), size=(train.num_users, train.num_users)
-    )
-    largest = float(np.abs(scores).max())
-    return scores / largest, PartitionedNeighbors(k, PROBABILITY, scale=largest * epsilon / (4 * k * bound))
+    noise = bound / epsilon * (train.num_users - 1)
+    return noisy_partitions(_scores(train, floor), k, PROBABILITY, epsilon, bound, noise, generator)
 
 
 @functools.lru_cache(maxsize=64)

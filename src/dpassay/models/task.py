@@ -20,8 +20,9 @@ from scipy.sparse import csr_array
 
 from dpassay.data import load_ratings, load_split
 from dpassay.errors import InvalidInput
+from dpassay.papers.pricdr import TASKS, Sizes
 
-__all__ = ["NEGATIVES", "TASKS", "Scores", "Sizes", "Task", "load_task", "synthetic_task"]
+__all__ = ["NEGATIVES", "Scores", "Task", "load_task", "synthetic_task"]
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Target items, int, shape (users, candidates), row u for user u -> their scores, float, same shape; higher is better.
@@ -32,28 +33,6 @@ It stands for the model as it was when it was yielded, and stays valid while tra
 NEGATIVES = 99
 LATENT, TASTE, TAIL = 8, 1.5, 0.8
 """Of synthetic preferences: their rank, their weight beside popularity, and the exponent of popularity in the rank."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How large a task is: users of both domains, items and ratings of each, held-out ratings included."""
-
-    users: int
-    source_items: int
-    target_items: int
-    source_ratings: int
-    target_ratings: int
-
-
-TASKS = {
-    "Amazon Music to Book": Sizes(16_367, 18_467, 23_988, 233_251, 291_325),
-    "Amazon Movie to Music": Sizes(15_914, 19_794, 20_058, 416_228, 280_398),
-    "Amazon Movie to Book": Sizes(29_476, 24_091, 41_884, 591_258, 579_131),
-    "Douban Book to Music": Sizes(924, 3_916, 4_228, 50_429, 50_157),
-    "Douban Movie to Book": Sizes(1_574, 9_471, 6_139, 744_983, 85_602),
-    "Douban Movie to Music": Sizes(1_055, 9_386, 4_981, 557_989, 60_626),
-}
-"""Table 3 of Chen et al. (2022)."""
 
 
 @dataclass(frozen=True, eq=False)
