@@ -12,6 +12,7 @@ Each target is attacked alone, in the real data plus the fakes (and other attack
 fake is told is computed from its own draw of neighbors (`dpassay.attacks.neighbor_lists`).
 """
 
+import functools
 import itertools
 import math
 import os
@@ -37,6 +38,7 @@ from dpassay.errors import InvalidInput
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.ratings import Ratings
+from dpassay.workers import results_in_parallel
 
 __all__ = [
     "METHODS",
@@ -233,6 +235,7 @@ def simulate(
     targets: np.ndarray | int | None = None,
     *,
     paired: bool = False,
+    threads: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Attacks many targets, each alone.
@@ -243,12 +246,13 @@ def simulate(
         attack: what the attacker does.
         targets: their rows; a number for as many at random; None for all users with more than m ratings.
         paired: whether to attack each target a second time, in a world without one of the hidden ratings.
+        threads: that attack targets at once; None for one per processor, but not more than `MAX_THREADS`.
         progress: told now and then how far it is.
 
     Raises:
         InvalidInput: a target has too few ratings, or there are more fakes than fit into memory.
     """
-    return Scene(ratings, recommender, attack, targets, paired).outcome(progress)
+    return Scene(ratings, recommender, attack, targets, paired).outcome(progress, threads)
 
 
 def sweep(
@@ -261,6 +265,7 @@ def sweep(
     attack: Attack | None = None,
     targets: np.ndarray | int | None = None,
     paired: bool = False,
+    jobs: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """The attack on every combination of recommender, similarity and beta.
@@ -274,23 +279,43 @@ def sweep(
         attack: every other choice of the attacker.
         targets: see `simulate`.
         paired: whether to measure the advantage, too, which takes twice as long.
-        progress: told what is simulated.
+        jobs: processes; several take one combination each at a time. The rows are the same.
+        progress: told what was simulated.
 
     Returns:
         One row per combination: "method", "similarity", "beta", "fakes", "targets", every metric of `Outcome` by name
         as a `Metric`, and "seconds".
     """
-    rows = []
-    for similarity, method, beta in itertools.product(similarities, methods, betas):
-        progress(f"{NAMES[method]}, {similarity}, beta {beta:g}")
-        start = time.perf_counter()
-        chosen = with_beta(replace(recommender or Recommender(), method=method, similarity=similarity), beta)
-        outcome = simulate(ratings, chosen, replace(attack or Attack(), beta=beta), targets, paired=paired)
-        row: dict[str, Any] = {"method": method, "similarity": similarity, "beta": beta}
-        row |= {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
-        row |= {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
-        rows.append(row | {"seconds": time.perf_counter() - start})
+    threads = None if jobs == 1 else 1
+    given = functools.partial(_row, ratings, recommender or Recommender(), attack or Attack(), targets, paired, threads)
+    tasks = list(itertools.product(similarities, methods, betas))
+    # The most fakes take longest: they go first, so that no process is left alone with them at the end.
+    order = sorted(range(len(tasks)), key=lambda number: -tasks[number][2])
+    rows: list[dict[str, Any]] = [{}] * len(tasks)
+    for place, row in results_in_parallel(given, [tasks[number] for number in order], jobs):
+        rows[order[place]] = row
+        progress(f"{NAMES[row['method']]}, {row['similarity']}, beta {row['beta']:g}: {row['seconds']:.1f} s")
     return rows
+
+
+def _row(
+    ratings: Ratings,
+    recommender: Recommender,
+    attack: Attack,
+    targets: np.ndarray | int | None,
+    paired: bool,
+    threads: int | None,
+    similarity: Similarity,
+    method: Method,
+    beta: float,
+) -> dict[str, Any]:
+    start = time.perf_counter()
+    chosen = with_beta(replace(recommender, method=method, similarity=similarity), beta)
+    outcome = simulate(ratings, chosen, replace(attack, beta=beta), targets, paired=paired, threads=threads)
+    row: dict[str, Any] = {"method": method, "similarity": similarity, "beta": beta}
+    row |= {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
+    row |= {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
+    return row | {"seconds": time.perf_counter() - start}
 
 
 def smallest_safe_beta(
@@ -385,11 +410,11 @@ class Scene:
         self.levels = levels if len(levels) <= MAX_LEVELS else np.linspace(*ratings.scale, MAX_LEVELS)
         self._prepare()
 
-    def outcome(self, progress: Callable[[str], None] = lambda _: None) -> Outcome:
+    def outcome(self, progress: Callable[[str], None] = lambda _: None, threads: int | None = None) -> Outcome:
         """Attacks all targets in a few threads: NumPy and SciPy leave the interpreter's lock in the long loops."""
         count = len(self.targets)
         columns = np.full((11, count), np.nan)
-        with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(threads or min(MAX_THREADS, os.cpu_count() or 1)) as pool:
             for number, record in enumerate(pool.map(self.attack_one, range(count))):
                 columns[:, number] = record
                 if (number + 1) % max(1, count // 10) == 0:

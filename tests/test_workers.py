@@ -1,5 +1,7 @@
 """Judging in several processes gives the verdicts of one process, and a dead process is noticed."""
 
+import math
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from dpassay.claims import Claim, Context
 from dpassay.errors import InvalidInput
 from dpassay.ratings import synthetic
 from dpassay.registry import select
-from dpassay.workers import judge_in_parallel
+from dpassay.workers import judge_in_parallel, results_in_parallel
 
 CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
 
@@ -40,6 +42,19 @@ def test_dead_process_is_noticed(monkeypatch, tmp_path):
     deadly = Claim("T-1", "test", "nowhere", "s", "f", "deadly:die")
     with pytest.raises(InvalidInput, match="a judging process died"):
         judge_in_parallel([deadly], Context(synthetic()), 2, lambda _: None, lambda _: None)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_belong_to_their_tasks(jobs):
+    tasks = [(number, 3) for number in range(20)]
+    assert sorted(results_in_parallel(math.comb, tasks, jobs)) == [(n, math.comb(n, 3)) for n in range(20)]
+    with pytest.raises(ValueError, match="factorial"):
+        list(results_in_parallel(math.factorial, [(3,), (-1,)], jobs))
+
+
+def test_a_dead_process_ends_the_work():
+    with pytest.raises(InvalidInput, match="a working process died"):
+        list(results_in_parallel(os._exit, [(1,), (1,)], 2))
 
 
 PARENT = """

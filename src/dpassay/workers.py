@@ -1,4 +1,4 @@
-"""Judges claims in several processes at once.
+"""Work in several processes at once: judging claims, and any function of many tasks.
 
 The claims of one module of deciders go to one process, one after the other, since they share what the module computed.
 """
@@ -8,8 +8,8 @@ import multiprocessing
 import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,46 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.verification import Judged
 
-__all__ = ["judge_in_parallel"]
+__all__ = ["judge_in_parallel", "results_in_parallel"]
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _worker: dict[str, Any] = {}
+
+
+def results_in_parallel(
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int
+) -> Iterator[tuple[int, Any]]:
+    """The number and the result of every task, in the order in which they end.
+
+    Args:
+        function: called with each task's arguments; sent to each process once, with the data that a partial holds.
+        tasks: their arguments; begun in this order.
+        jobs: processes; 1 for this one.
+
+    Raises:
+        InvalidInput: a process died.
+        Exception: what the function raises.
+    """
+    if jobs == 1 or len(tasks) < 2:
+        for number, task in enumerate(tasks):
+            yield number, function(*task)
+        return
+    spawn = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
+    pool = ProcessPoolExecutor(
+        min(jobs, len(tasks)), mp_context=spawn, initializer=_begin, initargs=({"function": function},)
+    )
+    try:
+        futures = {pool.submit(_call, *task): number for number, task in enumerate(tasks)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+        pool.shutdown()
+    except BrokenProcessPool as error:
+        raise InvalidInput(
+            "a working process died: for want of memory, or because a script that starts processes runs without "
+            'the guard if __name__ == "__main__"'
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def judge_in_parallel(
@@ -48,7 +84,7 @@ def judge_in_parallel(
         min(jobs, len(groups)),
         mp_context=spawn,
         initializer=_begin,
-        initargs=(events, replace(context, progress=_silent)),
+        initargs=({"events": events, "context": replace(context, progress=_silent)},),
     )
     try:
         futures: list[Future[None]] = [pool.submit(_judge, group) for group in groups]
@@ -76,8 +112,8 @@ def _module(claim: Claim) -> str:
 def _silent(_: str) -> None: ...
 
 
-def _begin(events: Any, context: Context) -> None:
-    _worker.update(events=events, context=context)
+def _begin(shared: dict[str, Any]) -> None:
+    _worker.update(shared)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -87,6 +123,10 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def _call(*task: Any) -> Any:
+    return _worker["function"](*task)
 
 
 def _judge(claims: Sequence[Claim]) -> None:

@@ -347,6 +347,8 @@ def test_sweep_and_smallest_safe_beta() -> None:
     assert [(row["similarity"], row["method"], row["beta"]) for row in rows] == list(
         itertools.product(both, ("knn", "ppns"), (1.0, 2.0))
     )
+    again = sweep(synthetic(), ("knn", "ppns"), (1.0, 2.0), both, recommender=Recommender("knn", 12), jobs=2)
+    assert [{**row, "seconds": 0} for row in again] == [{**row, "seconds": 0} for row in rows]
     # Twice as many fakes as neighbors crowd the target out of the nearest.
     assert rows[0]["yield"].value > 0.5
     assert rows[1]["yield"].value == 0

@@ -47,7 +47,8 @@ def run(
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
-        A JSON-able result: "benchmark", "quick", "seed", "tables" ({"title", "columns", "rows"}).
+        A JSON-able result: "benchmark", "quick", "seed", "tables" ({"title", "columns", "rows"}), and "plots" where
+        the benchmark draws its tables.
 
     Raises:
         InvalidInput: an unknown benchmark, an option that it has no use for, or an interpreter that cannot be run.
@@ -57,7 +58,8 @@ def run(
         raise InvalidInput(f"no benchmark is called {name!r}; choose from {listed}")
     from dpassay.benchmarks.peers import interpreter
 
-    tables = importlib.import_module(f"{__name__}.{name}").tables
+    module = importlib.import_module(f"{__name__}.{name}")
+    tables = module.tables
     accepted = inspect.signature(tables).parameters  # not every benchmark has a peer, or is long enough to be resumed
     if resume is not None and "resume" not in accepted:
         raise InvalidInput(f"the benchmark {name} is short and keeps nothing: leave --resume out")
@@ -68,4 +70,5 @@ def run(
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
     given |= {"seeds": seeds, "parts": parts}
     arguments = {key: value for key, value in given.items() if key in accepted}
-    return {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
+    result = {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
+    return {**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result

@@ -4,19 +4,20 @@ The ratings are synthetic, of the sizes of the MovieLens sets: long-tail popular
 They and the attack are kept sparse; no matrix of users by items is ever made.
 """
 
+import os
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.beta_knn import Attack, Scene, simulate
+from dpassay.attacks.beta_knn import Attack, Scene, simulate, sweep
 from dpassay.attacks.neighbor_lists import Method, Recommender
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
 from dpassay.ratings import Ratings
 
-__all__ = ["long_tail", "tables"]
+__all__ = ["long_tail", "plots", "tables"]
 
 SIZES: dict[str, tuple[int, int, int]] = {
     "MovieLens 100K": (943, 1682, 100_000),
@@ -26,6 +27,11 @@ SIZES: dict[str, tuple[int, int, int]] = {
 TARGETS = {"MovieLens 100K": None, "MovieLens 1M": 1000, "MovieLens 25M": 100}
 METHODS: tuple[Method, ...] = ("knn", "npns", "pncf", "ppns")
 BETAS = (1.0, 2.0, 4.0, 8.0)
+GROWING = {
+    "users": tuple((1000 * factor, 4000, 100_000 * factor) for factor in (1, 4, 16, 64)),
+    "items": tuple((4000, 1000 * factor, 400_000) for factor in (1, 4, 16, 64)),
+}
+"""What grows -> (users, items, ratings): as many ratings per user."""
 OURS = 100  # targets that our seconds beside the literal attack are an average of
 
 
@@ -61,13 +67,15 @@ def long_tail(num_users: int, num_items: int, num_ratings: int, seed: int = 0) -
 def tables(
     quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[dict[str, Any], ...]:
-    """Seconds per combination of size, method and beta; and beside a literal implementation.
+    """Seconds of a whole sweep; per combination of size, method and beta; against users and against items; and beside
+    a literal implementation.
 
     Args:
-        quick: 40 targets, beta 1 and 4, and without the largest set.
+        quick: 40 targets, beta 1 and 4, and without the largest sizes.
         seed: of data and attacks.
         progress: called with a short text before every row.
     """
+    swept = _sweep(quick, seed, progress)  # before larger data raise the peak memory of this process
     rows: list[list[Any]] = []
     for name, size in SIZES.items():
         if quick and size[2] > 2_000_000:
@@ -101,7 +109,71 @@ def tables(
     columns = ["size of", "users", "items", "ratings", "method", "beta", "targets", "seconds", "CPU seconds"]
     columns += ["CPU microseconds per list", "peak memory so far, GiB"]
     title = "The beta-kNN attack, k = 50, 8 known ratings, top-10 lists"
-    return ({"title": title, "columns": columns, "rows": rows}, _literal(1 if quick else 3, seed, progress))
+    whole = {"title": title, "columns": columns, "rows": rows}
+    return (swept, whole, _growth(quick, seed, progress), _literal(1 if quick else 3, seed, progress))
+
+
+def plots(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a target costs against the number of fakes, of users and of items.
+
+    Args:
+        tables: see `tables`.
+    """
+    _, whole, growth, _ = tables
+    sizes = [dict(zip(whole["columns"], row, strict=True)) for row in whole["rows"]]
+    first = sizes[0]["size of"]
+    by_beta = [
+        (row["method"], float(row["beta"]), 1000 * row["CPU seconds"] / row["targets"])
+        for row in sizes
+        if row["size of"] == first
+    ]
+    drawn = [_plot("beta", "beta: fakes per neighbor", by_beta)]
+    for axis in GROWING:
+        rows = [dict(zip(growth["columns"], row, strict=True)) for row in growth["rows"] if row[0] == axis]
+        points = [(row["method"], row[axis], row["CPU milliseconds per target"]) for row in rows]
+        drawn.append(_plot(f"the number of {axis}", axis, points))
+    return drawn
+
+
+def _plot(against: str, x_label: str, points: Sequence[tuple[str, float, float]]) -> dict[str, Any]:
+    series = []
+    for method in METHODS:
+        own = [(x, y) for name, x, y in points if name == method]
+        series.append({"label": method, "x": [x for x, _ in own], "y": [y for _, y in own]})
+    labels = {"x_label": x_label, "y_label": "CPU milliseconds per target", "x_scale": "log", "y_scale": "log"}
+    return {"title": f"Cost of the beta-kNN attack against {against}", **labels, "series": series}
+
+
+def _growth(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+    """CPU time per target when users or items grow and nothing else does."""
+    rows: list[list[Any]] = []
+    for axis, sizes in GROWING.items():
+        for size in sizes[:2] if quick else sizes:
+            ratings = long_tail(*size, seed=seed)
+            for method in METHODS:
+                progress(f"{size[0]} users, {size[1]} items: {method}")
+                scene = Scene(ratings, Recommender(method), Attack(channel="top_n", seed=seed), OURS, False)
+                busy = time.process_time()
+                scene.outcome()
+                rows.append([axis, *size, method, OURS, round(1000 * (time.process_time() - busy) / OURS, 2)])
+    columns = ["what grows", "users", "items", "ratings", "method", "targets", "CPU milliseconds per target"]
+    return {"title": "The beta-kNN attack against users and items, beta 1", "columns": columns, "rows": rows}
+
+
+def _sweep(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Seconds of all methods and betas at once, the start of the processes included."""
+    name, jobs, betas = "MovieLens 100K", 1 if quick else os.cpu_count() or 1, BETAS[::2] if quick else BETAS
+    ratings = long_tail(*SIZES[name], seed=seed)
+    attack = Attack(channel="top_n", seed=seed)
+    targets = 40 if quick else TARGETS[name]
+    start = time.perf_counter()
+    rows = sweep(ratings, METHODS, betas, attack=attack, targets=targets, jobs=jobs, progress=progress)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF if jobs == 1 else resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    columns = ["size of", "methods", "betas", "targets", "lists", "processes", "seconds", "peak memory of each, GiB"]
+    lists = sum(row["targets"] * row["fakes"] for row in rows)
+    row = [name, len(METHODS), len(betas), rows[0]["targets"], lists, jobs, round(seconds, 1), round(memory, 2)]
+    return {"title": "A sweep of the beta-kNN attack, from start to end", "columns": columns, "rows": [row]}
 
 
 def _literal(num_targets: int, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The beta-kNN attack on every recommender, similarity and beta: what fakes find out, and where beta protects."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -41,7 +42,7 @@ def measure(
         ratings: the dataset.
         quick: fewer targets and betas.
         seed: of everything random.
-        progress: told what is simulated.
+        progress: told what was simulated.
     """
     return sweep(
         ratings,
@@ -54,6 +55,7 @@ def measure(
         attack=Attack(seed=seed),
         targets=20 if quick else 100,
         paired=True,
+        jobs=1 if quick else os.cpu_count() or 1,
         progress=progress,
     )
 

@@ -4,6 +4,7 @@ Drawn by matplotlib with placeholder colors, which become CSS variables of the r
 every color scheme. Series differ by color, marker and dash; the colors are distinguishable with any color vision.
 """
 
+import functools
 import io
 import math
 import re
@@ -217,7 +218,10 @@ def _annotate(axes: Any, plot: Mapping[str, Any]) -> None:
             getattr(axes, f"set_{name}scale")("log")
             # matplotlib writes powers in TeX, which is not parsed here.
             getattr(axes, f"{name}axis").set_major_formatter("{x:g}")
-            getattr(axes, f"{name}axis").set_minor_formatter("")
+            low, high = getattr(axes, f"get_{name}lim")()
+            # Powers of 10 alone would leave a short axis without a scale.
+            between = (2, 5) if high < 100 * low else ()
+            getattr(axes, f"{name}axis").set_minor_formatter(functools.partial(_between_powers, between))
     if plot.get("shaded"):
         ends = axes.get_xlim()
         for part in plot["shaded"]:
@@ -233,6 +237,11 @@ def _annotate(axes: Any, plot: Mapping[str, Any]) -> None:
         draw(mark["at"], color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
         frame = ("data", "axes fraction") if mark["axis"] == "x" else ("axes fraction", "data")
         axes.annotate(mark["label"], place, xycoords=frame, ha="right", va="bottom")
+
+
+def _between_powers(digits: Sequence[int], value: float, _: object = None) -> str:
+    leading = round(value / 10 ** math.floor(math.log10(value) + 1e-9))
+    return f"{value:g}" if leading in digits else ""
 
 
 def _draw(axes: Any, series: Sequence[Mapping[str, Any]]) -> None:
