@@ -47,6 +47,7 @@ __all__ = [
     "Outcome",
     "Rule",
     "Scene",
+    "compare",
     "popularity_shares",
     "simulate",
     "smallest_safe_beta",
@@ -286,34 +287,61 @@ def sweep(
         One row per combination: "method", "similarity", "beta", "fakes", "targets", every metric of `Outcome` by name
         as a `Metric`, and "seconds".
     """
-    threads = None if jobs == 1 else 1
-    given = functools.partial(_row, ratings, recommender or Recommender(), attack or Attack(), targets, paired, threads)
     tasks = list(itertools.product(similarities, methods, betas))
-    # The most fakes take longest: they go first, so that no process is left alone with them at the end.
-    order = sorted(range(len(tasks)), key=lambda number: -tasks[number][2])
-    rows: list[dict[str, Any]] = [{}] * len(tasks)
-    for place, row in results_in_parallel(given, [tasks[number] for number in order], jobs):
+    base, how = recommender or Recommender(), attack or Attack()
+    settings = [
+        (with_beta(replace(base, method=method, similarity=similarity), beta), replace(how, beta=beta))
+        for similarity, method, beta in tasks
+    ]
+    rows = compare(ratings, settings, targets, paired=paired, jobs=jobs, progress=progress)
+    named = [dict(zip(("similarity", "method", "beta"), task, strict=True)) for task in tasks]
+    return [names | row for names, row in zip(named, rows, strict=True)]
+
+
+def compare(
+    ratings: Ratings,
+    settings: Sequence[tuple[Recommender, Attack]],
+    targets: np.ndarray | int | None = None,
+    *,
+    paired: bool = False,
+    jobs: int = 1,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Several recommenders and attacks on the same ratings.
+
+    Args:
+        ratings: the dataset.
+        settings: what is attacked, and how.
+        targets: see `simulate`.
+        paired: whether to measure the advantage, too, which takes twice as long.
+        jobs: processes; several take one setting each at a time. The rows are the same.
+        progress: told what was simulated.
+
+    Returns:
+        One row per setting: "fakes", "targets", every metric of `Outcome` by name as a `Metric`, and "seconds".
+    """
+    given = functools.partial(_row, ratings, targets, paired, None if jobs == 1 else 1)
+    # The most queries take longest: they go first, so that no process is left alone with them at the end.
+    order = sorted(range(len(settings)), key=lambda number: -settings[number][1].beta * settings[number][1].rounds)
+    rows: list[dict[str, Any]] = [{}] * len(settings)
+    for place, row in results_in_parallel(given, [settings[number] for number in order], jobs):
+        recommender, _ = settings[order[place]]
         rows[order[place]] = row
-        progress(f"{NAMES[row['method']]}, {row['similarity']}, beta {row['beta']:g}: {row['seconds']:.1f} s")
+        progress(f"{NAMES[recommender.method]}, {recommender.similarity}, {row['fakes']} fakes: {row['seconds']:.1f} s")
     return rows
 
 
 def _row(
     ratings: Ratings,
-    recommender: Recommender,
-    attack: Attack,
     targets: np.ndarray | int | None,
     paired: bool,
     threads: int | None,
-    similarity: Similarity,
-    method: Method,
-    beta: float,
+    recommender: Recommender,
+    attack: Attack,
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    chosen = with_beta(replace(recommender, method=method, similarity=similarity), beta)
-    outcome = simulate(ratings, chosen, replace(attack, beta=beta), targets, paired=paired, threads=threads)
-    row: dict[str, Any] = {"method": method, "similarity": similarity, "beta": beta}
-    row |= {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
+    outcome = simulate(ratings, recommender, attack, targets, paired=paired, threads=threads)
+    row: dict[str, Any] = {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
     row |= {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
     return row | {"seconds": time.perf_counter() - start}
 

@@ -8,12 +8,23 @@ from typing import Any
 
 import pytest
 
-from dpassay.attacks import alterego, presence, reconstruction
+from dpassay.attacks import alterego, beta_knn_items, presence, reconstruction
 from dpassay.attacks.outcomes import permitted_advantage
 from dpassay.experiments import attacks, run
 from dpassay.ratings import synthetic
 
 PLAN: list[tuple[str, Any]] = [
+    (
+        "items",
+        {
+            "method": "item_knn",
+            "channel": "similar_items",
+            "beta": 0.0,
+            "looks": "twice",
+            "turnover": 0.0,
+            "targets": 5,
+        },
+    ),
     ("sketch", {"method": "jlt_repaired", "shape": "full_rank", "targets": 3, "trials": 20}),
     ("reconstruction", {"method": "randomized_response", "rounds": 1, "targets": 5}),
     ("presence", {"method": "kdpp", "others": 3, "num_items": 5, "rounds": 2, "targets": 4, "trials": 5}),
@@ -30,11 +41,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_the_result_is_json_and_has_a_row_for_every_method(result: dict[str, Any]) -> None:
     json.dumps(result, allow_nan=False)
-    assert [len(table["rows"]) for table in result["tables"]] == [1, 1, 1, 4]
+    assert [len(table["rows"]) for table in result["tables"]] == [1, 1, 1, 1, 4]
     for table in result["tables"]:
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
         assert "{" not in table["title"]
     assert [each["method"] for each in result["runs"]] == [
+        "item_knn",
         "jlt_repaired",
         "randomized_response",
         "kdpp",
@@ -44,14 +56,16 @@ def test_the_result_is_json_and_has_a_row_for_every_method(result: dict[str, Any
 
 
 def test_the_numbers_are_those_of_the_attacks(result: dict[str, Any]) -> None:
-    answers, sets, *profiles = result["runs"][1:]
+    lists, _, answers, sets, *profiles = result["runs"]
+    items: Any = PLAN[0][1]
+    assert lists["yield"]["value"] == beta_knn_items.run(synthetic(), seed=3, **items).metric("yield").value
     report = reconstruction.run(synthetic(), method="randomized_response", targets=5, seed=3)
     for metric in report.metrics:
         assert answers[metric.name]["value"] == metric.value
         assert answers[metric.name]["low"] == metric.low
     assert answers["permitted"] == permitted_advantage(1.0)
     assert sets["permitted"] == pytest.approx(permitted_advantage(2.0))
-    small: Any = PLAN[2][1]
+    small: Any = PLAN[3][1]
     assert sets["advantage"]["value"] == presence.run(synthetic(), seed=3, **small).metric("advantage").value
     one = alterego.run(synthetic(), method="prs", rounds=2, targets=4, seed=3)
     assert profiles[1]["advantage"]["value"] == one.metric("advantage").value

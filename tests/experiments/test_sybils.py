@@ -5,7 +5,8 @@ import json
 import pytest
 
 from dpassay import experiments
-from dpassay.attacks.neighbor_lists import METHODS
+from dpassay.attacks.beta_knn import Attack, sweep
+from dpassay.attacks.neighbor_lists import METHODS, Recommender
 from dpassay.attacks.outcomes import Metric
 from dpassay.errors import InvalidInput
 from dpassay.experiments import sybils
@@ -42,9 +43,27 @@ def test_beta_protects_from_where_on_it_always_does(highs: dict[float, float], s
 def test_the_sweep_covers_every_recommender() -> None:
     result = experiments.run("beta-knn", synthetic(40, 30), quick=True)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    met = {(row["similarity"], row["method"], row["beta"]) for row in result["runs"]}
+    met = {(row["similarity"], row["method"], row["beta"]) for row in result["runs"] if "variation" not in row}
     assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in METHODS for b in (1.0, 8.0)}
     assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
+    *_, varied = result["tables"]
+    assert {row[0] for row in varied["rows"]} == {"knn", "ppns"}
+    assert all(row[varied["columns"].index("targets")] == 20 for row in varied["rows"])
+
+
+def test_every_variation_changes_the_attack_or_the_recommender() -> None:
+    base = {**vars(Attack()), **vars(Recommender())}
+    for variation, changes in sybils.VARIATIONS.items():
+        assert changes.keys() <= base.keys()
+        assert all(base[name] != value for name, value in changes.items()), variation
+
+
+def test_one_thing_is_changed_at_a_time() -> None:
+    rows = sybils.vary(synthetic(), quick=True)
+    assert [row["variation"] for row in rows if row["method"] == "ppns"] == list(sybils.VARIATIONS)[::7]
+    (plain,) = sweep(synthetic(), ("knn",), (1.0,), recommender=Recommender(num_neighbors=12), targets=20, paired=True)
+    (same,) = (row for row in rows if row["method"] == "knn" and row["variation"] == "as in the first table")
+    assert same["yield"] == plain["yield"]
 
 
 def test_unknown_experiments_are_listed() -> None:

@@ -1,4 +1,4 @@
-"""What the attacks on sketches, collected ratings, recommended sets and mapped profiles find out, method by method."""
+"""What the attacks beside `beta-knn` find out, method by method, and sybils where items are compared."""
 
 import importlib
 import inspect
@@ -17,6 +17,7 @@ from dpassay.ratings import Ratings
 __all__ = ["run"]
 
 MODULES = {
+    "items": "dpassay.attacks.beta_knn_items",
     "sketch": "dpassay.attacks.sketch_report",
     "reconstruction": "dpassay.attacks.reconstruction",
     "presence": "dpassay.attacks.presence",
@@ -68,7 +69,14 @@ def _plan(ratings: Ratings, quick: bool) -> list[tuple[str, Settings]]:
     crowds = (10,) if quick else (10, ratings.num_users - 1)
     seen = {"rounds": 4, "targets": 10, "trials": 20} if quick else {"rounds": 16, "targets": 20, "trials": 40}
     answers = {"rounds": 1, "targets": 20 if quick else 50}
+    # The public lists of similar items, read once and before and after the target's ratings arrive; then fakes.
+    looks = ({"looks": "once"}, {"looks": "twice"}, {"looks": "twice", "turnover": 0.0})
+    told = [{"channel": "similar_scores", "beta": 0.0, **look} for look in looks]
+    told += [{"channel": channel, "beta": 1.0, "looks": "once"} for channel in ("ratings", "top_n")]
     plan: list[tuple[str, Settings]] = []
+    for method in _methods("items"):
+        for channel in told[:2] if quick else told:
+            plan.append(("items", {"method": method, "turnover": 0.05, **channel, "targets": 5 if quick else 20}))
     for shape in ("full_rank",) if quick else ("full_rank", "rank_deficient"):
         for method in ("jlt", "jlt_repaired") if quick else _methods("sketch"):
             plan.append(("sketch", {"method": method, "shape": shape, **sketches}))
@@ -130,6 +138,18 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
         }
 
     return [
+        table(
+            "items",
+            "Sybils and public lists where items are compared: {name}, {targets} users, 8 known ratings, epsilon 1",
+            ("method", "channel", "looks", "turnover", "beta"),
+            {
+                "yield": "found out",
+                "precision": "right when named",
+                "guess-precision": "by popularity",
+                "advantage": "advantage on one rating (guessing: 0)",
+                "permitted": "permitted",
+            },
+        ),
         table(
             "sketch",
             "Is one rating in a published sketch? {name}, {targets} ratings, {trials} sketches with and without each, "

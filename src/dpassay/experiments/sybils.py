@@ -2,20 +2,47 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from dpassay.attacks.beta_knn import Attack, sweep
-from dpassay.attacks.neighbor_lists import METHODS, Recommender
+from dpassay.attacks.beta_knn import Attack, compare, sweep
+from dpassay.attacks.neighbor_lists import METHODS, Method, Recommender
 from dpassay.attacks.outcomes import Metric
 from dpassay.data import ratings_or_synthetic
 from dpassay.ratings import Ratings
 
-__all__ = ["measure", "records", "run", "tables"]
+__all__ = ["measure", "records", "run", "tables", "variation_table", "vary"]
 
 BETAS = (1.0, 2.0, 4.0, 8.0)
 SHOWN = ("yield", "precision", "guess-precision", "exact-value", "advantage", "surrounded", "target-seen")
+TARGETS = {False: 100, True: 20}  # by whether it is a quick run
+ATTACKED: tuple[tuple[Method, float], ...] = (("knn", 1.0), ("ppns", 4.0))
+"""Where the attack works best: what else matters is tried on these recommenders and betas."""
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "as in the first table": {},
+    "p = 0.3": {"probability": 0.3},
+    "p = 0.7": {"probability": 0.7},
+    "p = 0.9": {"probability": 0.9},
+    "every fake asks twice": {"rounds": 2},
+    "every fake asks 4 times": {"rounds": 4},
+    "every fake asks 8 times": {"rounds": 8},
+    "every fake asks 8 times, neighbors kept": {"rounds": 8, "fresh": False},
+    "4 ratings known": {"num_known": 4},
+    "16 ratings known": {"num_known": 16},
+    "the most popular items known": {"choice": "popular"},
+    "the rarest items known": {"choice": "rare"},
+    "a quarter of what is known is wrong": {"wrong": 0.25},
+    "three attacks, each with other known items": {"restarts": 3},
+    "10 others are attacked at the same time": {"other_attackers": 10},
+    "top-10 lists shown": {"channel": "top_n"},
+    "top-10 lists and predictions shown": {"channel": "both"},
+    "ties: the older account first": {"ties": "index"},
+    "ties: fakes first": {"ties": "fakes_first"},
+    "defense: overlap of at least 4": {"min_overlap": 4},
+    "defense: overlap of at least 12": {"min_overlap": 12},
+    "defense: significance weight of 20": {"significance": 20},
+}
 STOPPED = 0.1
 """Advantage below which an attack is called stopped; the share found out counts what popularity gives away, too."""
 
@@ -30,7 +57,12 @@ def run(
     """The experiment `beta-knn`; see `measure`."""
     ratings = ratings_or_synthetic(data)
     rows = measure(ratings, quick=quick, seed=seed, progress=progress)
-    return {"inputs": [ratings.described()], "tables": tables(rows, ratings.name), "runs": records(rows)}
+    varied = vary(ratings, quick=quick, seed=seed, progress=progress)
+    return {
+        "inputs": [ratings.described()],
+        "tables": [*tables(rows, ratings.name), variation_table(varied)],
+        "runs": records([*rows, *varied]),
+    }
 
 
 def measure(
@@ -49,15 +81,68 @@ def measure(
         METHODS,
         BETAS[::3] if quick else BETAS,
         ("full_cosine", "cosine"),
-        recommender=Recommender(
-            num_neighbors=max(2, min(50, ratings.num_users // 10)), max_rating=max(ratings.scale[1], 1.0)
-        ),
+        recommender=_recommender(ratings),
         attack=Attack(seed=seed),
-        targets=20 if quick else 100,
+        targets=TARGETS[quick],
         paired=True,
-        jobs=1 if quick else os.cpu_count() or 1,
+        jobs=_jobs(quick),
         progress=progress,
     )
+
+
+def vary(
+    ratings: Ratings, *, quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
+) -> list[dict[str, Any]]:
+    """The two attacks of `ATTACKED` with one thing changed at a time.
+
+    Args:
+        ratings: the dataset.
+        quick: fewer targets and variations.
+        seed: of everything random.
+        progress: told what was simulated.
+
+    Returns:
+        The rows of `dpassay.attacks.beta_knn.compare` with "variation", "similarity", "method" and "beta".
+    """
+    base, named, settings = _recommender(ratings), [], []
+    for method, beta in ATTACKED:
+        for variation, changes in list(VARIATIONS.items())[:: 7 if quick else 1]:
+            if method != "ppns" and ("probability" in changes or "rounds" in changes):
+                continue  # the nearest neighbors are the same in every round, but for ties
+            ours = {name: value for name, value in changes.items() if name in Recommender.__dataclass_fields__}
+            theirs = {name: value for name, value in changes.items() if name not in ours}
+            recommender = replace(base, method=method, **ours)
+            named.append({"variation": variation, "similarity": recommender.similarity, "method": method, "beta": beta})
+            settings.append((recommender, Attack(beta=beta, seed=seed, **theirs)))
+    rows = compare(ratings, settings, TARGETS[quick], paired=True, jobs=_jobs(quick), progress=progress)
+    return [names | row for names, row in zip(named, rows, strict=True)]
+
+
+def variation_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The rows of `vary` as a table."""
+    shown = [name for name in SHOWN if name != "surrounded"]
+    return {
+        "title": "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)",
+        "columns": ["recommender", "beta", "change", "targets", *shown],
+        "rows": [
+            [
+                row["method"],
+                f"{row['beta']:g}",
+                row["variation"],
+                row["targets"],
+                *(row[m].cell() if m in row else "-" for m in shown),
+            ]
+            for row in rows
+        ],
+    }
+
+
+def _recommender(ratings: Ratings) -> Recommender:
+    return Recommender(num_neighbors=max(2, min(50, ratings.num_users // 10)), max_rating=max(ratings.scale[1], 1.0))
+
+
+def _jobs(quick: bool) -> int:
+    return 1 if quick else os.cpu_count() or 1
 
 
 def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
@@ -100,5 +185,5 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 
 
 def records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of `measure` as JSON."""
+    """The rows of `measure` and `vary` as JSON."""
     return [{name: asdict(cell) if isinstance(cell, Metric) else cell for name, cell in row.items()} for row in rows]
