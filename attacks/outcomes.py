@@ -11,6 +11,7 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from dpassay import __version__
+from dpassay.attacks.verdicts import verdicts
 from dpassay.errors import InvalidInput
 from dpassay.privacy import json_number
 from dpassay.ratings import Ratings
@@ -166,6 +167,7 @@ class AttackReport:
             "plots": [dict(plot) for plot in self.plots],
             "victim": None if self.victim is None else dict(self.victim),
             "privacy": [_privacy(entry) for entry in self.privacy],
+            "verdicts": verdicts(self.mechanism),
             "repair": None if self.repair is None else dict(self.repair),
             "limits": list(self.limits),
             "checks": checks,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from dpassay.attacks import alterego, beta_knn_items, neighbor_lists, presence, reconstruction, sketch
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
@@ -17,8 +18,11 @@ from dpassay.attacks.outcomes import (
     mean_metric,
     permitted_advantage,
 )
+from dpassay.attacks.verdicts import CLAIMS
 from dpassay.errors import InvalidInput
+from dpassay.mechanisms import describe
 from dpassay.ratings import synthetic
+from dpassay.registry import select
 
 
 def report(**changes) -> AttackReport:
@@ -123,3 +127,19 @@ def test_auc_counts_the_pairs_that_are_in_order() -> None:
 def test_cells_of_tables() -> None:
     cells = [Metric("m", 0.5, "m", 0.25, 0.75).cell(), Metric("m", 2.0, "m").cell(), Metric("m", math.nan, "m").cell()]
     assert cells == ["0.500 [0.250, 0.750]", "2.000", "-"]
+
+
+def test_every_attacked_mechanism_has_its_claims() -> None:
+    ids = {claim.id for claim in select(None, [])}
+    assert {claim for claims in CLAIMS.values() for claim in claims} <= ids
+    attacked = {f"{id}/{variant}" for id, variant in sketch.VARIANTS.values()}
+    attacked |= {f"pnsa/{variant}" for variant in beta_knn_items.VARIANTS.values()} | {"item_knn", "alterego"}
+    attacked |= {f"prs/{variant}" for variant in alterego.VARIANTS.values()}
+    for chosen in neighbor_lists.METHODS:
+        built = neighbor_lists.Recommender(chosen).mechanism()
+        attacked.add(chosen if built is None else "{id}/{variant}".format(**describe(built)))
+    attacked |= {f"{method}/paper" for method in presence.METHODS}
+    for method in reconstruction.METHODS:
+        id, repaired, _ = method.partition("_repaired")
+        attacked.add(f"{id}/{'repaired' if repaired else 'paper'}")
+    assert attacked == CLAIMS.keys()

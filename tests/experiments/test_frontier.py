@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from dpassay import experiments
 from dpassay.errors import InvalidInput
@@ -152,6 +153,25 @@ def test_weights_for_all_readers_at_once_are_the_mechanisms(
     ours = selection.scale * np.delete(scores[0], reader)
     assert ours.max() - ours.min() > 1e-3
     assert theirs == pytest.approx(ours, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_the_order_of_partitions_has_the_mechanisms_noise(
+    fold: frontier.Fold, monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(frontier, "_selected", lambda _, scores, selection, generator: made.append((scores, selection)))
+    for seed in range(30):
+        frontier._chosen(fold, {"variant": "ppns/repaired", "epsilon": epsilon}, np.random.default_rng(seed))
+    law = mechanism("ppns", "repaired", num_neighbors=fold.neighbors, epsilon=epsilon, norm_floor=FLOOR)
+    # Scores come scaled by s, and weights are exp(epsilon score s / (4 k GS)): s is in the selection's scale.
+    unit = epsilon / (4 * fold.neighbors * law.global_sensitivity)
+    noise = np.concatenate(
+        [(scores * (selection.scale / unit) - fold.floor_norm).ravel() for scores, selection in made]
+    )
+    expected = law.global_sensitivity / epsilon  # protect="candidates": a rating moves one score only
+    assert kstest(noise, "laplace", (0, expected)).pvalue > 1e-6
+    assert kstest(noise, "laplace", (0, 1.2 * expected)).pvalue < 1e-6  # the check can fail
 
 
 def facts(people: int = 100, items: int = 120) -> Facts:

@@ -35,6 +35,12 @@ def ratings_matrix(seed: int, users: int = 12, items: int = 7, density: float = 
     return np.where(generator.random((users, items)) < density, stars, np.nan)
 
 
+def test_an_item_without_ratings_has_the_overall_mean() -> None:
+    means, known = item_neighbors.item_means(sparse(np.array([[1.0, np.nan, 5.0], [3.0, np.nan, np.nan]])))
+    assert means.tolist() == [2.0, 3.0, 5.0]
+    assert known.tolist() == [True, False, True]
+
+
 def sparse(matrix: np.ndarray) -> csr_matrix:
     rows, columns = np.nonzero(~np.isnan(matrix))
     return csr_matrix((matrix[rows, columns], (rows, columns)), matrix.shape)

@@ -179,11 +179,12 @@ def test_noise_knows_nothing_of_the_source(task, transform, variant):
     assert rows.std() == pytest.approx(scale, rel=0.15)
 
 
+@pytest.mark.parametrize("epsilon", [3e4, 1.0])  # where the ratings dominate, where the noise does
 @pytest.mark.parametrize("variant", ["paper", "repaired"])
-def test_sparse_sketches_have_the_law_of_the_mechanism(task, variant):
+def test_sparse_sketches_have_the_law_of_the_mechanism(task, variant, epsilon):
     # Columns are independent Gaussian vectors in both: their second moments are all there is to compare.
     number, source = 4_000, task.source[:10]
-    sparse = Publication(variant=variant, epsilon=3e4, num_rows=number)
+    sparse = Publication(variant=variant, epsilon=epsilon, num_rows=number)
     matrix = source.toarray().T
     dense = np.asarray(sparse.mechanism(10).sample(jax.random.key(1), matrix)).T
     moments = [rows @ rows.T for rows in (published(source, sparse, seed=2), dense)]
@@ -194,7 +195,9 @@ def test_sparse_sketches_have_the_law_of_the_mechanism(task, variant):
     for found in moments:
         assert np.abs((found - expected) / deviation).max() < 6
     uncentered = matrix.T @ matrix + sparse.mechanism(10).noise ** 2 * np.eye(10)
-    assert (np.abs((moments[0] - uncentered) / deviation).max() > 6) == (variant == "paper")  # the check can fail
+    assert (np.abs((moments[0] - uncentered) / deviation).max() > 6) == (
+        variant == "paper" and epsilon > 1
+    )  # the check can fail
 
 
 def test_sources_of_the_papers_size_are_published():

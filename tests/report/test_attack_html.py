@@ -285,6 +285,19 @@ def test_numbers_are_written_for_people(value: Any, said: str) -> None:
     assert attack_text.quantity(value) == said
 
 
+def test_the_verdicts_on_the_mechanism_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    content = document()
+    assert {(each["id"], each["outcome"]) for each in content["verdicts"]} >= {("PP-DP", "refuted")}
+    page = words(render_attack(content))
+    for each in content["verdicts"]:
+        assert f"{each['id']} {each['outcome']}" in page
+    print_attack(content)
+    assert "PP-DP refuted" in capsys.readouterr().out
+    assert "Claims about" not in render_attack(document(mechanism="mine"))
+    (decided,) = document(mechanism="knn/paper")["verdicts"]
+    assert (decided["id"], decided["dataset"]) == ("PP-ATK", "movielens-100k")
+
+
 def test_a_line_of_the_repair_is_a_paragraph() -> None:
     content = document(repair={"text": "Change the selection.\nIt costs 0.07 stars.", "tables": []})
     assert "<p>Change the selection.</p><p>It costs 0.07 stars.</p>" in render_attack(content)

@@ -94,7 +94,7 @@ def test_a_result_has_the_numbers_of_the_json_and_the_rule_of_its_attack() -> No
         assert one["ruleId"] == rule["id"]
         assert one["properties"]["metric"] == content["metrics"][index]
         shared = one["properties"].keys() - {"check", "metric"}
-        assert shared >= {"metrics", "privacy", "settings", "seed", "dataset", "threat_model"}
+        assert shared >= {"metrics", "privacy", "verdicts", "settings", "seed", "dataset", "threat_model"}
         assert all(content[key] == one["properties"][key] for key in shared)
         assert one["properties"]["check"] in content["checks"]
         assert index == 3 or attack_text.measured(content["metrics"][index]) in one["message"]["text"]

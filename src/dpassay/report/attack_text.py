@@ -23,6 +23,7 @@ __all__ = [
     "privacy_sentence",
     "quantity",
     "state",
+    "verdicts_sentence",
 ]
 
 Attack = Mapping[str, Any]
@@ -142,6 +143,15 @@ def privacy_sentence(entry: Mapping[str, Any]) -> str:
         else f"seen: {measured(entry['advantage'])}, {judgment(entry)}"
     )
     return "; ".join(parts)
+
+
+def verdicts_sentence(attack: Attack) -> str:
+    """Every claim about the mechanism with its verdict."""
+    verdicts = [
+        f"{each['id']} {each['outcome']}" + (f" (on {each['dataset']})" if each["dataset"] else "")
+        for each in attack["verdicts"]
+    ]
+    return f"{', '.join(verdicts)}; `dpassay verify --claim ID` judges them again"
 
 
 def is_above(entry: Mapping[str, Any]) -> bool:

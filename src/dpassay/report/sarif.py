@@ -43,7 +43,8 @@ ATTACK_HELP = (
     "settings, a worked example, and what repairs the mechanism and costs; the command line of the run repeats it."
 )
 ATTACK_NUMBERS = (
-    "attack", "mechanism", "parameters", "dataset", "threat_model", "settings", "metrics", "privacy", "seed", "seconds",
+    "attack", "mechanism", "parameters", "dataset", "threat_model", "settings", "metrics", "privacy", "verdicts",
+    "seed", "seconds",
 )  # fmt: skip
 
 

@@ -175,6 +175,7 @@ def print_attack(attack: Mapping[str, Any]) -> None:
         table.add_row(*map(rich.text.Text, (*cells, metric["meaning"])))
     console.print(table)
     rows = [("privacy", f"{each['what']}: {attack_text.privacy_sentence(each)}") for each in attack["privacy"]]
+    rows += [("claims", attack_text.verdicts_sentence(attack))] * bool(attack["verdicts"])
     rows += [("repair", attack["repair"]["text"])] if attack["repair"] else []
     rows.append(("run", f"{attack['mechanism']}, {attack['seconds']:.3g} s, seed {attack['seed']}"))
     console.print(_labeled(rows), highlight=False)
