@@ -41,7 +41,7 @@ SEEDS = 10
 PARTS = ("tenth", "pairs", "lyu", "searched", "full", "time", "curator")
 CONFIDENCES = (0.9, 0.99)
 COLUMNS = (
-    "mechanism", "pair", "samples", "seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
+    "mechanism", "pair", "samples", "median seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
     "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
 SEARCH_SHARE = 0.1  # of the budget, when the pair is searched for
@@ -308,7 +308,7 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
         entry.name,
         found_by,
         total,
-        round(statistics.fmean(result["seconds"] for result in results), 1),
+        round(statistics.median(result["seconds"] for result in results), 1),
         statistics.mode(result["scorer"] for result in results),
         f"{probability:.2g}",
         mean,

@@ -130,7 +130,7 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
     def table(attack: str, title: str, about: Sequence[str], columns: Mapping[str, str]) -> dict[str, Any]:
         own = [each for each in runs if each["attack"] == attack]
         some = own[0]
-        rows = [[*(each[key] for key in about), *(_cell(each, key) for key in columns)] for each in own]
+        rows = [[*(_setting(each, key) for key in about), *(_cell(each, key) for key in columns)] for each in own]
         return {
             "title": title.format(name=name, **some) + " (95% intervals)",
             "columns": [*(key.replace("_", " ") for key in about), *columns.values()],
@@ -141,7 +141,7 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
         table(
             "items",
             "Sybils and public lists where items are compared: {name}, {targets} users, 8 known ratings, epsilon 1",
-            ("method", "channel", "looks", "turnover", "beta"),
+            ("method", "channel", "read", "beta"),
             {
                 "yield": "found out",
                 "precision": "right when named",
@@ -207,6 +207,12 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
             },
         ),
     ]
+
+
+def _setting(run: Mapping[str, Any], key: str) -> Any:
+    if key != "read":
+        return run[key]
+    return "once" if run["looks"] == "once" else f"twice, {run['turnover']:.0%} of all others' ratings new"
 
 
 def _cell(record: Mapping[str, Any], key: str) -> str:
