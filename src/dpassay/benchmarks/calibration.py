@@ -8,14 +8,10 @@ What the fixed-sample tests err at most is summed exactly by `dpassay bench powe
 
 import functools
 import hashlib
-import multiprocessing
 import os
 import tempfile
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,7 +24,7 @@ from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.errors import InvalidInput
 from dpassay.kept_lines import append_line, read_lines
 from dpassay.resume import cache_folder
-from dpassay.workers import _end_with_parent
+from dpassay.workers import results_in_parallel
 
 __all__ = ["Cell", "Tally", "exceeds", "measure", "tables"]
 
@@ -422,7 +418,9 @@ def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Call
             else:
                 missing.append((cell, first, units, key))
     missing.sort(key=lambda item: item[1] / item[0].units)  # all cells advance alike: a killed run tells of each
-    for done, ((cell, first, _, key), tally) in enumerate(_results(missing, seed, jobs), 1):
+    tasks = [(cell, seed, first, units) for cell, first, units, _ in missing]
+    for done, (place, tally) in enumerate(results_in_parallel(measure, tasks, jobs), 1):
+        cell, first, _, key = missing[place]
         totals[cell] += tally
         _keep(path, key, cell, first, tally)
         if done % max(1, len(missing) // 200) == 0:
@@ -431,34 +429,6 @@ def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Call
                 f"{done} of {len(missing)}: {cell.fault or cell.case}, {_described(cell)}: {tally.units} more{wrong}"
             )
     return [totals[cell] for cell in cells]
-
-
-def _results(
-    missing: Sequence[tuple[Cell, int, int, str]], seed: int, jobs: int
-) -> Iterator[tuple[tuple[Cell, int, int, str], Tally]]:
-    if jobs == 1:
-        for item in missing:
-            yield item, measure(item[0], seed, item[1], item[2])
-        return
-    spawn = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
-    pool = ProcessPoolExecutor(min(jobs, max(1, len(missing))), mp_context=spawn, initializer=_begin)
-    try:
-        futures = {
-            pool.submit(measure, cell, seed, first, units): (cell, first, units, key)
-            for cell, first, units, key in missing
-        }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenProcessPool as error:
-        raise InvalidInput(
-            "a process of the calibration died, perhaps for want of memory; run it again to go on"
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin() -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _jobs() -> int:
