@@ -212,7 +212,9 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
 def _setting(run: Mapping[str, Any], key: str) -> Any:
     if key != "read":
         return run[key]
-    return "once" if run["looks"] == "once" else f"twice, {run['turnover']:.0%} of all others' ratings new"
+    if run["looks"] == "once":
+        return "once"
+    return f"twice, {run['turnover']:.0%} of others' ratings new" if run["turnover"] else "twice, nothing of others new"
 
 
 def _cell(record: Mapping[str, Any], key: str) -> str:
