@@ -322,7 +322,8 @@ def compare(
     """
     given = functools.partial(_row, ratings, targets, paired, None if jobs == 1 else 1)
     # The most queries take longest: they go first, so that no process is left alone with them at the end.
-    order = sorted(range(len(settings)), key=lambda number: -settings[number][1].beta * settings[number][1].rounds)
+    queries = [attack.beta * attack.rounds * attack.restarts for _, attack in settings]
+    order = sorted(range(len(settings)), key=lambda number: -queries[number])
     rows: list[dict[str, Any]] = [{}] * len(settings)
     for place, row in results_in_parallel(given, [settings[number] for number in order], jobs):
         recommender, _ = settings[order[place]]

@@ -20,10 +20,17 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.verification import Judged
 
-__all__ = ["judge_in_parallel", "results_in_parallel"]
+__all__ = ["judge_in_parallel", "processors", "results_in_parallel"]
 
 _SECONDS_BETWEEN_LOOKS = 0.5
+_SPAWN = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
 _worker: dict[str, Any] = {}
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def results_in_parallel(
@@ -44,10 +51,7 @@ def results_in_parallel(
         for number, task in enumerate(tasks):
             yield number, function(*task)
         return
-    spawn = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
-    pool = ProcessPoolExecutor(
-        min(jobs, len(tasks)), mp_context=spawn, initializer=_begin, initargs=({"function": function},)
-    )
+    pool = _pool(min(jobs, len(tasks)), function=function)
     try:
         futures = {pool.submit(_call, *task): number for number, task in enumerate(tasks)}
         for future in as_completed(futures):
@@ -55,8 +59,8 @@ def results_in_parallel(
         pool.shutdown()
     except BrokenProcessPool as error:
         raise InvalidInput(
-            "a working process died: for want of memory, or because a script that starts processes runs without "
-            'the guard if __name__ == "__main__"'
+            "a working process died: for want of memory (run it again; what was kept is not done twice), or because "
+            'a script that starts processes lacks the guard if __name__ == "__main__"'
         ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -77,15 +81,9 @@ def judge_in_parallel(
     # Claims about the data at hand rerun experiments and take longest: they go first.
     ordered = sorted(claims, key=lambda claim: (not claim.data, _module(claim)))
     groups = [list(group) for _, group in itertools.groupby(ordered, key=_module)]
-    spawn = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
-    events = spawn.Queue()
+    events = _SPAWN.Queue()
     missing = len(claims)
-    pool = ProcessPoolExecutor(
-        min(jobs, len(groups)),
-        mp_context=spawn,
-        initializer=_begin,
-        initargs=({"events": events, "context": replace(context, progress=_silent)},),
-    )
+    pool = _pool(min(jobs, len(groups)), events=events, context=replace(context, progress=_silent))
     try:
         futures: list[Future[None]] = [pool.submit(_judge, group) for group in groups]
         while missing:
@@ -110,6 +108,11 @@ def _module(claim: Claim) -> str:
 
 
 def _silent(_: str) -> None: ...
+
+
+def _pool(jobs: int, **shared: Any) -> ProcessPoolExecutor:
+    """Processes that hold the shared values and end with this one."""
+    return ProcessPoolExecutor(jobs, mp_context=_SPAWN, initializer=_begin, initargs=(shared,))
 
 
 def _begin(shared: dict[str, Any]) -> None:

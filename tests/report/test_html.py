@@ -317,3 +317,9 @@ def test_logarithmic_axes_show_plain_numbers() -> None:
     drawn = render_plot(plot, "p")
     assert ">0.001<" in drawn
     assert "mathdefault" not in drawn
+    assert ">0.002<" not in drawn  # six decades need no more than the powers of 10
+    short = [{"label": "a", "x": [3, 60], "y": [0.1, 0.5]}]
+    drawn = render_plot({**plot, "series": short}, "p")
+    for value in (5, 10, 20, 50):
+        assert f">{value}<" in drawn
+    assert ">30<" not in drawn

@@ -8,7 +8,6 @@ What the fixed-sample tests err at most is summed exactly by `dpassay bench powe
 
 import functools
 import hashlib
-import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,7 @@ from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.errors import InvalidInput
 from dpassay.kept_lines import append_line, read_lines
 from dpassay.resume import cache_folder
-from dpassay.workers import results_in_parallel
+from dpassay.workers import processors, results_in_parallel
 
 __all__ = ["Cell", "Tally", "exceeds", "measure", "tables"]
 
@@ -120,7 +119,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
     ]
     cells = [*sound, *broken, *faults]
     path = resume or cache_folder() / "bench-calibration.jsonl"
-    found = dict(zip(cells, _run(cells, seed, 1 if quick else _jobs(), path, progress), strict=True))
+    found = dict(zip(cells, _run(cells, seed, 1 if quick else processors(), path, progress), strict=True))
     bound = f"at least ({CONFIDENCE:.2%})"
     return [
         {
@@ -429,11 +428,6 @@ def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Call
                 f"{done} of {len(missing)}: {cell.fault or cell.case}, {_described(cell)}: {tally.units} more{wrong}"
             )
     return [totals[cell] for cell in cells]
-
-
-def _jobs() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _kept(path: Path) -> dict[str, Tally]:

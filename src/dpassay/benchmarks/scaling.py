@@ -4,7 +4,6 @@ The ratings are synthetic, of the sizes of the MovieLens sets: long-tail popular
 They and the attack are kept sparse; no matrix of users by items is ever made.
 """
 
-import os
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from dpassay.attacks.beta_knn import Attack, Scene, simulate, sweep
 from dpassay.attacks.neighbor_lists import Method, Recommender
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
 from dpassay.ratings import Ratings
+from dpassay.workers import processors
 
 __all__ = ["long_tail", "plots", "tables"]
 
@@ -162,7 +162,7 @@ def _growth(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str
 
 def _sweep(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
     """Seconds of all methods and betas at once, the start of the processes included."""
-    name, jobs, betas = "MovieLens 100K", 1 if quick else os.cpu_count() or 1, BETAS[::2] if quick else BETAS
+    name, jobs, betas = "MovieLens 100K", 1 if quick else processors(), BETAS[::2] if quick else BETAS
     ratings = long_tail(*SIZES[name], seed=seed)
     attack = Attack(channel="top_n", seed=seed)
     targets = 40 if quick else TARGETS[name]

@@ -7,7 +7,6 @@ column "cores" is the processor time used by the clock's time, which shows that 
 
 import json
 import math
-import os
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from dpassay.auditors.events import Event, learn
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
 from dpassay.benchmarks.noise import laplace
+from dpassay.workers import processors
 
 __all__ = ["LaplaceVector", "SparseVector", "peak_memory", "tables"]
 
@@ -132,7 +132,7 @@ def peak_memory(*numbers: int) -> list[int]:
 
 
 def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
-    everything = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    everything = processors()
     numbers = sorted({1, everything})
     answers = np.zeros((1, 1), np.float32)
     queries = np.full((QUERIES, 1), 0.5, np.float32)

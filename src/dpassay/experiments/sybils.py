@@ -1,6 +1,5 @@
 """The beta-kNN attack on every recommender, similarity and beta: what fakes find out, and where beta protects."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from dpassay.attacks.neighbor_lists import METHODS, Method, Recommender
 from dpassay.attacks.outcomes import Metric
 from dpassay.data import ratings_or_synthetic
 from dpassay.ratings import Ratings
+from dpassay.workers import processors
 
 __all__ = ["measure", "records", "run", "tables", "variation_table", "vary"]
 
@@ -130,7 +130,7 @@ def variation_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 f"{row['beta']:g}",
                 row["variation"],
                 row["targets"],
-                *(row[m].cell() if m in row else "-" for m in shown),
+                *_cells(row, shown),
             ]
             for row in rows
         ],
@@ -142,7 +142,11 @@ def _recommender(ratings: Ratings) -> Recommender:
 
 
 def _jobs(quick: bool) -> int:
-    return 1 if quick else os.cpu_count() or 1
+    return 1 if quick else processors()
+
+
+def _cells(row: dict[str, Any], names: Sequence[str]) -> list[str]:
+    return [row[name].cell() if name in row else "-" for name in names]
 
 
 def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
@@ -165,7 +169,7 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
                 row["method"],
                 f"{row['beta']:g}",
                 row["fakes"],
-                *(row[m].cell() if m in row else "-" for m in SHOWN),
+                *_cells(row, SHOWN),
             ]
             for row in rows
         ],
