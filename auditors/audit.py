@@ -310,7 +310,7 @@ def _fixed(
         samplers, claim, failure_probability=failure_probability, num_samples=num_samples, seed=seed, progress=progress
     )
     lower = max(run.parameter_lower)
-    split = run.plan
+    drawn = samplers[0].drawn  # the plan's samples, those that refined scorers counted as training
     return Result(
         refuted=lower > claim.parameter,
         could_refute=run.could_refute,
@@ -318,7 +318,12 @@ def _fixed(
         parameter_lower=lower,
         epsilon_lower=lower if claim.parameter_name == "epsilon" else None,
         tested=run.tested,
-        samples={"training": split.training, "selection": split.selection, "test": split.test, "total": num_samples},
+        samples={
+            "training": drawn["training"][0],
+            "selection": drawn["selection"][0],
+            "test": run.plan.test,
+            "total": num_samples,
+        },
         looks=1,
         run=run,
         share=failure_probability / len(samplers),
@@ -342,6 +347,12 @@ def _anytime(
 
     share = failure_probability * (1.0 if ledger_run is None else ledger_run.share)
     threshold = math.log(1 / share)
+
+    def commit(log_e: np.ndarray, samples: int) -> np.ndarray:
+        assert ledger_run is not None
+        stamps = [sampler.stamp for sampler in samplers]
+        return ledger_run.commit(log_e, samples, "+".join(stamps) if all(stamps) else "")
+
     run = run_anytime(
         samplers,
         claim,
@@ -351,7 +362,7 @@ def _anytime(
         deadline=deadline,
         num_samples=num_samples,
         seed=seed,
-        commit=(lambda log_e, samples: log_e) if ledger_run is None else ledger_run.commit,
+        commit=(lambda log_e, samples: log_e) if ledger_run is None else commit,
         progress=progress,
     )
     # The peak, so that refuted once stays refuted: Ville's inequality bounds the largest product there ever was.

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
-from dpassay.auditors.learners import SMALL, learn_scorers
-from dpassay.auditors.scorers import Scorer
+from dpassay.auditors.learners import SMALL, learn_scorers, refine
+from dpassay.auditors.scorers import Scorer, Stack
 from dpassay.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def find_events(
     num_events: int = 1,
     effort: str = "normal",
     seed: int = 0,
+    more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
 ) -> tuple[Event, ...]:
     """`learn`, then `select`: the whole search on one pair of datasets.
 
@@ -107,8 +108,9 @@ def find_events(
         num_events: see `select`.
         effort: see `learn`.
         seed: see `learn`.
+        more: see `learn`.
     """
-    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
+    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort, more=more)
     return select(
         scorers,
         *(scored(side, scorers) for side in (0, 1)),
@@ -133,6 +135,7 @@ def learn(
     *,
     seed: int = 0,
     effort: str = "normal",
+    more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
 ) -> tuple[Scorer, ...]:
     """Learns scorers from training samples.
 
@@ -143,6 +146,8 @@ def learn(
         discrete: per column, whether it takes few values.
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
+        more: draws further training samples from a side and a number, and how many of each side to draw where a stack
+            of scorers can be refined by them (`learners.refine`).
 
     Raises:
         InvalidInput: no samples, shapes that do not match, numbers that are not finite, or an unknown effort.
@@ -163,7 +168,11 @@ def learn(
     held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
     rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), seed=seed, effort=effort)
-    return _promising(scorers, held[0], held[1])
+    promising = _promising(scorers, held[0], held[1])
+    stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
+    if more is None or not stacks:
+        return promising
+    return (*promising, *refine(stacks[-1], *more, discrete, seed=seed))
 
 
 def select(

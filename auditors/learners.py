@@ -3,12 +3,14 @@
 No learner wins everywhere, so several are fitted and the event search chooses among their events on fresh samples:
 tables of outcomes, values and histograms of one column, products of per-column histograms (the exact likelihood ratio
 of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
-1992). Boosting is scikit-learn's, network training optax's; both are imported when needed.
+1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
+best event is often so rare that a fit to all outputs hardly sees it. Boosting is scikit-learn's, network training
+optax's; both are imported when needed.
 """
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,9 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.auditors.scorers import Atoms, Column, Network, Scorer, Stack, Steps, columns_of, row_hashes
+from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
 
-__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers"]
+__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine"]
 
 MAX_ATOMS = 100_000
 FEW_OUTCOMES = 100
@@ -32,6 +34,10 @@ BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
 HIDDEN = (32, 16)
+END = 0.03  # share of the samples at either end of the scores that `refine` learns from
+LEAST_IN_END = 2000  # samples per side
+REFINING_ROWS = 250_000  # drawn at a time
+LARGEST_END = 30_000  # samples of them that are kept at either end; ties may make it large
 
 
 def learn_scorers(
@@ -243,6 +249,49 @@ def fit_stack(parts: Sequence[Any], one: np.ndarray, two: np.ndarray) -> Stack:
     spread = np.maximum(scores.std(axis=0), 1e-12)
     model = LogisticRegression(C=1e4, class_weight="balanced").fit(scores / spread, labels)
     return Stack(tuple(parts), (model.coef_[0] / spread).astype(np.float32))
+
+
+def refine(
+    base: Any, draw: Callable[[int, int], np.ndarray], num_samples: int, discrete: Sequence[bool], *, seed: int = 0
+) -> tuple[Refined, ...]:
+    """Learns the order of the outputs at either end of a scorer's scores from samples of the ends alone.
+
+    Args:
+        base: the scorer.
+        draw: gives fresh samples, shape (n, d), from a side (0 or 1) and n.
+        num_samples: to draw of either side; only those at the ends are kept.
+        discrete: per column, whether it takes few values.
+        seed: of everything random.
+
+    Returns:
+        A scorer for either end of which enough samples were found.
+    """
+    score = jax.jit(lambda scorer, rows: scorer(rows))
+    cuts: np.ndarray | None = None
+    ends: tuple[tuple[list[np.ndarray], ...], ...] = (([], []), ([], []))
+    for start in range(0, num_samples, REFINING_ROWS):
+        sides = [draw(side, min(REFINING_ROWS, num_samples - start)) for side in (0, 1)]
+        scores = [np.asarray(score(base, jnp.asarray(rows))) for rows in sides]
+        if cuts is None:
+            cuts = np.quantile(np.concatenate(scores), [END, 1 - END], method="lower").astype(np.float32)
+        for side, rows in enumerate(sides):
+            for end, extreme in zip(ends, (scores[side] <= cuts[0], scores[side] >= cuts[1]), strict=True):
+                end[side].append(rows[extreme][:LARGEST_END])
+    found = []
+    for above, kept in enumerate(ends):
+        one, two = (np.concatenate(parts) for parts in kept)
+        if cuts is None or min(len(one), len(two)) < LEAST_IN_END:
+            continue
+        held = [rows[: len(rows) // 5] for rows in (one, two)]
+        one, two = one[len(held[0]) :], two[len(held[1]) :]
+        binned = Binned(one, two, discrete, derived=True)
+        order = np.argsort(-binned.differences)
+        with ThreadPoolExecutor(1) as other:  # boosting keeps to one core
+            boosted = other.submit(fit_stumps, binned, np.sort(order[:MAX_COLUMNS]), seed=seed)
+            network = fit_network(one, two, seed=seed)
+            stumps = boosted.result()
+        found.append(Refined(base, fit_stack([base, stumps, network], held[0], held[1]), cuts[above], bool(above)))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=8)

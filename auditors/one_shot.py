@@ -20,16 +20,25 @@ __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
+LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
 BRACKETS = 101  # parameters of a curve tried at once
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Samples per dataset of every phase."""
+    """Samples per dataset of every phase.
+
+    Attributes:
+        training: that scorers are learned from.
+        selection: that choose the event.
+        test: that decide.
+        refining: of `selection`, those that train instead where scorers can be refined (`learners.refine`).
+    """
 
     training: int
     selection: int
     test: int
+    refining: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,13 @@ def plan(num_samples: int) -> Plan:
         return Plan(training, 0, num_samples - training)
     training = min(num_samples // 10, LARGEST_TRAINING)
     selection = num_samples // 6
-    return Plan(training, selection, num_samples - training - selection)
+    refining = min(selection // 2, LARGEST_REFINING)
+    return Plan(
+        training,
+        selection,
+        num_samples - training - selection,
+        refining if refining >= LEAST_REFINING else 0,
+    )
 
 
 def run_one_shot(
@@ -130,11 +145,18 @@ def _search(
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
 
+    spent = [0, 0]
+
+    def more(side: int, size: int) -> np.ndarray:
+        spent[side] += size
+        return sampler.draw(side, "training", size)
+
     def scored(side: int, scorers: Sequence[Scorer]) -> np.ndarray:
         if not split.selection:
             return score(training[side], scorers)
-        progress(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
-        return sampler.scores(side, "selection", split.selection, scorers)
+        size = split.selection - spent[side]
+        progress(f"scoring {size:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
+        return sampler.scores(side, "selection", size, scorers)
 
     (event,) = find_events(
         training,
@@ -145,5 +167,6 @@ def _search(
         failure_probability=share,
         effort="normal" if split.selection else "small",
         seed=seed,
+        more=(more, split.refining) if split.refining else None,
     )
     return event, [rows[:PICTURED] for rows in training]

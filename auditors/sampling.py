@@ -6,7 +6,8 @@ runs a loop on one core, so chunks are shared out over threads, which it lets ru
 output by output or in batches (`dpassay.auditors.calling`).
 
 No random stream is used twice: every (seed, run, phase, side) has its own, by NumPy's hash of these numbers, and every
-call continues it. Blocks of outputs that repeat although chance cannot repeat them are an error.
+call continues it. Blocks of outputs that repeat although chance cannot repeat them are an error, within a run and,
+through `Sampler.stamp`, between the runs of a ledger.
 """
 
 import functools
@@ -26,6 +27,7 @@ from dpassay.auditors.tracing import FEW, Traced, advance, trace
 from dpassay.errors import InvalidInput
 from dpassay.protocol import CallableMechanism, as_mechanism
 from dpassay.ratings import Ratings
+from dpassay.workers import processors
 
 __all__ = ["PHASES", "Sampler"]
 
@@ -35,6 +37,10 @@ _PROBE = 1 << 14  # training samples that the columns are learned from
 _PROBE_BITS = 1 << 15  # holes of floating-point noise take more
 _DISPATCH = 1 << 26  # samples of one call into XLA: bounds 32-bit counts, and the wait after Ctrl-C
 _BITS = 100.0  # of entropy that make two equal blocks impossible by chance
+_STAMP_BITS = 50.0  # of a stamp: an independent run has the same rows with probability 2^-50 at most, since no law
+# makes rows likelier than their own frequencies do
+_STAMP_SIZES = (16, 32, 64, 256, 1024, 4096)  # rows of each side that may make it; outputs that hardly vary have none
+_STAMPED = _STAMP_SIZES[-1]
 
 
 class Sampler:
@@ -46,6 +52,8 @@ class Sampler:
         warnings: sentences about the sampler that a reader of a verdict should see.
         drawn: samples so far, by phase and side.
         seconds_per_sample: of the last draw, without compilation; NaN before the first.
+        stamp: a digest of the first samples drawn as feature vectors, which only a run that drew the same samples has
+            too; empty while they hold too little chance to tell.
     """
 
     encoder: Encoder
@@ -92,11 +100,13 @@ class Sampler:
         self.warnings: list[str] = []
         self.drawn = {phase: [0, 0] for phase in PHASES}
         self.seconds_per_sample = math.nan
-        self._threads = threads or _cores()
+        self._threads = threads or processors()
         self._seed, self._run, self._limit = int(seed), int(run), float(call_limit)
         self._next = {phase: [0, 0] for phase in PHASES}  # first unused key or chunk of each stream
         self._kept: list[np.ndarray | None] = [None, None]  # training features drawn before they were asked for
         self._blocks: set[bytes] = set()
+        self.stamp = ""
+        self._first: tuple[list[np.ndarray], ...] | None = ([], [])  # rows of each side, until the stamp is decided
         python = isinstance(mechanism, CallableMechanism)
         datasets = (dataset1, dataset2) if python else (_dense(dataset1), _dense(dataset2))
         self._caller = Caller(mechanism, datasets, seed=self._seed, run=self._run, call_limit=self._limit)
@@ -162,9 +172,12 @@ class Sampler:
             for outputs in self._chunks(side, phase, n):
                 parts.append(self.encoder.features(outputs))
                 self._check_block(parts[-1])
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([np.zeros((0, len(self.encoder.names)), np.float32), *parts])
+        empty = np.zeros((0, len(self.encoder.names)), np.float32)
+        rows = parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+        if self._first is not None:
+            self._first[side].append(rows[:_STAMPED])
+            self._stamp(self._first)
+        return rows
 
     def scores(self, side: int, phase: str, n: int, scorers: Sequence[Any]) -> np.ndarray:
         """Scores of the next n samples by every scorer, float32, shape (n, scorers)."""
@@ -243,6 +256,21 @@ class Sampler:
                 )
             self._blocks.add(content)
 
+    def _stamp(self, drawn: tuple[list[np.ndarray], ...]) -> None:
+        """Sets the stamp once the first rows of both sides hold enough chance, each by itself."""
+        if not all(drawn):
+            return
+        first = [np.ascontiguousarray(np.concatenate(parts)[:_STAMPED]) for parts in drawn]
+        continuous = not all(self.encoder.discrete)
+        for size in _STAMP_SIZES:
+            if min(map(len, first)) < size:
+                return
+            if sum(_entropy(rows[:size], continuous) for rows in first) >= _STAMP_BITS:
+                content = b"".join(rows[:size].tobytes() for rows in first)
+                self.stamp = hashlib.blake2b(content, digest_size=16).hexdigest()
+                break
+        self._first = None
+
     # Drawing
 
     def _raw(self, side: int, phase: str, n: int) -> Any:
@@ -313,11 +341,6 @@ def _entropy(block: np.ndarray, continuous: bool) -> float:
     if continuous and len(counts) == len(block):
         return 16.0 * len(block)
     return float(-(counts * np.log2(counts / counts.sum())).sum())
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @functools.cache

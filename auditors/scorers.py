@@ -18,11 +18,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["Atoms", "Column", "Network", "Scorer", "Stack", "Steps", "column_names", "columns_of", "row_hashes"]
+__all__ = [
+    "Atoms",
+    "Column",
+    "Network",
+    "Refined",
+    "Scorer",
+    "Stack",
+    "Steps",
+    "column_names",
+    "columns_of",
+    "row_hashes",
+]
 
 BLOCK = 8  # steps on one column that are added in one pass over the samples
 UNROLLED = 64  # columns up to which sums over them are written out
 LISTED = 8  # outcomes that a description names
+REACH = 64.0  # nats; scores of refined scorers are cut off there
 NETWORK_GRID = 2.0**12  # network scores are rounded to multiples of 1 / this, far above what programs differ by
 
 
@@ -283,6 +295,37 @@ class Stack:
         return f"{self.name} of {' and '.join(part.name for part in self.parts)}, score {_compare(cut, above)}"
 
 
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """A scorer whose extreme outputs another one, learned from nothing but such outputs, puts in a better order.
+
+    Attributes:
+        base: decides which outputs are extreme.
+        end: orders them.
+        cut: float32 of shape (), a score of `base`.
+        above: whether the scores from the cut on are the extreme ones, else those up to it.
+    """
+
+    base: Any
+    end: Any
+    cut: Any
+    above: bool
+    name: str = "refined"
+
+    def __call__(self, features: Any) -> Any:
+        """The end's score beyond the cut, moved past all others; else the base's."""
+        xp = _numpy_of(features)
+        scores = xp.clip(self.base(features), -REACH, REACH)
+        end = xp.clip(self.end(features), -REACH, REACH)
+        if self.above:
+            return xp.where(scores >= self.cut, end + xp.float32(4 * REACH), scores)
+        return xp.where(scores <= self.cut, end - xp.float32(4 * REACH), scores)
+
+    def describe(self, cut: float, above: bool, names: Sequence[str]) -> str:
+        """For example "refined stack, score < -256"."""
+        return f"{self.name} {self.base.name}, score {_compare(cut, above)}"
+
+
 def columns_of(features: Any, *, derived: bool) -> Any:
     """The columns as rows, shape (C, n), float32: the d given ones, then differences of neighbors, sum, max and min.
 
@@ -397,3 +440,4 @@ _register(Steps, ("derived", "name"))
 _register(Atoms, ("name",), ("rows", "row_values"))
 _register(Network, ("derived", "name"))
 _register(Stack, ("name",))
+_register(Refined, ("above", "name"))

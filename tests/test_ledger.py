@@ -49,6 +49,18 @@ def test_a_commit_replaces_the_runs_own_evidence(path):
     assert two.past_runs == 1
 
 
+def test_two_runs_with_the_same_samples_are_refused(path):
+    ledger = Ledger(path)
+    one, two, three = (begin(ledger) for _ in range(3))
+    one.commit([3.0, 2.0, 1.0], samples=10, stamp="first")
+    one.commit([4.0, 2.0, 1.0], samples=20, stamp="first")
+    with pytest.raises(InvalidInput, match=r"runs 1 and 2 of the ledger .* drew the same samples"):
+        two.commit([3.0, 2.0, 1.0], samples=10, stamp="first")
+    assert three.past.tolist() == [4.0, 2.0, 1.0]
+    three.commit([1.0, 1.0, 1.0], samples=10, stamp="another")
+    assert begin(ledger, "other").commit([1.0, 1.0, 1.0], samples=10, stamp="first").tolist() == [1.0, 1.0, 1.0]
+
+
 def test_what_was_refuted_once_stays_so(path):
     one, two = begin(Ledger(path)), begin(Ledger(path))
     assert one.peak.tolist() == [0, 0, 0]

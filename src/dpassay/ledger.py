@@ -5,7 +5,8 @@ audit against it multiplies e-values of fresh samples; the ledger keeps each run
 parameters, and the evidence of the hypothesis is the product over its runs (their log e-values add up).
 
 Why that is sound. Runs have numbers that are never given out twice, and a run's random streams are folded from its
-number: given everything recorded before, its samples are fresh. So the product over runs, watched after every look of
+number: given everything recorded before, its samples are fresh; a run whose samples are those of another is an error
+before they count (`LedgerRun.commit`). So the product over runs, watched after every look of
 every process, is a nonnegative supermartingale under the hypothesis, and the probability that it ever reaches 1/alpha
 is at most alpha (Ville 1939; Ramdas et al. 2023, "Game-theoretic statistics and safe anytime-valid inference",
 section 2). Versions of one name have alpha/(j(j+1)) by order of first appearance, which sums to alpha whatever made
@@ -263,29 +264,40 @@ class LedgerRun:
         with self.ledger._connection() as database:
             return sum(int(samples) for (samples,) in _others(database, "samples", self._key))
 
-    def commit(self, log_e: Any, samples: int, details: Mapping[str, Any] | None = None) -> np.ndarray:
+    def commit(self, log_e: Any, samples: int, stamp: str = "") -> np.ndarray:
         """Records this run's evidence so far, in place of what it recorded before, whole or not at all.
 
         Args:
             log_e: shape (G,), log e-values of this run alone, nats; -inf allowed.
             samples: drawn by this run so far.
-            details: JSON-able, for a reader of the file.
+            stamp: of the samples (`Sampler.stamp`); two runs that have the same drew the same samples. Empty for none.
 
         Returns:
             Shape (G,): the log e-values of all runs together at this moment. Moments of commits are the looks in whose
             order the product over runs is a supermartingale, so nothing else is to be compared with a threshold.
 
         Raises:
-            InvalidInput: the evidence does not fit the grid or holds NaN or +inf; the ledger cannot be written.
+            InvalidInput: the evidence does not fit the grid or holds NaN or +inf; another run has the same samples, of
+                which nothing is recorded twice; the ledger cannot be written.
         """
         evidence = np.ascontiguousarray(log_e, dtype="<f8")
         if evidence.shape != (self.size,) or np.isnan(evidence).any() or (evidence == math.inf).any():
             raise InvalidInput(f"evidence must be {self.size} log e-values below infinity, got shape {evidence.shape}")
+        details = json.dumps({"stamp": stamp} if stamp else {})
         with self.ledger._transaction() as database:
+            twin = database.execute(
+                "SELECT number FROM runs WHERE hypothesis = ? AND number <> ? AND details = ? AND log_e IS NOT NULL",
+                (self.hypothesis, self.run, details),
+            ).fetchone()
+            if stamp and twin is not None:
+                raise InvalidInput(
+                    f"runs {twin[0]} and {self.run} of the ledger {self.ledger.path} drew the same samples; draw all "
+                    "randomness from the generator or key that is passed in, not from one that your code seeds"
+                )
             changed = database.execute(
                 "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? "
                 "WHERE number = ? AND hypothesis = ?",
-                (evidence.tobytes(), int(samples), json.dumps(dict(details or {})), time.time(), *self._key),
+                (evidence.tobytes(), int(samples), details, time.time(), *self._key),
             ).rowcount
             found = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
             if changed != 1 or found is None or len(found[0]) != evidence.nbytes:

@@ -3,11 +3,14 @@
 import json
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 import dpassay as dp
+from dpassay.auditors import events, learners, one_shot
 from dpassay.auditors.audit import _samplers, run_audit
 from dpassay.replay import check
 
@@ -33,8 +36,6 @@ class Coin:
     """A JAX mechanism with a law: truth 0 or 1, reported with probability 3/4."""
 
     def sample(self, key, dataset):
-        import jax
-
         return (jax.random.uniform(key) < 0.25) ^ (dataset == 1)
 
     def outputs(self, dataset):
@@ -195,13 +196,13 @@ def test_evidence_lost_by_a_process_that_shares_the_ledger_counts(tmp_path, monk
     commit = LedgerRun.commit
     rivals: list[LedgerRun] = []
 
-    def interleaved(run, log_e, samples, details=None):
+    def interleaved(run, log_e, samples, stamp=""):
         if not rivals:
             with run.ledger._connection() as database:
                 ((name, version, grid),) = database.execute("SELECT name, fingerprint, grid FROM hypotheses")
             rivals.append(run.ledger.begin(name, version, np.frombuffer(grid)))
             commit(rivals[0], np.full(run.size, -1000.0), 1)
-        return commit(run, log_e, samples, details)
+        return commit(run, log_e, samples, stamp)
 
     def outcome(ledger):
         limits = {"num_samples": 5000, "ledger": tmp_path / ledger}
@@ -239,6 +240,71 @@ def test_ledger_adds_evidence_until_it_suffices(tmp_path):
     assert found.ledger is not None
     assert found.ledger["runs"] == 12
     assert found.run == 12
+
+
+@pytest.mark.parametrize("num_samples", [100, 5000, 5_999_999, 6_000_000, 23_000_000, 232_000_000])
+def test_every_sample_of_a_budget_has_one_use(num_samples):
+    split = one_shot.plan(num_samples)
+    assert split.training + split.selection + split.test == num_samples
+    assert split.test >= 0.73 * num_samples
+    assert 0 <= split.refining <= split.selection // 2
+    assert (split.refining > 0) == (num_samples >= 6_000_000)
+
+
+def test_samples_that_refine_scorers_are_taken_from_those_that_choose(monkeypatch):
+    monkeypatch.setattr(one_shot, "LEAST_REFINING", 0)
+    monkeypatch.setattr(learners, "NETWORK_STEPS", 100)
+
+    def refine(base, draw, num_samples, discrete, *, seed):
+        for side in (0, 1):
+            assert draw(side, num_samples).shape == (num_samples, 3)
+        return (learners.Refined(base, base, np.float32(0), True),)
+
+    monkeypatch.setattr(events, "refine", refine)
+
+    class Sums:
+        def sample(self, key, dataset):
+            return dataset + jnp.cumsum(jax.random.laplace(key, (3,)))
+
+    found = run_audit(Sums(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
+    assert found.samples == {"training": 44_000, "selection": 20_000, "test": 176_000, "total": 240_000}
+    assert found.verdict.outcome == "refuted"
+    assert 0.9 < bound_of(found) < 1.0
+    single = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
+    assert single.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
+
+
+@pytest.mark.parametrize("draw", [lambda g, x: x + g.laplace(), lambda g, x: bool(g.random() < 0.3 + 0.4 * x)])
+def test_runs_of_a_ledger_that_draw_the_same_samples_are_refused(tmp_path, draw):
+    """As those of a sampler are that seeds a generator of its own once in each process."""
+
+    def seeded(own):
+        return dp.from_callable(lambda rng, dataset: draw(own, dataset))
+
+    for run in range(2):
+        mechanism = seeded(np.random.default_rng(7))
+        options = {"claim": dp.PrivacyClaim(1.0), "num_samples": 200, "ledger": tmp_path / "ledger.db", "name": "it"}
+        if run == 0:
+            run_audit(mechanism, 0.0, 1.0, **options)
+            continue
+        with pytest.raises(dp.InvalidInput, match=r"runs 1 and 2 .* drew the same samples; draw all randomness from"):
+            run_audit(mechanism, 0.0, 1.0, **options)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_runs_of_a_ledger_whose_outputs_hardly_vary_may_agree(tmp_path):
+    for _ in range(2):
+        audit = run_audit(
+            lambda rng, dataset: 0,
+            0.0,
+            1.0,
+            claim=dp.PrivacyClaim(1.0),
+            num_samples=200,
+            ledger=tmp_path / "ledger.db",
+            name="it",
+        )
+    assert audit.ledger is not None
+    assert audit.ledger["runs"] == 2
 
 
 def test_evidence_is_committed_before_an_interruption(tmp_path):

@@ -3,6 +3,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
+from dpassay.auditors import learners
 from dpassay.auditors.learners import (
     Binned,
     _location,
@@ -13,8 +14,9 @@ from dpassay.auditors.learners import (
     fit_stack,
     fit_stumps,
     learn_scorers,
+    refine,
 )
-from dpassay.auditors.scorers import Steps
+from dpassay.auditors.scorers import Column, Steps
 
 
 @pytest.fixture
@@ -152,6 +154,51 @@ def test_a_stack_leaves_out_what_says_nothing(generator):
     stack = fit_stack([line(0), line(1)], draw(1), draw(0))
     assert stack.weights[0] == pytest.approx(1.0, abs=0.15)
     assert abs(stack.weights[1]) < 0.1
+
+
+def tail_samples(side, size, generator):
+    """Two columns: only beyond 0.97 of the first does the second tell the sides apart, by a log-ratio of 1 to -1."""
+    first, second = generator.random(size), generator.random(size)
+    steep = np.log1p(generator.random(size) * (np.e - 1))  # density proportional to e^x on [0, 1]
+    second = np.where(first > 0.97, 1 - steep if side else steep, second)
+    return np.column_stack([first, second]).astype(np.float32)
+
+
+def test_an_end_is_learned_by_itself(generator):
+    drawn = []
+
+    def draw(side, size):
+        drawn.append((side, size))
+        return tail_samples(side, size, generator)
+
+    base = Column(np.int32(0))
+    low, high = refine(base, draw, 600_000, [False, False])
+    assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (100_000, 250_000, 250_000)]
+    assert (low.above, high.above) == (False, True)
+    assert high.cut == pytest.approx(0.97, abs=0.002)
+    assert low.cut == pytest.approx(0.03, abs=0.002)
+    rows = tail_samples(0, 20_000, generator)
+    extreme = rows[rows[:, 0] > 0.975]
+    assert correlation(high(extreme), 2 * extreme[:, 1]) > 0.98
+    np.testing.assert_array_equal(high(rows)[rows[:, 0] < 0.96], rows[rows[:, 0] < 0.96, 0])
+
+
+def test_an_end_with_too_few_samples_is_left(generator):
+    assert (
+        refine(Column(np.int32(0)), lambda side, size: tail_samples(side, size, generator), 20_000, [False] * 2) == ()
+    )
+
+
+def test_ties_do_not_flood_an_end(generator, monkeypatch):
+    fitted = []
+
+    def fit(one, two, *, seed):
+        fitted.append((len(one), len(two)))
+        return Column(np.int32(1))
+
+    monkeypatch.setattr(learners, "fit_network", fit)
+    refine(Column(np.int32(0)), lambda _, n: generator.integers(0, 2, (n, 2)).astype(np.float32), 250_000, [True] * 2)
+    assert fitted == [(4 * learners.LARGEST_END // 5,) * 2] * 2
 
 
 def test_outcomes_correct_a_scorer_where_it_is_wrong(generator):

@@ -3,7 +3,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpassay.auditors.scorers import BLOCK, Atoms, Column, Network, Stack, Steps, column_names, columns_of, row_hashes
+from dpassay.auditors.scorers import (
+    BLOCK,
+    Atoms,
+    Column,
+    Network,
+    Refined,
+    Stack,
+    Steps,
+    column_names,
+    columns_of,
+    row_hashes,
+)
 
 NAMES = ("output[0]", "output[1]", "output[2]")
 
@@ -43,10 +54,12 @@ def all_scorers():
         atoms(),
         network(),
         Stack((model, network()), np.ones(2)),
+        Refined(model, atoms(), np.float32(-1), False),
+        Refined(model, Column(np.int32(1)), np.float32(1), True),
     ]
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", range(8))
 def test_numpy_and_compiled_scores_agree(features, place):
     scorer = all_scorers()[place]
     features[:300] = np.round(np.abs(features[:300]) / 2)
@@ -142,6 +155,17 @@ def test_descriptions():
     hat = Steps.build({0: (np.array([0.0, 2.0], np.float32), np.array([0.0, 1.0, 0.0]))}, "histogram", derived=False)
     assert hat.describe(0.5, True, ("output",)) == "output in [0, 2)"
     assert hat.describe(0.5, False, ("output",)) == "output in (-inf, 0) or [2, inf)"
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_a_refined_scorer_reorders_one_end_and_leaves_the_rest(features, above):
+    base, end = Column(np.int32(0)), Column(np.int32(1))
+    scores = Refined(base, end, np.float32(1 if above else -1), above)(features)
+    extreme = features[:, 0] >= 1 if above else features[:, 0] <= -1
+    assert 500 < extreme.sum() < 1500
+    np.testing.assert_array_equal(scores[~extreme], features[~extreme, 0])
+    np.testing.assert_allclose(np.diff(scores[extreme]), np.diff(features[extreme, 1]), atol=1e-4)
+    assert scores[extreme].min() > scores[~extreme].max() if above else scores[extreme].max() < scores[~extreme].min()
 
 
 def test_padding_adds_nothing(features):
