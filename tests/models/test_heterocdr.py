@@ -42,9 +42,7 @@ def scores(task, settings, seed=0):
 def a_batch(settings):
     """Data of 7 users, a network, and a batch of 5 users."""
     generator = np.random.default_rng(0)
-    source = jnp.asarray(generator.normal(size=(7, 6)), jnp.float32)
-    ratings = jnp.asarray(generator.random((7, 9)) < 0.3, jnp.float32)
-    data = heterocdr._Data(source, ratings, ratings.T, settings)
+    data = heterocdr._data(generator.normal(size=(7, 6)), generator.random((7, 9)) < 0.3, settings)
     return data, heterocdr._network(data, jax.random.key(1)), np.array([4, 0, 6, 2, 1])
 
 

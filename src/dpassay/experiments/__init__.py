@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "attacks": "dpassay.experiments.attacks",
     "pricdr": "dpassay.experiments.pricdr",
     "pricdr-sweeps": "dpassay.experiments.pricdr_sweeps",
+    "pricdr-tasks": "dpassay.experiments.pricdr_tasks",
     "xmap": "dpassay.experiments.cross_domain",
     "frontier": "dpassay.experiments.frontier",
     "rating-collection": "dpassay.experiments.rating_collection",

@@ -74,6 +74,7 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
     models: Sequence[Entry] | None = None,
+    limit: int | None = None,
 ) -> dict[str, Any]:
     """Trains and tests every model with every seed.
 
@@ -85,6 +86,7 @@ def run(
         resume: the file that keeps finished runs.
         progress: told about every run and epoch.
         models: the rows; None takes `MODELS`.
+        limit: of epochs; None takes the model's own number.
 
     Returns:
         "inputs"; "runs", each the record of `ranking.evaluate` with "model", "seed" and "limit" (of epochs, null for
@@ -97,7 +99,7 @@ def run(
     if isinstance(data, Ratings):
         raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
     task = synthetic_task() if data is None else data if isinstance(data, Task) else load_task(data)
-    models, limit = MODELS if models is None else models, SHORT if quick else None
+    models, limit = MODELS if models is None else models, SHORT if quick else limit
     seeds = range(seed, seed + (SHORT if quick or data is None else SEEDS))
     hashes = [entry["sha256"] for entry in task.inputs]
     runs = []

@@ -94,9 +94,8 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     """
     key_source, key_network, key_training = jax.random.split(jax.random.key(seed), 3)
     source = published(task.source, settings.source, seed=int(jax.random.bits(key_source)))
-    ratings = jnp.asarray(task.target.toarray(), jnp.float32)
     recipe = replace(settings, source=Publication())  # how the source was published changes no compiled program
-    data = _Data(jnp.asarray(source), ratings, ratings.T, recipe)
+    data = _data(source, task.target.toarray(), recipe)
     for network in trained(
         _network(data, key_network),
         data,
@@ -113,8 +112,14 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
 class _Data(NamedTuple):
     source: Float[Array, "users columns"]
     ratings: Float[Array, "users items"]
-    columns: Float[Array, "items users"]
+    raters: Int[Array, " ratings"]  # the user of each rating, in the order of items
+    rated: Int[Array, " ratings"]  # its item
     settings: Settings
+
+
+def _data(source: np.ndarray, ratings: np.ndarray, settings: Settings) -> _Data:
+    rated, raters = (jnp.asarray(places, jnp.int32) for places in np.nonzero(ratings.T))
+    return _Data(jnp.asarray(source, jnp.float32), jnp.asarray(ratings, jnp.float32), raters, rated, settings)
 
 
 class _Hetero(eqx.Module):
@@ -131,7 +136,7 @@ class _Hetero(eqx.Module):
         source, ratings = data.source[users], data.ratings[users]
         source_code = jax.vmap(self.encoder)(_dropped(source, key, settings.dropout))
         target_code = jax.vmap(self.user_tower)(ratings)
-        cosine = _unit(target_code) @ _unit(jax.vmap(self.item_tower)(data.columns)).T
+        cosine = _unit(target_code) @ _unit(self._items(data)).T
         if settings.reading == "paper":
             reconstructed = jax.vmap(self.decoder)(source_code)
             errors = jnp.mean((reconstructed - source) ** 2, axis=1)
@@ -147,7 +152,15 @@ class _Hetero(eqx.Module):
 
     def predict(self, data: _Data) -> Float[Array, "users items"]:
         """Cosines of all users with all items."""
-        return _unit(jax.vmap(self.user_tower)(data.ratings)) @ _unit(jax.vmap(self.item_tower)(data.columns)).T
+        return _unit(jax.vmap(self.user_tower)(data.ratings)) @ _unit(self._items(data)).T
+
+    def _items(self, data: _Data) -> Float[Array, "items embedding"]:
+        """The item tower on every item's column of ratings, of which its first layer adds up the raters' weights."""
+        first, second = self.item_tower.layers
+        sums = jax.ops.segment_sum(first.weight.T[data.raters], data.rated, data.ratings.shape[1], True)
+        assert first.bias is not None
+        hidden = self.item_tower.activation(sums + first.bias)
+        return self.item_tower.final_activation(jax.vmap(second)(hidden))
 
 
 class _Symmetric(eqx.Module):
