@@ -88,7 +88,8 @@ def install(requirements: Path, environment: Path = ENVIRONMENT) -> None:
         venv.create(environment, with_pip=True)
         (environment / ".gitignore").write_text("*\n")
     pip = (str(folder / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=True)
+    # Bytecode is written when a module is first imported: pip would compile all there are, on one core.
+    subprocess.run([*pip, "--no-compile", "--require-hashes", "-r", str(requirements)], check=True)
     # The build backend is pinned above, so the package itself is installed without fetching anything more.
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
     stamp.write_text(wanted)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dpassay.errors import InvalidInput
+from dpassay.models.published import Publication, published
 from dpassay.models.task import NEGATIVES, load_task, synthetic_task
 from dpassay.papers.pricdr import TASKS
 
@@ -93,6 +94,12 @@ def test_a_task_of_the_papers_size_is_read_under_its_name(tmp_path: Path) -> Non
     assert task.name == "Amazon Music to Book"
     assert [entry["name"] for entry in task.inputs] == ["Amazon Music", "Amazon Book", "Amazon Music to Book, split"]
     assert task.target.nnz == sizes.target_ratings - 2 * users
+    sketch = published(task.source, Publication(epsilon=64.0))  # the additive form: no dense matrix, no singular values
+    assert sketch.shape == (users, 400)
+    means = np.asarray(task.source.mean(axis=0))
+    lengths = np.asarray(task.source.sum(axis=1)) - 2 * (task.source @ means) + means @ means
+    expected = lengths + Publication(epsilon=64.0).mechanism(users).noise ** 2
+    assert np.mean((sketch**2).sum(axis=1) / expected) == pytest.approx(1, abs=0.005)
 
 
 def test_made_up_tasks_follow_the_split_rule() -> None:
