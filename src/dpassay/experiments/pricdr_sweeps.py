@@ -40,6 +40,7 @@ MODULES = (
     "dpassay.experiments.ranking",
 )
 SHOWN = ("HR10", "NDCG10")
+SKETCH = ("epsilon", "w", "rows", "density")
 
 
 def _settings(reading: str, target: Literal["dmf", "autoencoder"] = "dmf", **source: Any) -> Settings:
@@ -207,31 +208,34 @@ def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Map
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
     columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
     rows = []
-    for (reading, model, epsilon, num_rows, density, share), group in sorted(_groups(runs).items()):
+    for (reading, model, *_, share), group in sorted(_groups(runs).items()):
         cells = []
         for protocol in ("authors", "clean"):
             for metric in SHOWN:
                 mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
                 cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
-        noise = group[0]["noise"]
-        sketch = ["-"] * 4
-        if noise is not None:
-            sparse = f"{density:g}" if model.startswith("PriCDR-S") and "SYM" not in model else "-"
-            sketch = [f"{epsilon:g}", f"{noise:.3g}", num_rows, sparse]
-        rows.append([reading, model, *sketch, f"{share:g}", len(group), *cells])
+        rows.append([reading, model, *_sketch(group[0]), f"{share:g}", len(group), *cells])
     whole = {
         "title": f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
-        "columns": ["reading", "model", "epsilon", "w", "rows", "density", "share", "seeds", *columns],
+        "columns": ["reading", "model", *SKETCH, "share", "seeds", *columns],
         "rows": rows,
     }
     return [whole, _against_controls(runs, name)]
+
+
+def _sketch(run: Mapping[str, Any]) -> list[Any]:
+    """What was published: the cells of `SKETCH`."""
+    if run["noise"] is None:
+        return ["-"] * len(SKETCH)
+    sparse = run["transform"] == "sjlt" and run["variant"] != "repaired"
+    return [f"{run['epsilon']:g}", f"{run['noise']:.3g}", run["num_rows"], f"{run['density']:g}" if sparse else "-"]
 
 
 def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     """What a source adds to zeros, paired by seed."""
     controls = {(r["reading"], r["seed"]): r for r in runs if r["transform"] == "zero"}
     rows = []
-    for (reading, model, epsilon, num_rows, _, share), group in sorted(_groups(runs).items()):
+    for (reading, model, *_, share), group in sorted(_groups(runs).items()):
         paired = [(run, controls[reading, run["seed"]]) for run in group if (reading, run["seed"]) in controls]
         if share != 1 or len(paired) < 2 or group[0]["transform"] == "zero":
             continue
@@ -239,11 +243,10 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str,
         for metric in SHOWN:
             mean, low, high = mean_interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
             cells.append(f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]")
-        shown = ["-", "-"] if group[0]["noise"] is None else [f"{epsilon:g}", num_rows]
-        rows.append([reading, model, *shown, len(paired), *cells])
+        rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
     return {
         "title": f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
-        "columns": ["reading", "model", "epsilon", "rows", "seeds", *SHOWN],
+        "columns": ["reading", "model", *SKETCH, "seeds", *SHOWN],
         "rows": rows,
     }
 
@@ -285,7 +288,7 @@ def _plot(
         if group and places:
             series.append(_series(group[0]["model"], metric, {x: group for x in (places[0], places[-1])}))
     plot = {
-        "title": f"{metric[:-2]}@10 by {label}, {reading} settings (authors' protocol)",
+        "title": f"{metric[:-2]}@10 by {label.partition(',')[0]}, {reading} settings (authors' protocol)",
         "x_label": label,
         "y_label": f"{metric[:-2]}@10",
         "series": series,
