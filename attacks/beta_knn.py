@@ -15,7 +15,6 @@ fake is told is computed from its own draw of neighbors (`dpassay.attacks.neighb
 import functools
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +37,7 @@ from dpassay.errors import InvalidInput
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.ratings import Ratings
-from dpassay.workers import results_in_parallel
+from dpassay.workers import processors, results_in_parallel
 
 __all__ = [
     "METHODS",
@@ -443,7 +442,7 @@ class Scene:
         """Attacks all targets in a few threads: NumPy and SciPy leave the interpreter's lock in the long loops."""
         count = len(self.targets)
         columns = np.full((11, count), np.nan)
-        with ThreadPoolExecutor(threads or min(MAX_THREADS, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(threads or min(MAX_THREADS, processors())) as pool:
             for number, record in enumerate(pool.map(self.attack_one, range(count))):
                 columns[:, number] = record
                 if (number + 1) % max(1, count // 10) == 0:

@@ -95,10 +95,7 @@ def learn_scorers(
     scorers += products
     if small or held is None:
         return tuple(scorers)
-    with ThreadPoolExecutor(1) as other:  # boosting keeps to one core
-        boosted = other.submit(fit_stumps, binned, np.sort(order[:MAX_COLUMNS]), seed=seed, effort=effort)
-        network = fit_network(one, two, seed=seed, effort=effort)
-        stumps = boosted.result()
+    stumps, network = _fit_both(binned, seed=seed, effort=effort)
     stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
     scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
@@ -284,14 +281,18 @@ def refine(
             continue
         held = [rows[: len(rows) // 5] for rows in (one, two)]
         one, two = one[len(held[0]) :], two[len(held[1]) :]
-        binned = Binned(one, two, discrete, derived=True)
-        order = np.argsort(-binned.differences)
-        with ThreadPoolExecutor(1) as other:  # boosting keeps to one core
-            boosted = other.submit(fit_stumps, binned, np.sort(order[:MAX_COLUMNS]), seed=seed)
-            network = fit_network(one, two, seed=seed)
-            stumps = boosted.result()
+        stumps, network = _fit_both(Binned(one, two, discrete, derived=True), seed=seed)
         found.append(Refined(base, fit_stack([base, stumps, network], held[0], held[1]), cuts[above], bool(above)))
     return tuple(found)
+
+
+def _fit_both(binned: Binned, *, seed: int, effort: str = "normal") -> tuple[Steps, Network]:
+    """Stumps and a network at once: boosting keeps to one core."""
+    columns = np.sort(np.argsort(-binned.differences)[:MAX_COLUMNS])
+    with ThreadPoolExecutor(1) as other:
+        boosted = other.submit(fit_stumps, binned, columns, seed=seed, effort=effort)
+        network = fit_network(*binned.raw, seed=seed, effort=effort)
+        return boosted.result(), network
 
 
 @functools.lru_cache(maxsize=8)

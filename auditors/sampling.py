@@ -37,8 +37,8 @@ _PROBE = 1 << 14  # training samples that the columns are learned from
 _PROBE_BITS = 1 << 15  # holes of floating-point noise take more
 _DISPATCH = 1 << 26  # samples of one call into XLA: bounds 32-bit counts, and the wait after Ctrl-C
 _BITS = 100.0  # of entropy that make two equal blocks impossible by chance
-_STAMP_BITS = 50.0  # of a stamp: an independent run has the same rows with probability 2^-50 at most, since no law
-# makes rows likelier than their own frequencies do
+_STAMP_BITS = 50.0  # of a stamp: a run of its own has the same rows with probability 2^-50 at most, since no law of
+# independent discrete rows makes them likelier than their own frequencies do
 _STAMP_SIZES = (16, 32, 64, 256, 1024, 4096)  # rows of each side that may make it; outputs that hardly vary have none
 _STAMPED = _STAMP_SIZES[-1]
 

@@ -102,7 +102,9 @@ def verify(
         return 0
     for path in (json_path, html_path, mapping_path):
         _writable(path)
-    result = _judge_with_progress(paper, claims, data, quick, seed, jobs or os.cpu_count() or 1)
+    from dpassay.workers import processors
+
+    result = _judge_with_progress(paper, claims, data, quick, seed, jobs or processors())
     from dpassay.report.terminal import print_verdicts
 
     print_verdicts(result)

@@ -6,13 +6,12 @@ parameters, and the evidence of the hypothesis is the product over its runs (the
 
 Why that is sound. Runs have numbers that are never given out twice, and a run's random streams are folded from its
 number: given everything recorded before, its samples are fresh; a run whose samples are those of another is an error
-before they count (`LedgerRun.commit`). So the product over runs, watched after every look of
-every process, is a nonnegative supermartingale under the hypothesis, and the probability that it ever reaches 1/alpha
-is at most alpha (Ville 1939; Ramdas et al. 2023, "Game-theoretic statistics and safe anytime-valid inference",
-section 2). Versions of one name have alpha/(j(j+1)) by order of first appearance, which sums to alpha whatever made
-somebody change the code; tests enrolled in groups have shares that sum to one in the same way (`Ledger.enroll`). One
-assumption is stated rather than checked: whether a process is killed does not depend on samples it has drawn but not
-yet recorded.
+before they count (`LedgerRun.commit`). So the product over runs, watched after every look of every process, is a
+nonnegative supermartingale under the hypothesis, and the probability that it ever reaches 1/alpha is at most alpha
+(Ville 1939; Ramdas et al. 2023, "Game-theoretic statistics and safe anytime-valid inference", section 2). Versions of
+one name have alpha/(j(j+1)) by order of first appearance, which sums to alpha whatever made somebody change the code;
+tests enrolled in groups have shares that sum to one in the same way (`Ledger.enroll`). One assumption is stated rather
+than checked: whether a process is killed does not depend on samples it has drawn but not yet recorded.
 
 How it is kept. Every operation is one transaction on a connection of its own (SQLite in WAL mode, with a busy timeout):
 a process killed at any moment leaves what it had recorded, whole, and two processes wait for each other.
@@ -285,14 +284,10 @@ class LedgerRun:
             raise InvalidInput(f"evidence must be {self.size} log e-values below infinity, got shape {evidence.shape}")
         details = json.dumps({"stamp": stamp} if stamp else {})
         with self.ledger._transaction() as database:
-            twin = database.execute(
-                "SELECT number FROM runs WHERE hypothesis = ? AND number <> ? AND details = ? AND log_e IS NOT NULL",
-                (self.hypothesis, self.run, details),
-            ).fetchone()
-            if stamp and twin is not None:
+            if stamp and (same := _others(database, "number", self._key, details)):
                 raise InvalidInput(
-                    f"runs {twin[0]} and {self.run} of the ledger {self.ledger.path} drew the same samples; draw all "
-                    "randomness from the generator or key that is passed in, not from one that your code seeds"
+                    f"runs {same[0][0]} and {self.run} of the ledger {self.ledger.path} drew the same samples; draw "
+                    "all randomness from the generator or key that is passed in, not from one that your code seeds"
                 )
             changed = database.execute(
                 "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? "
@@ -318,8 +313,15 @@ class LedgerRun:
         return total
 
 
-def _others(database: sqlite3.Connection, column: str, key: tuple[int, int]) -> Sequence[tuple[Any]]:
-    """A column of every other run that has recorded evidence against the hypothesis; key: own run and hypothesis."""
+def _others(
+    database: sqlite3.Connection, column: str, key: tuple[int, int], details: str | None = None
+) -> Sequence[tuple[Any]]:
+    """A column of every other run that has recorded evidence against the hypothesis; key: own run and hypothesis.
+
+    With `details` only of the runs that have the same.
+    """
     return database.execute(
-        f"SELECT {column} FROM runs WHERE number <> ? AND hypothesis = ? AND log_e IS NOT NULL ORDER BY number", key
+        f"SELECT {column} FROM runs WHERE number <> ? AND hypothesis = ? AND log_e IS NOT NULL "
+        "AND details = coalesce(?, details) ORDER BY number",
+        (*key, details),
     ).fetchall()

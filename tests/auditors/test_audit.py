@@ -274,6 +274,11 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_choose(monkeypatc
     assert single.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
 
 
+def short_run(mechanism, folder) -> dp.Audit:
+    limits = {"num_samples": 200, "ledger": folder / "ledger.db"}
+    return run_audit(mechanism, 0.0, 1.0, claim=dp.PrivacyClaim(1.0), name="it", **limits)
+
+
 @pytest.mark.parametrize("draw", [lambda g, x: x + g.laplace(), lambda g, x: bool(g.random() < 0.3 + 0.4 * x)])
 def test_runs_of_a_ledger_that_draw_the_same_samples_are_refused(tmp_path, draw):
     """As those of a sampler are that seeds a generator of its own once in each process."""
@@ -283,27 +288,18 @@ def test_runs_of_a_ledger_that_draw_the_same_samples_are_refused(tmp_path, draw)
 
     for run in range(2):
         mechanism = seeded(np.random.default_rng(7))
-        options = {"claim": dp.PrivacyClaim(1.0), "num_samples": 200, "ledger": tmp_path / "ledger.db", "name": "it"}
         if run == 0:
-            run_audit(mechanism, 0.0, 1.0, **options)
+            short_run(mechanism, tmp_path)
             continue
         with pytest.raises(dp.InvalidInput, match=r"runs 1 and 2 .* drew the same samples; draw all randomness from"):
-            run_audit(mechanism, 0.0, 1.0, **options)
+            short_run(mechanism, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("sampler", [lambda rng, dataset: 0, lambda rng, dataset: dataset])
 def test_runs_of_a_ledger_whose_outputs_hardly_vary_may_agree(tmp_path, sampler):
     for _ in range(2):
-        audit = run_audit(
-            sampler,
-            0.0,
-            1.0,
-            claim=dp.PrivacyClaim(1.0),
-            num_samples=200,
-            ledger=tmp_path / "ledger.db",
-            name="it",
-        )
+        audit = short_run(sampler, tmp_path)
     assert audit.ledger is not None
     assert audit.ledger["runs"] == 2
 

@@ -192,7 +192,7 @@ def test_an_end_with_too_few_samples_is_left(generator):
 def test_ties_do_not_flood_an_end(generator, monkeypatch):
     fitted = []
 
-    def fit(one, two, *, seed):
+    def fit(one, two, *, seed, effort):
         fitted.append((len(one), len(two)))
         return Column(np.int32(1))
 

@@ -1,7 +1,7 @@
 """Faults that auditors have had, put into ours for a moment: calibration that does not see them is worth nothing.
 
 Each replaces one small part of the pipeline. Either audits of a correct mechanism are then refuted more often than
-promised, or the sampler's own checks stop them. Where a fault needs a special setting, such as a learner that
+promised, or the auditor's own checks stop them. Where a fault needs a special setting, such as a learner that
 overfits, the setting alone must leave the audits sound: what is caught is the fault.
 """
 

@@ -92,7 +92,7 @@ class Setting:
 def plan(reading: str) -> list[Setting]:
     """The runs of one reading, "paper" or "released".
 
-    Settings that claims are judged by have five seeds, and so have the controls at the epsilon of the table.
+    Settings that claims are judged by have five seeds, and so have zeros and noise at the epsilon of the table.
 
     Raises:
         InvalidInput: an unknown reading.

@@ -70,27 +70,28 @@ def run(
     if data is not None:
         raise InvalidInput("pricdr-tasks makes its data up; for real ones run `experiment pricdr --data FOLDER`")
     chosen = [replace(entry, seeds=1) for entry in (pricdr.MODELS if models is None else models)]
-    tasks = [scaled(name, SCALE, seed=seed) for name in OTHERS] if not quick else [scaled(OTHERS[-1], QUICK_SCALE)]
+    names, scale = (OTHERS[-1:], QUICK_SCALE) if quick else (OTHERS, SCALE)
+    tasks = [scaled(name, scale, seed=seed) for name in names]
     common: dict[str, Any] = {"quick": quick, "seed": seed, "resume": resume, "progress": progress, "models": chosen}
     found = [pricdr.run(task, limit=EPOCHS, **common) for task in tasks]
     return {
         "inputs": [entry for task in tasks for entry in task.inputs],
-        "tables": [_accuracy(tasks, [result["runs"] for result in found]), _sizes(tasks)],
+        "tables": [_accuracy({name: result["runs"] for name, result in zip(names, found, strict=True)}), _sizes(tasks)],
         "runs": [
             {"task": task.name, **run} for task, result in zip(tasks, found, strict=True) for run in result["runs"]
         ],
     }
 
 
-def _accuracy(tasks: Sequence[Task], runs: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    by_model = [{run["model"]: run for run in own} for own in runs]
+def _accuracy(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Of the runs of every task, which are the same models in the same order."""
     rows = [
-        [model, *(f"{own[model][f'authors_{metric}']:.4f}" for own in by_model for metric in SHOWN)]
-        for model in by_model[0]
+        [own[0]["model"], *(f"{run[f'authors_{metric}']:.4f}" for run in own for metric in SHOWN)]
+        for own in zip(*runs.values(), strict=True)
     ]
     return {
         "title": f"Made-up tasks, one seed, at most {EPOCHS} epochs (authors' protocol)",
-        "columns": ["model", *(f"{task.name.split(' of ')[1]}: {metric}" for task in tasks for metric in SHOWN)],
+        "columns": ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)],
         "rows": rows,
     }
 
