@@ -137,3 +137,4 @@ def test_notebook_is_committed_executed(name):
     assert all(cell.execution_count for cell in code)
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
     assert (FOLDER / name).stat().st_size < 1_500_000
+    assert not any(output.get("name") == "stderr" for cell in code for output in cell.outputs)
