@@ -310,7 +310,7 @@ def _fixed(
         samplers, claim, failure_probability=failure_probability, num_samples=num_samples, seed=seed, progress=progress
     )
     lower = max(run.parameter_lower)
-    drawn = samplers[0].drawn  # the plan's samples, those that refined scorers counted as training
+    drawn = samplers[0].drawn
     return Result(
         refuted=lower > claim.parameter,
         could_refute=run.could_refute,
@@ -321,7 +321,7 @@ def _fixed(
         samples={
             "training": drawn["training"][0],
             "selection": drawn["selection"][0],
-            "test": run.plan.test,
+            "test": run.tested[0].counts.trials1,
             "total": num_samples,
         },
         looks=1,

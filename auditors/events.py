@@ -4,8 +4,8 @@ An event is "score >= cut" or "score < cut" with a direction, the dataset under 
 learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples, and the counts that decide
 come from test samples which neither has seen: the search cannot cause a false refutation, whatever it finds. Every
 distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound that the test would
-report if both probabilities were at the unfavorable ends of their confidence intervals, so that small lucky events do
-not win (the winner's curse).
+report if both probabilities were at the unfavorable ends of their confidence intervals, the wider the rarer the event,
+so that small lucky events do not win (the winner's curse).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,15 +23,15 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.auditors.outputs import Encoder
 
-__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
+__all__ = ["KEPT", "PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
 
-CAUTION = 0.02  # failure probability of the one-sided bounds on both probabilities when cuts are compared
+CAUTION = 0.05  # failure probability of the one-sided bounds on both probabilities when cuts in the middle are compared
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
 TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of the samples beyond them
 FEW = 512  # selection samples, both sides together, up to which only a spread of cuts makes sense
 FEW_CUTS = 9
 HELD = 50_000  # samples per side held out of learning to weigh and rank scorers
-KEPT = 6  # scorers that go on to selection
+KEPT = 6  # scorers that go on to selection, unless the caller has samples for more
 REFINED = 1000  # most promising events whose bound is predicted by the test's own formula
 PICTURED = 20_000  # feature vectors that either procedure keeps for the reports
 
@@ -94,7 +94,6 @@ def find_events(
     num_events: int = 1,
     effort: str = "normal",
     seed: int = 0,
-    more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
 ) -> tuple[Event, ...]:
     """`learn`, then `select`: the whole search on one pair of datasets.
 
@@ -108,9 +107,8 @@ def find_events(
         num_events: see `select`.
         effort: see `learn`.
         seed: see `learn`.
-        more: see `learn`.
     """
-    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort, more=more)
+    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     return select(
         scorers,
         *(scored(side, scorers) for side in (0, 1)),
@@ -135,6 +133,7 @@ def learn(
     *,
     seed: int = 0,
     effort: str = "normal",
+    keep: int = KEPT,
     more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
 ) -> tuple[Scorer, ...]:
     """Learns scorers from training samples.
@@ -146,6 +145,7 @@ def learn(
         discrete: per column, whether it takes few values.
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
+        keep: how many scorers to return at most, besides refined ones.
         more: draws further training samples from a side and a number, and how many of each side to draw where a stack
             of scorers can be refined by them (`learners.refine`).
 
@@ -168,7 +168,7 @@ def learn(
     held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
     rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), seed=seed, effort=effort)
-    promising = _promising(scorers, held[0], held[1])
+    promising = _promising(scorers, held[0], held[1], keep)
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if more is None or not stacks:
         return promising
@@ -235,12 +235,12 @@ def select(
     return tuple(events)
 
 
-def _promising(scorers: tuple[Scorer, ...], held1: np.ndarray, held2: np.ndarray) -> tuple[Scorer, ...]:
-    """The KEPT scorers whose events promise most on held-out samples: every scorer costs time on every sample.
+def _promising(scorers: tuple[Scorer, ...], held1: np.ndarray, held2: np.ndarray, keep: int) -> tuple[Scorer, ...]:
+    """The scorers whose events promise most on held-out samples: every scorer costs time on every sample.
 
     Half by the bound on epsilon, which likes rare events of large ratio, half by the difference of probabilities.
     """
-    if len(scorers) <= KEPT:
+    if len(scorers) <= keep:
         return scorers
     promises = []
     for scorer in scorers:
@@ -252,7 +252,7 @@ def _promising(scorers: tuple[Scorer, ...], held1: np.ndarray, held2: np.ndarray
         margins, _ = _predict(candidates, [(0.0, 0.0)] * 2, 30 * len(held1), 0.05)
         promises.append((float(bounds.max()), float(margins.max())))
     ranks = np.argsort(np.argsort(-np.array(promises), axis=0, kind="stable"), axis=0)
-    kept = np.argsort(ranks.min(axis=1), kind="stable")[:KEPT]
+    kept = np.argsort(ranks.min(axis=1), kind="stable")[:keep]
     return tuple(scorers[index] for index in np.sort(kept))
 
 
@@ -338,7 +338,11 @@ def _predict(
     With one point both are the predicted bound; bounds at different deltas do not compare, so with several the first
     is the distance from the boundary of the claim in standard deviations of the test.
     """
-    caution = special.ndtri(1 - CAUTION)
+    # The rarer an event, the more such events are looked at: in proportion to the square root of their probability, the
+    # failure probabilities of all octaves add up.
+    rarity = (candidates.hits + candidates.other_hits) / (candidates.trials + candidates.other_trials)
+    rarity = np.minimum(rarity, 1 - rarity)
+    caution = -special.ndtri(CAUTION * np.sqrt(2 * np.maximum(rarity, 1 / candidates.trials)))
     likelier, _ = _wilson(candidates.hits, candidates.trials, caution)
     _, other = _wilson(candidates.other_hits, candidates.other_trials, caution)
     bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
@@ -375,7 +379,7 @@ def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, fai
     return np.where(lifted > 0, np.nan_to_num(bound, nan=-np.inf, neginf=-np.inf), -np.inf)
 
 
-def _wilson(hits: np.ndarray, trials: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
+def _wilson(hits: np.ndarray, trials: np.ndarray, z: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's (1927) score limits of a probability."""
     center = hits + z * z / 2
     width = z * np.sqrt(np.maximum(hits * (1 - hits / trials), 0) + z * z / 4)

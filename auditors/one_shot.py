@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.events import PICTURED, Event, Tested, find_events, score
+from dpassay.auditors.events import KEPT, PICTURED, Event, Tested, learn, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
-from dpassay.auditors.scorers import Scorer
 from dpassay.privacy import PrivacyClaim
 
 __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
@@ -21,6 +20,9 @@ __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
+SCORERS = (
+    9  # that go on to selection where it has samples by the million: on those held out of learning ranks are noise
+)
 BRACKETS = 101  # parameters of a curve tried at once
 
 
@@ -32,13 +34,19 @@ class Plan:
         training: that scorers are learned from.
         selection: that choose the event.
         test: that decide.
-        refining: of `selection`, those that train instead where scorers can be refined (`learners.refine`).
+        refining: taken from `test` where scorers can be refined (`learners.refine`), and as many again to choose: the
+            events at the ends of the order are rare.
     """
 
     training: int
     selection: int
     test: int
     refining: int = 0
+
+    def refined(self) -> "Plan":
+        """The plan of a run that does refine."""
+        more = self.refining
+        return Plan(self.training + more, self.selection + more, self.test - 2 * more)
 
 
 @dataclass(frozen=True)
@@ -48,26 +56,24 @@ class OneShotRun:
     Attributes:
         tested: one event for each pair of datasets, with its p-value at the claim, the smallest first.
         parameter_lower: for each of them, the lower confidence bound of the claim's parameter; all hold together.
-        plan: samples per dataset and pair.
         could_refute: whether so many samples can refute the claim at all.
         pictured: for each pair, in its own order, feature vectors of both datasets that were not test samples.
     """
 
     tested: tuple[Tested, ...]
     parameter_lower: tuple[float, ...]
-    plan: Plan
     could_refute: bool
     pictured: tuple[list[np.ndarray], ...]
 
 
 def plan(num_samples: int) -> Plan:
-    """How `num_samples` draws per dataset are split: a fifth to a third for the search, the rest for the test."""
+    """How `num_samples` draws per dataset are split: a fifth to two fifths for the search, the rest for the test."""
     if num_samples < SMALL:
         training = max(num_samples // 4, 1)
         return Plan(training, 0, num_samples - training)
     training = min(num_samples // 10, LARGEST_TRAINING)
     selection = num_samples // 6
-    refining = min(selection // 2, LARGEST_REFINING)
+    refining = min(num_samples // 12, LARGEST_REFINING)
     return Plan(
         training,
         selection,
@@ -99,7 +105,7 @@ def run_one_shot(
     share = failure_probability / len(samplers)
     searched = [_search(sampler, claim, split, share, seed, progress) for sampler in samplers]
     tested, lower, could = [], [], False
-    for index, (sampler, (event, _)) in enumerate(zip(samplers, searched, strict=True)):
+    for index, (sampler, (event, split, _)) in enumerate(zip(samplers, searched, strict=True)):
         progress(f"testing on {split.test:,} fresh samples per dataset")
         counted = [int(np.asarray(sampler.counts(side, "test", split.test, (event,)))[0]) for side in (0, 1)]
         likelier, other = counted if event.direction == 0 else counted[::-1]
@@ -110,11 +116,9 @@ def run_one_shot(
         lower.append(_parameter_lower(claim, event, counts, share))
         extreme = Counts(split.test, split.test, 0, split.test)
         could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
-    pictured = tuple(training for _, training in searched)
+    pictured = tuple(training for *_, training in searched)
     order = sorted(range(len(tested)), key=lambda index: tested[index].p_value or 0.0)
-    return OneShotRun(
-        tuple(tested[index] for index in order), tuple(lower[index] for index in order), split, could, pictured
-    )
+    return OneShotRun(tuple(tested[index] for index in order), tuple(lower[index] for index in order), could, pictured)
 
 
 def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:
@@ -141,32 +145,42 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
 
 def _search(
     sampler: Sampler, claim: PrivacyClaim, split: Plan, share: float, seed: int, progress: Callable[[str], None]
-) -> tuple[Event, list[np.ndarray]]:
+) -> tuple[Event, Plan, list[np.ndarray]]:
+    """The event, the plan that was followed, and what pictures are drawn from."""
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
-
-    spent = [0, 0]
+    drawn = [0, 0]
 
     def more(side: int, size: int) -> np.ndarray:
-        spent[side] += size
+        drawn[side] += size
         return sampler.draw(side, "training", size)
 
-    def scored(side: int, scorers: Sequence[Scorer]) -> np.ndarray:
+    scorers = learn(
+        training[0],
+        training[1],
+        sampler.encoder.names,
+        sampler.encoder.discrete,
+        effort="normal" if split.selection else "small",
+        seed=seed,
+        keep=SCORERS if split.refining else KEPT,
+        more=(more, split.refining) if split.refining else None,
+    )
+    if any(drawn):
+        split = split.refined()
+
+    def scored(side: int) -> np.ndarray:
         if not split.selection:
             return score(training[side], scorers)
-        size = split.selection - spent[side]
-        progress(f"scoring {size:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
-        return sampler.scores(side, "selection", size, scorers)
+        progress(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
+        return sampler.scores(side, "selection", split.selection, scorers)
 
-    (event,) = find_events(
-        training,
-        sampler.encoder,
-        scored,
+    (event,) = select(
+        scorers,
+        scored(0),
+        scored(1),
         points=claim.own_nulls,
         num_test=split.test,
         failure_probability=share,
-        effort="normal" if split.selection else "small",
-        seed=seed,
-        more=(more, split.refining) if split.refining else None,
+        names=sampler.encoder.names,
     )
-    return event, [rows[:PICTURED] for rows in training]
+    return event, split, [rows[:PICTURED] for rows in training]
