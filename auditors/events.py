@@ -338,12 +338,8 @@ def _predict(
     With one point both are the predicted bound; bounds at different deltas do not compare, so with several the first
     is the distance from the boundary of the claim in standard deviations of the test.
     """
-    # The rarer an event, the more such events are looked at: in proportion to the square root of their probability, the
-    # failure probabilities of all octaves add up.
-    rarity = (candidates.hits + candidates.other_hits) / (candidates.trials + candidates.other_trials)
-    rarity = np.minimum(rarity, 1 - rarity)
-    caution = -special.ndtri(CAUTION * np.sqrt(2 * np.maximum(rarity, 1 / candidates.trials)))
-    likelier, _ = _wilson(candidates.hits, candidates.trials, caution)
+    likelier, _ = _wilson(candidates.hits, candidates.trials, _caution(candidates.hits, candidates.trials))
+    caution = _caution(candidates.other_hits, candidates.other_trials)
     _, other = _wilson(candidates.other_hits, candidates.other_trials, caution)
     bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
     for bound, (_, delta) in zip(bounds, points, strict=True):
@@ -365,6 +361,16 @@ def _predict(
         spread = np.sqrt((likelier * (1 - likelier) + ratio**2 * other * (1 - other)) / num_test) + 1e-300
         margins.append((likelier - ratio * other - delta) / spread)
     return np.array(margins), bounds
+
+
+def _caution(hits: np.ndarray, trials: np.ndarray) -> np.ndarray:
+    """Standard deviations between a frequency and the bound it is replaced by.
+
+    The rarer an event, the more such events are looked at. With failure probabilities in proportion to the square root
+    of the event's own, those of all octaves have a finite sum.
+    """
+    share = np.maximum(np.minimum(hits, trials - hits), 1) / trials
+    return -special.ndtri(CAUTION * np.sqrt(2 * share))
 
 
 def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:
