@@ -225,6 +225,19 @@ def test_a_lucky_small_event_does_not_win_over_a_solid_one():
     assert float(np.mean(event.contains(one))) > 0.2
 
 
+def test_rare_events_of_many_scorers_do_not_win_by_luck():
+    """Beside one column that tells something, the tails of eight that say nothing have many chances to look telling."""
+    lucky = 0
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        noise = generator.laplace(0, 10, (2, 20_000, 8)).astype(np.float32)
+        sides = [np.hstack([laplace(generator, side, 20_000, 0.05), noise[side]]) for side in (0, 1)]
+        scorers = tuple(Column(np.int32(index)) for index in range(9))
+        (event,) = select(scorers, *sides, points=POINT, num_test=2_000_000, failure_probability=0.1)
+        lucky += event.scorer is not scorers[0]
+    assert lucky <= 2
+
+
 def test_an_event_counts_the_same_in_a_compiled_program(generator):
     events, _, _ = search(sparse_vector, 1.0, generator=generator, size=5000, num_events=6)
     rows = sparse_vector(generator, 0, 20_000, 1.0)
