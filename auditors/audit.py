@@ -310,7 +310,8 @@ def _fixed(
         samplers, claim, failure_probability=failure_probability, num_samples=num_samples, seed=seed, progress=progress
     )
     lower = max(run.parameter_lower)
-    drawn = samplers[0].drawn
+    best = run.tested[0]
+    drawn = samplers[best.pair].drawn
     return Result(
         refuted=lower > claim.parameter,
         could_refute=run.could_refute,
@@ -321,7 +322,7 @@ def _fixed(
         samples={
             "training": drawn["training"][0],
             "selection": drawn["selection"][0],
-            "test": run.tested[0].counts.trials1,
+            "test": best.counts.trials1,
             "total": num_samples,
         },
         looks=1,

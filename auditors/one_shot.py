@@ -20,9 +20,7 @@ __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
-SCORERS = (
-    9  # that go on to selection where it has samples by the million: on those held out of learning ranks are noise
-)
+SCORERS = 9  # that go on to selection where it has millions of samples: ranks by those held out of learning are noise
 BRACKETS = 101  # parameters of a curve tried at once
 
 
