@@ -23,7 +23,7 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.auditors.outputs import Encoder
 
-__all__ = ["KEPT", "PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
+__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
 
 CAUTION = 0.05  # failure probability of the one-sided bounds on both probabilities when cuts in the middle are compared
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
@@ -31,7 +31,8 @@ TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of 
 FEW = 512  # selection samples, both sides together, up to which only a spread of cuts makes sense
 FEW_CUTS = 9
 HELD = 50_000  # samples per side held out of learning to weigh and rank scorers
-KEPT = 6  # scorers that go on to selection, unless the caller has samples for more
+KEPT = 6  # scorers that go on to selection
+KEPT_OF_MANY = 9  # where it has millions of samples: ranks by those held out are noise to it
 REFINED = 1000  # most promising events whose bound is predicted by the test's own formula
 PICTURED = 20_000  # feature vectors that either procedure keeps for the reports
 
@@ -133,7 +134,6 @@ def learn(
     *,
     seed: int = 0,
     effort: str = "normal",
-    keep: int = KEPT,
     more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
 ) -> tuple[Scorer, ...]:
     """Learns scorers from training samples.
@@ -145,7 +145,6 @@ def learn(
         discrete: per column, whether it takes few values.
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
-        keep: how many scorers to return at most, besides refined ones.
         more: draws further training samples from a side and a number, and how many of each side to draw where a stack
             of scorers can be refined by them (`learners.refine`).
 
@@ -168,7 +167,7 @@ def learn(
     held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
     rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), seed=seed, effort=effort)
-    promising = _promising(scorers, held[0], held[1], keep)
+    promising = _promising(scorers, held[0], held[1], KEPT if more is None else KEPT_OF_MANY)
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if more is None or not stacks:
         return promising
@@ -338,9 +337,8 @@ def _predict(
     With one point both are the predicted bound; bounds at different deltas do not compare, so with several the first
     is the distance from the boundary of the claim in standard deviations of the test.
     """
-    likelier, _ = _wilson(candidates.hits, candidates.trials, _caution(candidates.hits, candidates.trials))
-    caution = _caution(candidates.other_hits, candidates.other_trials)
-    _, other = _wilson(candidates.other_hits, candidates.other_trials, caution)
+    likelier, _ = _doubted(candidates.hits, candidates.trials)
+    _, other = _doubted(candidates.other_hits, candidates.other_trials)
     bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
     for bound, (_, delta) in zip(bounds, points, strict=True):
         best = np.argsort(-bound)[:REFINED]
@@ -363,14 +361,14 @@ def _predict(
     return np.array(margins), bounds
 
 
-def _caution(hits: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """Standard deviations between a frequency and the bound it is replaced by.
+def _doubted(hits: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The limits of a probability when cuts are compared, the wider the rarer the event.
 
-    The rarer an event, the more such events are looked at. With failure probabilities in proportion to the square root
-    of the event's own, those of all octaves have a finite sum.
+    For the rarer an event, the more such events are looked at. With failure probabilities in proportion to the square
+    root of the event's own, those of all octaves have a finite sum.
     """
     share = np.maximum(np.minimum(hits, trials - hits), 1) / trials
-    return -special.ndtri(CAUTION * np.sqrt(2 * share))
+    return _wilson(hits, trials, -special.ndtri(CAUTION * np.sqrt(2 * share)))
 
 
 def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.events import KEPT, PICTURED, Event, Tested, learn, score, select
+from dpassay.auditors.events import PICTURED, Event, Tested, learn, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
@@ -20,7 +20,6 @@ __all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
-SCORERS = 9  # that go on to selection where it has millions of samples: ranks by those held out of learning are noise
 BRACKETS = 101  # parameters of a curve tried at once
 
 
@@ -65,7 +64,7 @@ class OneShotRun:
 
 
 def plan(num_samples: int) -> Plan:
-    """How `num_samples` draws per dataset are split: a fifth to two fifths for the search, the rest for the test."""
+    """How `num_samples` draws per dataset are split: the test gets more than half, whatever is refined."""
     if num_samples < SMALL:
         training = max(num_samples // 4, 1)
         return Plan(training, 0, num_samples - training)
@@ -147,10 +146,8 @@ def _search(
     """The event, the plan that was followed, and what pictures are drawn from."""
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
-    drawn = [0, 0]
 
     def more(side: int, size: int) -> np.ndarray:
-        drawn[side] += size
         return sampler.draw(side, "training", size)
 
     scorers = learn(
@@ -160,10 +157,9 @@ def _search(
         sampler.encoder.discrete,
         effort="normal" if split.selection else "small",
         seed=seed,
-        keep=SCORERS if split.refining else KEPT,
         more=(more, split.refining) if split.refining else None,
     )
-    if any(drawn):
+    if sampler.drawn["training"][0] > split.training:
         split = split.refined()
 
     def scored(side: int) -> np.ndarray:

@@ -10,7 +10,7 @@ order in which a program adds, and ties at a cut stay ties. Near-optimal events 
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, cast
 
@@ -67,8 +67,7 @@ class Column:
 
     def __call__(self, features: Any) -> Any:
         """The column as float32."""
-        xp = _numpy_of(features)
-        return xp.take(columns_of(features, derived=self.derived), self.index, axis=0)
+        return _column_reader(features, derived=self.derived)(self.index)
 
     def describe(self, cut: float, above: bool, names: Sequence[str]) -> str:
         """For example "output >= 3.25"."""
@@ -128,11 +127,11 @@ class Steps:
 
     def __call__(self, features: Any) -> Any:
         """The sum of the steps that each row has passed."""
-        rows = columns_of(features, derived=self.derived)
+        read = _column_reader(features, derived=self.derived)
         if isinstance(features, np.ndarray):
-            total = np.full(rows.shape[1], self.base, np.float32)
+            total = np.full(len(features), self.base, np.float32)
             for block in range(int(self.used)):
-                row = rows[self.columns[block]]
+                row = read(self.columns[block])
                 for edge, height in zip(self.edges[block], self.heights[block], strict=True):
                     if height != 0:
                         total += np.where(row >= edge, height, np.float32(0))
@@ -141,13 +140,13 @@ class Steps:
         columns, all_edges, all_heights = (jnp.asarray(part) for part in (self.columns, self.edges, self.heights))
 
         def add(block: Any, total: Any) -> Any:
-            row = jax.lax.dynamic_index_in_dim(rows, columns[block], 0, keepdims=False)
+            row = read(columns[block])
             for place in range(BLOCK):
                 total = total + jnp.where(row >= all_edges[block, place], all_heights[block, place], 0)
             return total
 
         # Block by block: the samples stay in the cache and the steps in registers, 2-7 times faster than gathers.
-        start = jnp.full(rows.shape[1], jnp.asarray(self.base, jnp.float32))
+        start = jnp.full(features.shape[0], jnp.asarray(self.base, jnp.float32))
         return jax.lax.fori_loop(0, jnp.asarray(self.used, jnp.int32), add, start)
 
     def describe(self, cut: float, above: bool, names: Sequence[str]) -> str:
@@ -335,13 +334,7 @@ def columns_of(features: Any, *, derived: bool) -> Any:
     rows = xp.asarray(features.T, xp.float32)
     if not derived or rows.shape[0] == 1:
         return rows
-    each = list(rows) if rows.shape[0] <= UNROLLED else [rows]
-    # Row by row: XLA fuses this with the sampling, as it does not a reduction over the first axis; and the sums come
-    # out the same in NumPy.
-    if len(each) > 1:
-        extremes = [functools.reduce(join, each)[None] for join in (xp.add, xp.maximum, xp.minimum)]
-    else:
-        extremes = [join(axis=0, keepdims=True) for join in (rows.sum, rows.max, rows.min)]
+    extremes = [_across(rows, join)[None] for join in (xp.add, xp.maximum, xp.minimum)]
     return xp.concatenate([rows, rows[1:] - rows[:-1], *extremes], axis=0)
 
 
@@ -367,6 +360,33 @@ def row_hashes(features: Any, multipliers: Any) -> Any:
         total = (total ^ mixed) * xp.uint32(5) + xp.uint32(0xE6546B64)
         total = total ^ (total >> 13)
     return total * multipliers[0]
+
+
+def _column_reader(features: Any, *, derived: bool) -> Callable[[Any], Any]:
+    """index -> that row of `columns_of`, shape (n,); under jit the index may be traced and no other row is computed."""
+    xp = _numpy_of(features)
+    rows = xp.asarray(features.T, xp.float32)
+    number = rows.shape[0]
+    if not derived or number == 1:
+        return lambda index: xp.take(rows, index, axis=0)
+    kinds: list[Callable[[Any], Any]] = [
+        lambda index: xp.take(rows, index, axis=0),
+        lambda index: xp.take(rows, index - number + 1, axis=0) - xp.take(rows, index - number, axis=0),
+        *(lambda index, join=join: _across(rows, join) for join in (xp.add, xp.maximum, xp.minimum)),
+    ]
+
+    def read(index: Any) -> Any:
+        kind = xp.clip(index - (2 * number - 2), 0, 3) + (index >= number)
+        return kinds[int(kind)](index) if xp is np else jax.lax.switch(kind, kinds, index)
+
+    return read
+
+
+def _across(rows: Any, join: Any) -> Any:
+    """The sum, maximum or minimum of each sample's columns."""
+    # Row by row: XLA fuses this with what reads it, as it does not a reduction over the first axis; and the sums come
+    # out the same in NumPy.
+    return functools.reduce(join, list(rows)) if len(rows) <= UNROLLED else join.reduce(rows, axis=0)
 
 
 def _outcome(row: np.ndarray, names: Sequence[str]) -> str:

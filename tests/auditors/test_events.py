@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from dpassay.auditors import events as events_module
+from dpassay.auditors import learners
 from dpassay.auditors.events import Event, learn, select
 from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.scorers import Column
@@ -139,6 +141,15 @@ def test_a_sparse_vector_is_told_apart_beyond_one_query(generator):
     sides = [sparse_vector(generator, side, 200_000, 1.0)[:, 0] > -1000 for side in (0, 1)]
     assert worths[0] > bound(float(sides[0].mean()), float(sides[1].mean()))
     assert len(scorers) <= 6
+
+
+def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypatch):
+    monkeypatch.setattr(learners, "NETWORK_STEPS", 100)
+    monkeypatch.setattr(events_module, "refine", lambda *_, **__: ())
+    one, two = sides = [sparse_vector(generator, side, 10_000, 1.0) for side in (0, 1)]
+    names, discrete = ("a", "b", "c", "d"), (False,) * 4
+    assert len(learn(one, two, names, discrete)) == 6
+    assert len(learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))) > 6
 
 
 def test_with_delta_the_event_beats_the_one_for_delta_zero(generator):
