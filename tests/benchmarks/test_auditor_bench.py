@@ -134,3 +134,34 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     assert rappor["above the bar"] == "yes"
     assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
     assert "above the bar on 1 rows" in table["title"]
+
+
+def race_table(monkeypatch, answer, bound):
+    one = next(iter(auditor._races()))
+    monkeypatch.setattr(auditor, "_races", lambda: [one])
+    monkeypatch.setattr(auditor, "available", lambda *_: None if answer is None else "1")
+    monkeypatch.setattr(auditor, "measure", lambda *_: answer)
+    monkeypatch.setattr(auditor, "_enough", lambda *_: 1 << 18)
+    monkeypatch.setattr(auditor, "_timed", lambda *_: (2.0, 0.5, bound))
+    table = auditor._time_table(False, 0, "python", lambda _: None)
+    return dict(zip(table["columns"], table["rows"][0], strict=True))
+
+
+def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeypatch):
+    cells = race_table(monkeypatch, {"seconds": 50.0, "seconds_on_pair": 10.0, "bound": 0.09}, 0.095)
+    assert (cells["ratio"], cells["ratio on one pair"], cells["with compilation"]) == (100.0, 20.0, 2.0)
+    assert cells["our samples"] == 1 << 19
+    assert cells["note"] == ""
+    assert race_table(monkeypatch, {"seconds": 50.0, "bound": 0.096}, 0.095)["note"] == "its bound was not reached"
+    alone = race_table(monkeypatch, None, 0.095)
+    assert (alone["ratio"], alone["ratio on one pair"]) == ("", "")
+    assert "give --peers" in alone["note"]
+    assert race_table(monkeypatch, {"error": "no torch"}, 0.095)["note"] == "no torch"
+
+
+def test_what_is_timed_is_an_audit_whose_programs_were_kept():
+    race = next(iter(auditor._races()))
+    first, second, bound = auditor._timed(race, 1 << 17, 3)
+    assert min(first, second) > 0
+    assert 0.05 < bound < 0.1
+    assert bound == auditor._bound(race.entry, 1 << 17, 3)

@@ -4,13 +4,16 @@ Task: "mechanism" (a class of dpsniper.mechanisms), "parameters", "dimensions" o
 all entries of the input may differ, or one), "flags" (special outputs that get columns of their own, or null),
 "num_outputs" (columns of the features), "train" and "final" (samples of its two kinds of phases), "seed". The
 classifier is logistic regression with the settings of its evaluation (dpsniper/experiments/exp_default.py). Answer:
-"seconds" of search and final bound together, and the "bound" at confidence 0.9.
+"seconds" of search and final bound together, the "bound" at confidence 0.9, and "seconds_on_pair": the same again on
+the pair that was found, in the order it was found in.
 """
 
 import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from typing import Any
 
 
 def main() -> None:
@@ -50,13 +53,20 @@ def main() -> None:
     )
     train, final = task["train"], task["final"]
     config = DDConfig(n_train=train, n=train, n_check=train, n_final=final)
+
+    class Found:
+        def get_input_pairs(self) -> Iterator[Any]:
+            yield witness.a1, witness.a2
+
+    seconds = []
     with tempfile.TemporaryDirectory() as folder, initialize_dpsniper(config, out_dir=folder):
-        start = time.perf_counter()
-        pairs = PatternGenerator(domain, task["componentwise"])
-        witness = DDSearch(mechanism, DPSniper(mechanism, factory, config), pairs, config).run()
-        witness.compute_eps_high_precision(mechanism, config)
-        seconds = time.perf_counter() - start
-    sys.stdout.write(json.dumps({"seconds": seconds, "bound": float(witness.lower_bound)}) + "\n")
+        for pairs in (PatternGenerator(domain, task["componentwise"]), Found()):
+            start = time.perf_counter()
+            witness = DDSearch(mechanism, DPSniper(mechanism, factory, config), pairs, config).run()
+            witness.compute_eps_high_precision(mechanism, config)
+            seconds.append((time.perf_counter() - start, float(witness.lower_bound)))
+    (full, bound), (on_pair, _) = seconds
+    sys.stdout.write(json.dumps({"seconds": full, "bound": bound, "seconds_on_pair": on_pair}) + "\n")
 
 
 if __name__ == "__main__":
