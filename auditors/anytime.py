@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpassay.auditors.betting import EProcess
-from dpassay.auditors.events import PICTURED, Event, Tested, find_events, score
+from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, score
 from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
@@ -27,6 +27,7 @@ SMALL = 4096  # pools below it learn and select on the same samples, with cuts t
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted
 LEARNED = 100_000  # of them at most, the rest choose the cuts
 EVENTS = 18
+EVENTS_OF_FEW = 8  # while so few samples hardly tell cuts apart that more would be as many bets on worse ones
 PATIENCE = 60.0  # seconds left, from which on trees and networks are worth their training
 GROWTH = 25  # the next batch is one part of as many of the samples seen: few are wasted once the evidence suffices
 GROWTH_TRACED = 4  # where samples cost less than looks
@@ -187,7 +188,7 @@ def _new_epoch(
         points=points,
         num_test=3 * pair.seen,
         failure_probability=0.05,
-        num_events=EVENTS,
+        num_events=EVENTS if len(pair.pools[0]) + len(pair.pools[1]) >= FEW else EVENTS_OF_FEW,
         effort="normal" if patient and not small else "small",
         seed=seed,
     )

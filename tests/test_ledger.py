@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +115,7 @@ def test_tests_keep_their_share_and_all_shares_sum_to_at_most_one(path):
 
 CHILD = """
 import sys
+import threading
 from dpassay.ledger import Ledger
 path, marks = sys.argv[1:]
 run = Ledger(path).begin("laplace", "first", [0.0, 0.5, 1.0])
@@ -155,6 +158,7 @@ def test_killed_at_any_moment_nothing_is_lost_or_counted_twice(path, tmp_path):
 
 PARTNER = """
 import sys
+import threading
 from dpassay.ledger import Ledger
 path, name = sys.argv[1:]
 for repeat in range(15):
@@ -176,6 +180,18 @@ def test_processes_share_a_ledger(path):
     assert (run.run, run.past_runs, run.past_samples) == (46, 45, 45 * 6)
     shares = Ledger(path).enroll(dict.fromkeys(["one", "two", "three", "both"]))
     assert math.fsum(shares.values()) <= 1
+
+
+def test_a_new_ledger_may_be_made_by_many_at_once(tmp_path):
+    def make(name):
+        together.wait()
+        return Ledger(tmp_path / name).enroll({"test": None})
+
+    together = threading.Barrier(6)
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(40):
+            shares = list(pool.map(make, [f"{number}.db"] * 6))
+            assert shares == [shares[0]] * 6
 
 
 def damaged(path):

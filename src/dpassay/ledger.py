@@ -160,7 +160,7 @@ class Ledger:
         with self._connection() as database:
             if self._checked(database):
                 return
-            database.execute("PRAGMA journal_mode = WAL")
+            self._log_writes_ahead(database)
         with self._transaction() as database:
             if self._checked(database):  # another process was faster
                 return
@@ -169,13 +169,26 @@ class Ledger:
             database.execute(f"PRAGMA application_id = {APPLICATION}")
             database.execute(f"PRAGMA user_version = {VERSION}")
 
+    def _log_writes_ahead(self, database: sqlite3.Connection) -> None:
+        """Changes the mode of a new file. SQLite does not wait for other processes that do so at the same time."""
+        deadline = time.monotonic() + SECONDS_TO_WAIT
+        while True:
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
     def _checked(self, database: sqlite3.Connection) -> bool:
         """True for a ledger, False for an empty file; raises for anything else."""
-        (application,) = database.execute("PRAGMA application_id").fetchone()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
+        # Tables first: whoever sees them sees the rest too, which another process may be writing just now.
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if not tables:
             return False
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
             raise InvalidInput(f"{self.path} is another program's database, not a ledger; give another path")
         if version > VERSION:
