@@ -28,7 +28,9 @@ from dpassay.ratings import Ratings
 __all__ = ["VectorRelation", "search_black_box"]
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
-RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged
+RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged, fewer where calls are slow
+FEWEST = 32
+AT_LEAST = 8  # candidates that there is time for in the first rung
 KEPT = 0.2  # of the candidates of one rung that reach the next
 POPULATION = 12
 CHILDREN = 24  # new candidates of one generation
@@ -401,6 +403,7 @@ class _Search:
         self.streams = 0
         self.tests = 0
         self.problem: Exception | None = None
+        self.rungs: tuple[int, ...] = RUNGS
         self.seconds = 1e-6  # per sample
         self._batched: Any = None
         # Imported here: seconds that are not to be taken from the search.
@@ -411,6 +414,12 @@ class _Search:
         best: dict[bytes, _Candidate] = {}
         tested: set[bytes] = set()
         patterns = self.space.patterns(self.rng)
+        self._fit_rungs(search_end - time.monotonic())
+        if not self._in_time(FEWEST, end):
+            raise InvalidInput(
+                f"a call takes {self.seconds:.2g} s, and one pair is judged by {2 * FEWEST} calls at least; "
+                f"give a time limit above {2 * FEWEST * self.seconds / SEARCHING:.0f} s"
+            )
         while not best and (some := list(itertools.islice(patterns, CHILDREN))):
             self._judge_all(some, best, search_end)
         if not best:
@@ -421,14 +430,13 @@ class _Search:
                 f"{len(best)} pairs tried; the best promises {ranked[0].promise:+.3g} nats beyond the claim on "
                 f"{ranked[0].samples} samples"
             )
-            now = time.monotonic()
             for candidate in ranked[:2]:
                 if candidate.promise > 0 and candidate.pair.key not in tested and len(tested) < MOST_TESTS:
                     tested.add(candidate.pair.key)
-                    witness = self.test(candidate.pair, candidate.promise, (end - time.monotonic()) / 3, say)
+                    witness = self.test(candidate.pair, candidate.promise, end, 1 / 3, say)
                     if witness is not None:
                         return witness
-            if now > search_end or len(tested) >= MOST_TESTS:
+            if not self._in_time(self.rungs[0], search_end) or len(tested) >= MOST_TESTS:
                 return None
             some = list(itertools.islice(patterns, CHILDREN)) or list(self._children(ranked[:POPULATION]))
             self._judge_all(some, best, search_end)
@@ -445,8 +453,10 @@ class _Search:
                     continue
                 seen.add(smaller.key)
                 # The cheap judgment first: most reductions lose the violation.
-                promise = self._promise(smaller, RUNGS[0]) or 0.0
-                promise = min(promise, self._promise(smaller, RUNGS[1]) or 0.0) if promise > 0 else 0.0
+                promise = math.inf
+                for rung in self.rungs[:2]:
+                    in_time = self._in_time(rung, half)
+                    promise = min(promise, self._promise(smaller, rung) or 0.0) if in_time and promise > 0 else 0.0
                 if promise > 0:
                     chain.append((smaller, promise))
                     break
@@ -455,23 +465,29 @@ class _Search:
         say(f"shrunk in {len(chain) - 1} steps")
         place = len(chain) - 1
         while place > 0 and time.monotonic() < end:
-            smaller_witness = self.test(*chain[place], (end - time.monotonic()) / 2, say)
+            smaller_witness = self.test(*chain[place], end, 1 / 2, say)
             if smaller_witness is not None:
                 return smaller_witness
             place //= 2
         return witness
 
-    def test(self, pair: _Pair, promise: float, seconds: float, say: Callable[[str], None]) -> Witness | None:
-        """One test on fresh samples, the fewer the more is promised; None when it does not refute the claim."""
+    def test(self, pair: _Pair, promise: float, end: float, part: float, say: Callable[[str], None]) -> Witness | None:
+        """One test on fresh samples, the fewer the more is promised; None when it does not refute the claim.
+
+        It takes a part of the time left; all of it where the smallest test takes longer, and none where that is more.
+        """
         from scipy import stats
 
         from dpassay.auditors.one_shot import run_one_shot
         from dpassay.auditors.sampling import Sampler
 
+        needed = min(LARGEST_TEST, EASY_TEST / min(promise, 1.0) ** 2)
+        size = int(max(SMALLEST_TEST, min(needed, part * (end - time.monotonic()) / 3 / self.seconds)))
+        if not self._in_time(size, end):
+            say(f"no time for a test: {2 * size} calls take some {2 * size * self.seconds:.0f} s")
+            return None
         self.tests += 1
         share = self.failure_probability / (self.tests * (self.tests + 1))
-        needed = min(LARGEST_TEST, EASY_TEST / min(promise, 1.0) ** 2)
-        size = int(max(SMALLEST_TEST, min(needed, seconds / 3 / self.seconds)))
         # Another seed than the search's: nothing that chose this pair is counted again.
         sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=1_000_000 + self.tests)
         run = run_one_shot(
@@ -535,22 +551,46 @@ class _Search:
         """Successive halving: all on few samples, the most promising on more."""
         current: list[_Candidate] = []
         for pair in pairs:
-            if pair.key in best or (time.monotonic() > end and best):
+            if pair.key in best or (best and not self._in_time(self.rungs[0], end)):
                 continue
-            promise = self._promise(pair, RUNGS[0])
+            promise = self._promise(pair, self.rungs[0])
             if promise is not None:
-                best[pair.key] = _Candidate(pair, promise, RUNGS[0])
+                best[pair.key] = _Candidate(pair, promise, self.rungs[0])
                 current.append(best[pair.key])
-        for rung in RUNGS[1:]:
+        for rung in self.rungs[1:]:
             current = sorted(current, key=lambda candidate: -candidate.promise)[
                 : max(2, math.ceil(KEPT * len(current)))
             ]
             for place, candidate in enumerate(current):
-                if time.monotonic() + 2 * rung * self.seconds > end:
+                if not self._in_time(rung, end):
                     return
                 promise = self._promise(candidate.pair, rung)
                 if promise is not None:
                     current[place] = best[candidate.pair.key] = _Candidate(candidate.pair, promise, rung)
+
+    def _in_time(self, size: int, end: float) -> bool:
+        """Whether so many samples of both datasets are drawn before `end`."""
+        return time.monotonic() + 2 * size * self.seconds <= end
+
+    def _fit_rungs(self, seconds: float) -> None:
+        """Fewer samples for each candidate where a call takes long; nothing is known of compiled samplers before."""
+        pair = next(self.space.patterns(np.random.default_rng(0)), None)
+        if pair is None or not isinstance(self.mechanism, CallableMechanism):
+            return
+        size = CHUNK if self.mechanism.batched else 1
+        try:
+            self.seconds = min(self._timed(pair.first, size) for _ in range(2))
+        except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
+            return
+        first = seconds / AT_LEAST / 2 / self.seconds
+        self.rungs = tuple(max(FEWEST, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
+
+    def _timed(self, dataset: np.ndarray, size: int) -> float:
+        """Seconds per sample."""
+        self.streams += 1
+        begin = time.perf_counter()
+        self._sample(dataset, size, self.streams)
+        return (time.perf_counter() - begin) / size
 
     def _promise(self, pair: _Pair, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dpassay as dp
+from dpassay.auditors import neighbor_search
 from dpassay.auditors.neighbor_search import VectorRelation, _Matrices, _Pair, _space, _Vectors, search_black_box
 from dpassay.errors import InvalidInput
 from dpassay.privacy import NeighboringRelation, PrivacyClaim
@@ -131,6 +132,47 @@ def test_slow_callables_of_single_samples():
     )
     assert witness is not None
     assert "output" in str(witness.event[0])
+
+
+class Clock:
+    """Stands in for `time`; only calls of a sampler take time."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    perf_counter = monotonic
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "scale", "found"),
+    [(0.001, 60.0, 0.3, True), (0.02, 60.0, 1.0, False), (0.2, 60.0, 0.3, False)],
+)
+def test_the_time_limit_holds_however_long_a_call_takes(monkeypatch, seconds, limit, scale, found):
+    def single(rng, vector):
+        clock.now += seconds
+        return vector[0] + rng.laplace(0, scale)
+
+    clock = Clock()
+    monkeypatch.setattr(neighbor_search, "time", clock)
+    witness = search_black_box(
+        dp.from_callable(single), "vector:one", claim=PrivacyClaim(1.0), num_items=2, time_limit=limit
+    )
+    assert (witness is not None) == found
+    assert 0.3 * limit < clock.now < 1.1 * limit
+
+
+def test_a_time_limit_below_the_calls_for_one_pair_is_refused(monkeypatch):
+    def single(rng, vector):
+        clock.now += 2.0
+        return vector[0] + rng.laplace(0, 0.3)
+
+    clock = Clock()
+    monkeypatch.setattr(neighbor_search, "time", clock)
+    with pytest.raises(InvalidInput, match=r"a call takes 2 s, and one pair .* give a time limit above 213 s"):
+        search_black_box(dp.from_callable(single), "vector:one", claim=PrivacyClaim(1.0), time_limit=60.0)
+    assert clock.now < 10
 
 
 def test_other_kinds_of_claims():
