@@ -39,6 +39,13 @@ def test_betting_needs_fewer_samples_than_clopper_pearson(samples: list[list[Any
         assert ratio == round(mean / clopper_pearson, 3) < 0.85
 
 
+def test_slow_samplers_are_refuted_within_few_calls() -> None:
+    for _, audits, refuted, median, mean, tail in power.calls_to_refute(4, 1):
+        assert refuted == audits == 4
+        assert 64 < median <= tail <= 1000
+        assert 64 < mean <= tail
+
+
 def test_exact_sizes_keep_the_level_and_the_score_test_does_not() -> None:
     rows = power.sizes(True)
     for _, _, _, delta, *found in rows:

@@ -1,11 +1,13 @@
 """What the statistics of the auditor are worth: bounds, samples to a refutation, and exact false-alarm rates.
 
-Works on binomial counts of a known event, so nothing is sampled, learned or selected here. Laplace noise with the
+Works on binomial counts of a known event, so nothing is sampled, learned or selected here, except in the table of
+calls: whole anytime-valid audits of samplers that are called once per output. Laplace noise with the
 dataset's half-line {output > 0}: p = 1/2, q = e^-epsilon / 2, which is the best event for small epsilon; randomized
 response: p = e^epsilon / (1 + e^epsilon), q = 1 - p. Both have log(p/q) = epsilon exactly.
 """
 
 import math
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +16,9 @@ from scipy import optimize, stats
 
 from dpassay.auditors.betting import EProcess, lower_bound
 from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predicted_lower, size
+from dpassay.privacy import PrivacyClaim
 
-__all__ = ["bound_fractions", "samples_to_refute", "sizes", "tables"]
+__all__ = ["bound_fractions", "calls_to_refute", "samples_to_refute", "sizes", "tables"]
 
 ALPHA = 0.01
 EVENTS: dict[str, Callable[[float], tuple[float, float]]] = {
@@ -30,7 +33,7 @@ NULLS = ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (3.0, 0.0), (1.0, 0.01))
 
 
 def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
-    """Three tables {"title", "columns", "rows"}: power, samples to a refutation, exact sizes.
+    """Four tables {"title", "columns", "rows"}: power, samples and calls to a refutation, exact sizes.
 
     Args:
         quick: fewer repetitions and smaller cases.
@@ -41,6 +44,8 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
     power = bound_fractions(quick, seed)
     progress("samples to refute a claim 20% too low")
     samples = samples_to_refute(quick, seed)
+    progress("calls of slow samplers")
+    calls = calls_to_refute(20 if quick else 200, seed)
     progress("exact sizes")
     return [
         {
@@ -61,6 +66,12 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
                 "mean / Clopper-Pearson",
             ],
             "rows": samples,
+        },
+        {
+            "title": f"Calls (both datasets) of a sampler of epsilon 2 to refute a claim of 1 at failure probability "
+            f"{ALPHA:g}, whole anytime-valid audits",
+            "columns": ["mechanism", "audits", "refuted", "median", "mean", "90%"],
+            "rows": calls,
         },
         {
             "title": f"Largest probability of a false refutation at failure probability {ALPHA:g}, summed exactly",
@@ -106,8 +117,34 @@ def samples_to_refute(quick: bool, seed: int) -> list[list[Any]]:
     return rows
 
 
+def calls_to_refute(audits: int, seed: int) -> list[list[Any]]:
+    """Rows of the third table; an audit that spends all its samples counts with them."""
+    from dpassay.auditors.audit import run_audit
+
+    def laplace(rng: np.random.Generator, answer: float) -> float:
+        return answer + rng.laplace(0, 1 / 2)
+
+    def response(rng: np.random.Generator, bit: float) -> bool:
+        return bool(rng.random() < EVENTS["randomized response"](2.0)[0 if bit else 1])
+
+    rows = []
+    for name, sampler in (("Laplace", laplace), ("randomized response", response)):
+        calls, refuted = [], 0
+        for audit in range(audits):
+            with tempfile.TemporaryDirectory() as folder:
+                found = run_audit(
+                    sampler, 0.0, 1.0, claim=PrivacyClaim(1.0), failure_probability=ALPHA, num_samples=1500,
+                    ledger=f"{folder}/ledger.db", name=name, seed=1000 * seed + audit,
+                )  # fmt: skip
+            calls.append(2 * found.samples["total"])
+            refuted += found.verdict.outcome == "refuted"
+        tail = int(np.quantile(calls, 0.9))
+        rows.append([name, audits, refuted, int(np.median(calls)), round(float(np.mean(calls))), tail])
+    return rows
+
+
 def sizes(quick: bool) -> list[list[Any]]:
-    """Rows of the third table: the largest over a grid of q; None where a method does not apply or costs too much."""
+    """Rows of the fourth table: the largest over a grid of q; None where a method does not apply or costs too much."""
     cases = [(20, 20)] if quick else [(20, 20), (100, 60), (1000, 1000), (10**4, 10**4)]
     rows = []
     for n, m in cases:
