@@ -12,8 +12,19 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass
+class Found:
+    """Its interface of a generator of pairs; it is sent to other processes, so it stands here."""
+
+    pairs: list[Any]
+
+    def get_input_pairs(self) -> list[Any]:
+        """The pairs."""
+        return self.pairs
 
 
 def main() -> None:
@@ -53,18 +64,15 @@ def main() -> None:
     )
     train, final = task["train"], task["final"]
     config = DDConfig(n_train=train, n=train, n_check=train, n_final=final)
-
-    class Found:
-        def get_input_pairs(self) -> Iterator[Any]:
-            yield witness.a1, witness.a2
-
-    seconds = []
+    seconds: list[tuple[float, float]] = []
+    found: list[Any] = []
     with tempfile.TemporaryDirectory() as folder, initialize_dpsniper(config, out_dir=folder):
-        for pairs in (PatternGenerator(domain, task["componentwise"]), Found()):
+        for pairs in (PatternGenerator(domain, task["componentwise"]), Found(found)):
             start = time.perf_counter()
             witness = DDSearch(mechanism, DPSniper(mechanism, factory, config), pairs, config).run()
             witness.compute_eps_high_precision(mechanism, config)
             seconds.append((time.perf_counter() - start, float(witness.lower_bound)))
+            found.append((witness.a1, witness.a2))
     (full, bound), (on_pair, _) = seconds
     sys.stdout.write(json.dumps({"seconds": full, "bound": bound, "seconds_on_pair": on_pair}) + "\n")
 
