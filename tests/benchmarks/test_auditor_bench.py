@@ -150,7 +150,7 @@ def race_table(monkeypatch, answer, bound):
 def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeypatch):
     cells = race_table(monkeypatch, {"seconds": 50.0, "seconds_on_pair": 10.0, "bound": 0.09}, 0.095)
     assert (cells["ratio"], cells["ratio on one pair"], cells["with compilation"]) == (100.0, 20.0, 2.0)
-    assert cells["our samples"] == 1 << 19
+    assert cells["our samples"] == 1 << 20
     assert cells["note"] == ""
     assert race_table(monkeypatch, {"seconds": 50.0, "bound": 0.096}, 0.095)["note"] == "its bound was not reached"
     alone = race_table(monkeypatch, None, 0.095)
