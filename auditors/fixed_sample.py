@@ -222,7 +222,7 @@ def predicted_lower(
     return result
 
 
-def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, *, rounds: int = 40) -> Array:
+def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, *, rounds: int = 60) -> Array:
     """The q' whose boundary point (slope q' + offset, q') is closest to (p, q): the reverse-KL projection.
 
     Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'; q' is between q and
@@ -247,11 +247,14 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
             curvature += m * (q / point**2 + (1 - q) / (1 - point) ** 2)
             step = point - rise / curvature
             new = np.where((step > low) & (step < high), step, (low + high) / 2)
-            done = np.all(np.abs(new - point) <= 1e-9 * point)  # the divergence is flat there: its error is 1e-18
+            # The divergence is flat there; its scale is the distance to either end.
+            done = np.all(np.abs(new - point) <= 1e-9 * np.minimum(point, (1 - null) / s))
             point = new
             if done:
                 break
-    return point
+    # Where p is 1 the closest point may be the end itself, where it is not flat: there only the end will do.
+    at_end = (p == 1) & (log_likelihood_ratio(p, q, n, m, s, d, end) <= log_likelihood_ratio(p, q, n, m, s, d, point))
+    return np.where(at_end, end, point)
 
 
 def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, null: Any) -> Array:
@@ -392,6 +395,7 @@ def certificate_inputs(
 
 
 _PREDICTED_SHIFT = 0.5
+MOST_CELLS = 100_000  # at a time; where more would be split, the bound they have so far is the answer
 _SMALL = 500
 
 
@@ -471,6 +475,8 @@ class _Region:
             settled = max(settled, float(upper[~kept].max(initial=0.0)))
             if not kept.any():
                 return settled
+            if kept.sum() > MOST_CELLS:
+                break
             middle = (left[kept] + right[kept]) / 2
             value = self._mass(np.minimum(slope * middle + delta, 1.0), middle)
             largest = max(largest, float(value.max()))
@@ -576,6 +582,7 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
         extreme = _signed_root(edges[unsettled], middle, n, m, slope, offset) >= least
         low[unsettled] = np.where(extreme, middle, low[unsettled])
         high[unsettled] = np.where(extreme, high[unsettled], middle - 1)
+    low[edges == x] = np.maximum(low[edges == x], y)  # whatever rounding says, the observed outcome is in the region
     return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import special, stats
 from scipy.optimize import minimize_scalar
 
@@ -259,3 +261,44 @@ def test_a_frequent_event_that_the_other_dataset_hardly_gives_loses_nothing(rare
     )
     assert pearson < exact
     assert exact == pytest.approx(conditional, abs=0.02)
+
+
+@pytest.mark.parametrize("trials", [100, 29_334, 30_000_000])
+@pytest.mark.parametrize("delta", [1e-6, 1e-4, 0.2])
+def test_always_against_never_is_bounded_by_the_corner_of_the_null(trials: int, delta: float) -> None:
+    # The least favorable null has p = 1, where (1 - q)^trials is all that is left.
+    rarest = -math.expm1(math.log(0.001) / trials)
+    bound = epsilon_lower(Counts(trials, trials, 0, trials), delta=delta, failure_probability=0.001)
+    assert math.log((1 - delta) / rarest) - 0.005 <= bound <= math.log((1 - delta) / rarest)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 10**7),
+    st.integers(1, 10**7),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.floats(1e-9, 0.5),
+    st.floats(0.0, 12.0),
+)
+def test_the_observed_outcome_is_in_its_own_region(
+    trials1: int, trials2: int, misses: int, hits: int, delta: float, slope: float
+) -> None:
+    x, y = max(trials1 - misses, 0), min(hits, trials2)
+    region = fixed_sample._region(Counts(x, trials1, y, trials2), slope, delta)
+    assert region.limits[np.searchsorted(region.edges, x)] >= y
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2, 10**7), st.integers(0, 3), st.integers(0, 3), st.floats(1e-9, 0.5), st.floats(0.0, 12.0))
+def test_the_closest_null_does_not_depend_on_its_company(
+    trials: int, misses: int, hits: int, delta: float, log_slope: float
+) -> None:
+    # Points near a corner converge slowly; others beside them must not end their search or change it.
+    slope = math.exp(log_slope)
+    misses, hits = min(misses, trials), min(hits, trials)
+    alone = fixed_sample._signed_root(np.array(trials - misses), np.array(hits), trials, trials, slope, delta)
+    many = fixed_sample._signed_root(
+        np.array([trials - misses, trials // 2, 0]), np.array([hits, trials // 3, trials]), trials, trials, slope, delta
+    )
+    assert many[0] == pytest.approx(float(alone), abs=5e-8 * (1 + abs(float(alone))))
