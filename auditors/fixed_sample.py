@@ -253,8 +253,11 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
             if done:
                 break
     # Where p is 1 the closest point may be the end itself, where it is not flat: there only the end will do.
-    at_end = (p == 1) & (log_likelihood_ratio(p, q, n, m, s, d, end) <= log_likelihood_ratio(p, q, n, m, s, d, point))
-    return np.where(at_end, end, point)
+    corner = p == 1
+    if corner.any():
+        at_end, at_point = (log_likelihood_ratio(p, q, n, m, s, d, null) for null in (end, point))
+        point = np.where(corner & (at_end <= at_point), end, point)
+    return point
 
 
 def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, null: Any) -> Array:

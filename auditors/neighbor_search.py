@@ -29,7 +29,7 @@ __all__ = ["VectorRelation", "search_black_box"]
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged, fewer where calls are slow
-FEWEST = 32
+FEWEST = 32  # samples per dataset that judge a candidate at all
 AT_LEAST = 8  # candidates that there is time for in the first rung
 KEPT = 0.2  # of the candidates of one rung that reach the next
 POPULATION = 12
@@ -579,18 +579,11 @@ class _Search:
             return
         size = CHUNK if self.mechanism.batched else 1
         try:
-            self.seconds = min(self._timed(pair.first, size) for _ in range(2))
+            self.seconds = min(self._fresh(pair.first, size)[1] for _ in range(2))
         except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
             return
         first = seconds / AT_LEAST / 2 / self.seconds
         self.rungs = tuple(max(FEWEST, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
-
-    def _timed(self, dataset: np.ndarray, size: int) -> float:
-        """Seconds per sample."""
-        self.streams += 1
-        begin = time.perf_counter()
-        self._sample(dataset, size, self.streams)
-        return (time.perf_counter() - begin) / size
 
     def _promise(self, pair: _Pair, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""
@@ -622,14 +615,19 @@ class _Search:
         parts = self.outputs.setdefault(key, [])
         have = sum(map(_length, parts))
         if have < size:
-            self.streams += 1
-            begin = time.perf_counter()
-            parts.append(self._sample(dataset, size - have, self.streams))
-            per_sample = (time.perf_counter() - begin) / (size - have)
+            fresh, per_sample = self._fresh(dataset, size - have)
+            parts.append(fresh)
             self.seconds = per_sample if self.seconds == 1e-6 else 0.8 * self.seconds + 0.2 * per_sample
         if len(parts) > 1:
             parts[:] = [_joined(parts)]
         return _first(parts[0], size)
+
+    def _fresh(self, dataset: np.ndarray, size: int) -> tuple[Any, float]:
+        """Samples of a stream of their own, and the seconds that each took."""
+        self.streams += 1
+        begin = time.perf_counter()
+        outputs = self._sample(dataset, size, self.streams)
+        return outputs, (time.perf_counter() - begin) / size
 
     def _sample(self, dataset: np.ndarray, size: int, stream: int) -> Any:
         from dpassay.auditors.outputs import plain

@@ -115,7 +115,6 @@ def test_tests_keep_their_share_and_all_shares_sum_to_at_most_one(path):
 
 CHILD = """
 import sys
-import threading
 from dpassay.ledger import Ledger
 path, marks = sys.argv[1:]
 run = Ledger(path).begin("laplace", "first", [0.0, 0.5, 1.0])
@@ -158,7 +157,6 @@ def test_killed_at_any_moment_nothing_is_lost_or_counted_twice(path, tmp_path):
 
 PARTNER = """
 import sys
-import threading
 from dpassay.ledger import Ledger
 path, name = sys.argv[1:]
 for repeat in range(15):

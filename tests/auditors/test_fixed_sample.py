@@ -272,6 +272,20 @@ def test_always_against_never_is_bounded_by_the_corner_of_the_null(trials: int, 
     assert math.log((1 - delta) / rarest) - 0.005 <= bound <= math.log((1 - delta) / rarest)
 
 
+@pytest.mark.parametrize(
+    "counts", [Counts(60, 1000, 10, 1000), Counts(1000, 1000, 0, 1000), Counts(5, 10**6, 0, 10**6)]
+)
+@pytest.mark.parametrize("delta", [0.0, 1e-4])
+def test_p_values_with_fewer_cells_are_larger_never_smaller(
+    counts: Counts, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = [p_value(counts, epsilon, delta, failure_probability=0.01) for epsilon in (0.5, 1.5, 3.0)]
+    monkeypatch.setattr(fixed_sample, "MOST_CELLS", 0)
+    whole = [p_value(counts, epsilon, delta, failure_probability=0.01) for epsilon in (0.5, 1.5, 3.0)]
+    assert all(many <= few for many, few in zip(split, whole, strict=True))
+    assert whole[-1] <= 1
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.integers(1, 10**7),

@@ -1,5 +1,6 @@
 """The benchmark of the auditor: kept results, generic pairs, the search among them, rare leaks, the registry."""
 
+import contextlib
 import json
 import math
 from pathlib import Path
@@ -159,9 +160,11 @@ def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeyp
     assert race_table(monkeypatch, {"error": "no torch"}, 0.095)["note"] == "no torch"
 
 
-def test_what_is_timed_is_an_audit_whose_programs_were_kept():
+def test_what_is_timed_is_an_audit_whose_programs_were_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(auditor.tempfile, "TemporaryDirectory", lambda: contextlib.nullcontext(str(tmp_path)))
     race = next(iter(auditor._races()))
     first, second, bound = auditor._timed(race, 1 << 17, 3)
     assert min(first, second) > 0
+    assert any(tmp_path.iterdir())
     assert 0.05 < bound < 0.1
     assert bound == auditor._bound(race.entry, 1 << 17, 3)

@@ -36,6 +36,7 @@ from dpassay.privacy import PrivacyClaim
 from dpassay.resume import cache_folder
 
 if TYPE_CHECKING:
+    from dpassay.auditors.audit import Audit
     from dpassay.auditors.sampling import Sampler
     from dpassay.auditors.scorers import Scorer
 
@@ -106,7 +107,6 @@ class Kept:
 
 def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Runs one audit: bounds at both confidences, the event and its counts, seconds with compilation."""
-    from dpassay.auditors.audit import run_audit
     from dpassay.auditors.fixed_sample import epsilon_lower
 
     start = time.perf_counter()
@@ -115,15 +115,7 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
         pair, spent = search_pair(entry, int(task.total * SEARCH_SHARE), task.seed, progress)
     else:
         pair = entry.pairs[task.pair]
-    audit = run_audit(
-        entry.mechanism,
-        *pair.arrays(),
-        claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
-        failure_probability=1 - CONFIDENCES[0],
-        num_samples=(task.total - spent) // 2,
-        seed=task.seed,
-        name=task.name,
-    )
+    audit = _audited(entry, pair, task.total - spent, task.seed)
     tested = audit.tested[0]
     bounds = [epsilon_lower(tested.counts, failure_probability=1 - confidence) for confidence in CONFIDENCES]
     counts = tested.counts
@@ -136,6 +128,20 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
         "samples": {**audit.samples, "pair search": spent // 2},
         "seconds": time.perf_counter() - start,
     }
+
+
+def _audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":
+    from dpassay.auditors.audit import run_audit
+
+    return run_audit(
+        entry.mechanism,
+        *pair.arrays(),
+        claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
+        failure_probability=1 - CONFIDENCES[0],
+        num_samples=total // 2,
+        seed=seed,
+        name=entry.name,
+    )
 
 
 def patterns(size: int, low: float = -10.0, high: float = 10.0) -> tuple[Pair, ...]:
@@ -407,7 +413,7 @@ def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], N
                 round(compiled, 2),
                 total,
                 target,
-                *("" if math.isnan(cell) else round(cell, 1) for time in theirs for cell in (time, time / seconds)),
+                *("" if math.isnan(cell) else round(cell, 1) for each in theirs for cell in (each, each / seconds)),
                 "; ".join(filter(None, notes)),
             ]
         )
@@ -428,23 +434,12 @@ def _enough(entry: Row, target: float, seed: int) -> int:
 
 
 def _bound(entry: Row, total: int, seed: int) -> float:
-    from dpassay.auditors.audit import run_audit
-
-    audit = run_audit(
-        entry.mechanism,
-        *entry.pairs[0].arrays(),
-        claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
-        failure_probability=1 - CONFIDENCES[0],
-        num_samples=total // 2,
-        seed=seed,
-        name=entry.name,
-    )
-    return audit.epsilon_lower or 0.0
+    return _audited(entry, entry.pairs[0], total, seed).epsilon_lower or 0.0
 
 
 def _timed(race: Race, total: int, seed: int) -> tuple[float, float, float]:
     """Seconds of the first and of the second of two equal audits in a process of their own, and their bound."""
-    code = f"from dpassay.benchmarks import auditor; auditor.race({race.title!r}, {total}, {seed})"
+    code = f"from dpassay.benchmarks import auditor; auditor.audit_twice({race.title!r}, {total}, {seed})"
     with tempfile.TemporaryDirectory() as folder:
         kept = {
             "JAX_COMPILATION_CACHE_DIR": folder,
@@ -457,7 +452,7 @@ def _timed(race: Race, total: int, seed: int) -> tuple[float, float, float]:
     return first, second, bound
 
 
-def race(title: str, total: int, seed: int) -> None:
+def audit_twice(title: str, total: int, seed: int) -> None:
     """Audits a mechanism of the race twice and prints [seconds, seconds, bound]."""
     entry = next(each.entry for each in _races() if each.title == title)
     seconds, bound = [], 0.0
