@@ -4,8 +4,8 @@ An event is "score >= cut" or "score < cut" with a direction, the dataset under 
 learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples, and the counts that decide
 come from test samples which neither has seen: the search cannot cause a false refutation, whatever it finds. Every
 distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound that the test would
-report if both probabilities were at the unfavorable ends of their confidence intervals, the wider the rarer the event,
-so that small lucky events do not win (the winner's curse).
+report if both probabilities were as unfavorable as luck may jointly explain, so that small lucky events do not win (the
+winner's curse).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
 
-CAUTION = 0.05  # failure probability of the one-sided bounds on both probabilities when cuts in the middle are compared
+CAUTION = 0.002  # by how unlikely a luck each event is doubted when events are compared, shared by the scorers
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
 TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of the samples beyond them
 FEW = 512  # selection samples, both sides together, up to which only a spread of cuts makes sense
@@ -337,10 +337,10 @@ def _predict(
     With one point both are the predicted bound; bounds at different deltas do not compare, so with several the first
     is the distance from the boundary of the claim in standard deviations of the test.
     """
-    likelier, _ = _doubted(candidates.hits, candidates.trials)
-    _, other = _doubted(candidates.other_hits, candidates.other_trials)
-    bounds = np.array([_bound(likelier, other, num_test, delta, failure_probability) for _, delta in points])
-    for bound, (_, delta) in zip(bounds, points, strict=True):
+    bounds, margins = [], []
+    for epsilon, delta in points:
+        likelier, other = _doubted(candidates, delta)
+        bound = _bound(likelier, other, num_test, delta, failure_probability)
         best = np.argsort(-bound)[:REFINED]
         refined = predicted_lower(
             likelier[best] * num_test,
@@ -351,24 +351,29 @@ def _predict(
             failure_probability=failure_probability,
         )
         bound[best] = np.where(refined > 0, refined, np.minimum(bound[best], 0))
-    if len(points) == 1:
-        return bounds, bounds
-    margins = []
-    for epsilon, delta in points:
+        bounds.append(bound)
         ratio = np.exp(min(epsilon, 700.0))
         spread = np.sqrt((likelier * (1 - likelier) + ratio**2 * other * (1 - other)) / num_test) + 1e-300
         margins.append((likelier - ratio * other - delta) / spread)
-    return np.array(margins), bounds
+    return np.array(bounds if len(points) == 1 else margins), np.array(bounds)
 
 
-def _doubted(hits: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The limits of a probability when cuts are compared, the wider the rarer the event.
+def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndarray]:
+    """The likelier side's probabilities and the other's, moved jointly towards each other as far as luck may reach.
 
-    For the rarer an event, the more such events are looked at. With failure probabilities in proportion to the square
-    root of the event's own, those of all octaves have a finite sum.
+    In the angle asin(sqrt(p)) all counts of n trials have standard deviation 1 / (2 sqrt(n)): what is within z of them
+    is a disc around the estimate, on which (p - delta) / q is least, to first order, where it falls steepest. A limit
+    for each probability by itself would doubt twice: rare events that one side never shows would be passed over.
     """
-    share = np.maximum(np.minimum(hits, trials - hits), 1) / trials
-    return _wilson(hits, trials, -special.ndtri(CAUTION * np.sqrt(2 * share)))
+    z = -special.ndtri(CAUTION / (1 + candidates.scorer.max()))
+    p, q = candidates.hits / (candidates.trials + 1), (candidates.other_hits + 1) / (candidates.other_trials + 1)
+    width1, width2 = 1 / (2 * np.sqrt(candidates.trials + 1)), 1 / (2 * np.sqrt(candidates.other_trials + 1))
+    steep1 = width1 * np.sqrt(p * (1 - p)) / np.maximum(p - delta, 1e-300)
+    steep2 = width2 * np.sqrt((1 - q) / q)
+    far = z / np.maximum(np.hypot(steep1, steep2), 1e-300)
+    likelier = np.sin(np.maximum(np.arcsin(np.sqrt(p)) - far * steep1 * width1, 0)) ** 2
+    other = np.sin(np.minimum(np.arcsin(np.sqrt(q)) + far * steep2 * width2, np.pi / 2)) ** 2
+    return likelier, other
 
 
 def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:

@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy import special, stats
 
 from dpassay.auditors import events as events_module
@@ -234,6 +236,42 @@ def test_a_lucky_small_event_does_not_win_over_a_solid_one():
     one[:3] = -1000
     (event,) = select((Column(np.int32(0)),), one, two, points=POINT, num_test=TEST, failure_probability=0.01)
     assert float(np.mean(event.contains(one))) > 0.2
+
+
+def test_a_rare_event_that_one_side_never_shows_is_worth_its_rarity():
+    """40 of a million outputs that only dataset 1 gives: a ratio far above the e that all other events show."""
+    generator = np.random.default_rng(1)
+    one, two = (laplace(generator, side, 1_000_000, 1.0) for side in (0, 1))
+    one[:40] = -1000
+    (event,) = select((Column(np.int32(0)),), one, two, points=POINT, num_test=3_000_000, failure_probability=0.05)
+    assert 40 <= event.contains(one).sum() <= 43
+    assert event.contains(two).sum() == 0
+    assert 1 < event.predicted < math.log(40)
+
+
+@given(
+    st.integers(30, 10**5),
+    st.integers(0, 10**5),
+    st.integers(10**6, 10**7),
+    st.integers(10**6, 10**7),
+    st.sampled_from([0.0, 0.2, 0.9]),
+)
+def test_the_doubted_ratio_is_nearly_the_least_that_the_counts_allow(
+    hits: int, other: int, trials: int, other_trials: int, part: float
+) -> None:
+    delta, z = part * hits / trials, -special.ndtri(events_module.CAUTION)
+    assume(z * np.sqrt(hits) < 0.6 * (1 - part) * hits)
+    rows = (np.array([count]) for count in (0, 0, 0, 0, 0, hits, trials, other, other_trials))
+    (likelier,), (rarer,) = events_module._doubted(events_module._Candidates(*rows), delta)
+    assert 0 <= likelier <= hits / trials
+    assert other / other_trials <= rarer <= 1
+
+    turn = np.linspace(0, np.pi / 2, 1001)
+    p, q = (np.arcsin(np.sqrt(share)) for share in (hits / (trials + 1), (other + 1) / (other_trials + 1)))
+    lower = np.sin(np.maximum(p - z * np.cos(turn) / (2 * np.sqrt(trials + 1)), 0)) ** 2
+    upper = np.sin(q + z * np.sin(turn) / (2 * np.sqrt(other_trials + 1))) ** 2
+    estimate, least = np.log((lower[-1] - delta) / upper[0]), np.log(np.min((lower - delta) / upper))
+    assert least - 1e-9 <= np.log((likelier - delta) / rarer) <= least + 0.1 * (estimate - least)
 
 
 def test_rare_events_of_many_scorers_do_not_win_by_luck():
