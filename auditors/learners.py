@@ -4,8 +4,9 @@ No learner wins everywhere, so several are fitted and the event search chooses a
 tables of outcomes, values and histograms of one column, products of per-column histograms (the exact likelihood ratio
 of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
 1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
-best event is often so rare that a fit to all outputs hardly sees it. Boosting is scikit-learn's, network training
-optax's; both are imported when needed.
+best event is often so rare that a fit to all outputs hardly sees it. Outputs of few values are learned from how often
+each was seen, however many samples those counts stand for. Boosting is scikit-learn's, network training optax's; both
+are imported when needed.
 """
 
 import functools
@@ -20,10 +21,11 @@ import numpy as np
 
 from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
 
-__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine"]
+__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine", "tally"]
 
 MAX_ATOMS = 100_000
-FEW_OUTCOMES = 100
+FEW_OUTCOMES = 20
+COUNTED = 4096  # distinct outputs up to which their counts are what is learned from
 MAX_COLUMNS = 48  # derived columns that boosting sees: those that differ most
 BINS = 64
 TAIL_BINS = 6  # at either end, each half as wide as the one before
@@ -33,6 +35,7 @@ MANY = 500_000  # training samples per side from which on boosting and the netwo
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
+COUNTED_STEPS = 300  # of the network on all counts at once; more fit the noise of rare outcomes
 HIDDEN = (32, 16)
 END = 0.03  # share of the samples at either end of the scores that `refine` learns from
 LEAST_IN_END = 2000  # samples per side
@@ -46,6 +49,7 @@ def learn_scorers(
     discrete: Sequence[bool],
     held: tuple[np.ndarray, np.ndarray] | None = None,
     *,
+    weights: tuple[np.ndarray, np.ndarray] | None = None,
     seed: int = 0,
     effort: str = "normal",
 ) -> tuple[Scorer, ...]:
@@ -57,6 +61,7 @@ def learn_scorers(
         discrete: per column, whether it takes few values.
         held: samples of both sides that nothing else is fitted to, by which scorers are weighed against each other;
             None when there are too few to set any aside.
+        weights: how often each row occurred, shapes (n1,) and (n2,); None: once.
         seed: of everything random.
         effort: "small" fits only what takes milliseconds; "normal" adds boosting and a network where the outputs have
             several columns; "large" trains them longer and on more samples.
@@ -66,14 +71,15 @@ def learn_scorers(
     """
     one, two = np.asarray(features1, np.float32), np.asarray(features2, np.float32)
     dimension = one.shape[1]
-    small = effort == "small" or min(len(one), len(two)) <= SMALL or held is None
+    sizes = [len(one), len(two)] if weights is None else [side.sum() for side in weights]
+    small = effort == "small" or min(sizes) <= SMALL or held is None
     lowest, highest = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
     single = np.count_nonzero(lowest < highest) <= 1  # one column that says anything: nothing to combine it with
     derived = not single
-    binned = Binned(one, two, discrete, derived=derived)
+    binned = Binned(one, two, discrete, derived=derived, weights=weights)
     order = np.argsort(-binned.differences)
     scorers: list[Any] = []
-    outcomes = fit_outcomes(one, two)
+    outcomes = fit_outcomes(one, two, weights)
     if outcomes is not None:
         scorers.append(outcomes)
     if outcomes is None or not all(discrete) or len(outcomes.rows) > 2:
@@ -81,7 +87,7 @@ def learn_scorers(
         scorers += [Column(np.int32(index), bool(index >= dimension)) for index in shown]
     if all(discrete) and outcomes is not None and (single or len(outcomes.rows) <= FEW_OUTCOMES):
         return tuple(scorers)  # a table of few outcomes is the likelihood ratio itself
-    if small and len(one) + len(two) < 512 and single:
+    if small and sum(sizes) < 512 and single:
         return tuple(scorers)
     scorers.append(fit_product(binned, order[:1], name="histogram"))
     if single:
@@ -99,7 +105,7 @@ def learn_scorers(
     stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
     scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
-        scorers.append(fit_residual_outcomes(stack, one, two))
+        scorers.append(fit_residual_outcomes(stack, one, two, weights))
     return tuple(scorers)
 
 
@@ -108,14 +114,24 @@ class Binned:
 
     Attributes:
         raw: the samples themselves, shape (n, d), per side.
+        weights: how often each of them occurred, shape (n,), per side; None: once.
         edges: per derived column, increasing float32; code j means edges[j - 1] <= value < edges[j].
         codes: uint8 of shape (C, n), per side.
         counts: float64 of shape (C, BINS), per side.
         differences: shape (C,), the G statistic of the two histograms of each column.
     """
 
-    def __init__(self, one: np.ndarray, two: np.ndarray, discrete: Sequence[bool], *, derived: bool) -> None:
+    def __init__(
+        self,
+        one: np.ndarray,
+        two: np.ndarray,
+        discrete: Sequence[bool],
+        *,
+        derived: bool,
+        weights: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
         self.raw = one, two
+        self.weights = weights
         sides = [columns_of(side, derived=derived) for side in (one, two)]
         self.derived = derived
         self.edges, codes, counts = [], ([], []), ([], [])  # type: ignore[var-annotated]
@@ -125,30 +141,54 @@ class Binned:
             for side, values in enumerate(pair):
                 code = np.searchsorted(edges, values, side="right").astype(np.uint8)
                 codes[side].append(code)
-                counts[side].append(np.bincount(code, minlength=BINS).astype(float))
+                counts[side].append(self.count(side, code, BINS))
         self.codes = tuple(np.array(side) for side in codes)
         self.counts = tuple(np.array(side) for side in counts)
         self.differences = np.array([_g_statistic(a, b) for a, b in zip(*self.counts, strict=True)])
 
+    def count(self, side: int, codes: np.ndarray, size: int) -> np.ndarray:
+        """How often one side has each of `size` codes, float64."""
+        return np.bincount(codes, None if self.weights is None else self.weights[side], size).astype(float)
 
-def fit_outcomes(one: np.ndarray, two: np.ndarray) -> Atoms | None:
+
+def tally(
+    one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None = None
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """The distinct rows of both sides, shape (k, d), and how often, or by what weight, each side has them, (k,)."""
+    rows = np.concatenate([one, two])
+    seeds = (np.array([0x9E3779B1, 0x85EBCA6B], np.uint32), np.array([0xC2B2AE35, 0x27D4EB2F], np.uint32))
+    high, low = (row_hashes(rows, multipliers).astype(np.uint64) for multipliers in seeds)
+    _, first, inverse = np.unique((high << np.uint64(32)) | low, return_index=True, return_inverse=True)
+    places = inverse[: len(one)], inverse[len(one) :]
+    by = weights or (None, None)
+    counts1, counts2 = (np.bincount(*pair, minlength=len(first)) for pair in zip(places, by, strict=True))
+    return rows[first], (counts1.astype(float), counts2.astype(float))
+
+
+def fit_outcomes(
+    one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None = None
+) -> Atoms | None:
     """A table of log-ratios of the outcomes that repeat, None when hardly any do.
 
     The log-ratios are shrunk to 0 by empirical Bayes: the rarer an outcome, the less its counts say (Robbins 1956).
     """
-    rows, counts1, counts2 = _distinct(one, two)
-    if rows is None:
+    repeated = _repeated(one, two, weights)
+    if repeated is None:
         return None
-    log_ratios, variances = _log_ratios(counts1, counts2, len(one), len(two))
+    rows, (counts1, counts2), sizes = repeated
+    log_ratios, variances = _log_ratios(counts1, counts2, *sizes)
     return Atoms.build(rows, _shrunk(log_ratios, variances, counts1 + counts2))
 
 
-def fit_residual_outcomes(base: Any, one: np.ndarray, two: np.ndarray) -> Stack | Any:
+def fit_residual_outcomes(
+    base: Any, one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None = None
+) -> Stack | Any:
     """Corrects a scorer outcome by outcome, where the counts of an outcome contradict it."""
-    rows, counts1, counts2 = _distinct(one, two)
-    if rows is None:
+    repeated = _repeated(one, two, weights)
+    if repeated is None:
         return base
-    log_ratios, variances = _log_ratios(counts1, counts2, len(one), len(two))
+    rows, (counts1, counts2), sizes = repeated
+    log_ratios, variances = _log_ratios(counts1, counts2, *sizes)
     errors = log_ratios - base(rows)
     atoms = Atoms.build(rows, _shrunk(errors, variances, counts1 + counts2))
     return Stack((base, atoms), np.ones(2, np.float32), "corrected stack")
@@ -165,9 +205,10 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
         some = max(1, 200_000 // len(columns))
         edges = _edges(np.concatenate([side[:some, column] for side in binned.raw for column in columns]))
         counts = [np.zeros(len(edges) + 1) for _ in range(2)]
-        for total, side in zip(counts, binned.raw, strict=True):
+        for side, total in enumerate(counts):
             for column in columns:
-                total += np.bincount(np.searchsorted(edges, side[:, column], side="right"), minlength=len(total))
+                codes = np.searchsorted(edges, binned.raw[side][:, column], side="right")
+                total += binned.count(side, codes, len(total))
         values = _merged_log_ratios(counts[0], counts[1])
         return Steps.build({int(column): (edges, values) for column in columns}, name, derived=binned.derived)
     for column in columns:
@@ -186,11 +227,13 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    many = effort == "large" or len(binned.raw[0]) >= MANY
+    many = effort == "large" or binned.counts[0][0].sum() >= MANY
     sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
-    labels = np.concatenate([np.ones(sides[0].shape[1]), np.zeros(sides[1].shape[1])])
-    weights = np.where(labels == 1, 1.0, sides[0].shape[1] / max(1, sides[1].shape[1]))
+    lengths = [side.shape[1] for side in sides]
+    labels = np.repeat([1.0, 0.0], lengths)
+    parts = [np.ones(length) for length in lengths] if binned.weights is None else binned.weights
+    weights = np.concatenate([part * (lengths[0] / part.sum()) for part in parts])
     from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
@@ -198,6 +241,7 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
         max_leaf_nodes=2,
         learning_rate=0.15 if many else 0.25,
         max_bins=BINS,
+        min_samples_leaf=20 if binned.weights is None else 1,
         early_stopping=False,
         random_state=seed,
     )
@@ -218,8 +262,18 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
     return Steps.build(tables, "boosted stumps", derived=binned.derived)
 
 
-def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "normal") -> Network:
-    """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples."""
+def fit_network(
+    one: np.ndarray,
+    two: np.ndarray,
+    *,
+    weights: tuple[np.ndarray, np.ndarray] | None = None,
+    seed: int,
+    effort: str = "normal",
+) -> Network:
+    """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples.
+
+    Weighted rows are learned from all at once, others in batches.
+    """
     derived = 1 < one.shape[1] <= 10
     sides = [np.ascontiguousarray(columns_of(side, derived=derived).T) for side in (one, two)]
     sample = np.concatenate([side[:50_000] for side in sides])
@@ -231,9 +285,16 @@ def fit_network(one: np.ndarray, two: np.ndarray, *, seed: int, effort: str = "n
         units = np.clip((side - center) * scale, -4, 4)
         # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
         target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
-    steps = NETWORK_STEPS_MANY if effort == "large" or len(one) >= MANY else NETWORK_STEPS
-    train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
-    layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
+    if weights is None:
+        steps = NETWORK_STEPS_MANY if effort == "large" or len(one) >= MANY else NETWORK_STEPS
+        train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
+        layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
+    else:
+        shares = [np.zeros(size, np.float32) for _ in sides]
+        for target, weight in zip(shares, weights, strict=True):
+            target[: len(weight)] = weight / weight.sum()
+        train = _trainer(2 * sample.shape[1], COUNTED_STEPS, None)
+        layers = train(jax.random.key(seed), padded[0], padded[1], shares[0], shares[1])
     return Network(center, scale, tuple(np.asarray(layer, np.float32) for layer in layers), derived)
 
 
@@ -291,25 +352,26 @@ def _fit_both(binned: Binned, *, seed: int, effort: str = "normal") -> tuple[Ste
     columns = np.sort(np.argsort(-binned.differences)[:MAX_COLUMNS])
     with ThreadPoolExecutor(1) as other:
         boosted = other.submit(fit_stumps, binned, columns, seed=seed, effort=effort)
-        network = fit_network(*binned.raw, seed=seed, effort=effort)
+        network = fit_network(*binned.raw, weights=binned.weights, seed=seed, effort=effort)
         return boosted.result(), network
 
 
 @functools.lru_cache(maxsize=8)
-def _trainer(width: int, steps: int, batch: int) -> Any:
+def _trainer(width: int, steps: int, batch: int | None) -> Any:
+    """Trains on random batches of both sides, whose sizes follow; without `batch` on all rows, whose weights follow."""
     import optax
 
     optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
     widths = (width, *HIDDEN, 1)
 
-    def loss(layers: Any, first: Any, second: Any) -> Any:
+    def loss(layers: Any, one: Any, two: Any, weights1: Any, weights2: Any) -> Any:
         def logits(units: Any) -> Any:
             hidden = units
             for place in (0, 2):
                 hidden = jnp.tanh(hidden @ layers[place] + layers[place + 1])
             return (hidden @ layers[4] + layers[5])[:, 0]
 
-        return jnp.mean(jax.nn.softplus(-logits(first))) + jnp.mean(jax.nn.softplus(logits(second)))
+        return jnp.sum(weights1 * jax.nn.softplus(-logits(one))) + jnp.sum(weights2 * jax.nn.softplus(logits(two)))
 
     @jax.jit
     def train(key: Any, one: Any, two: Any, size1: Any, size2: Any) -> Any:
@@ -324,10 +386,14 @@ def _trainer(width: int, steps: int, batch: int) -> Any:
 
         def step(carry: Any, index: Any) -> Any:
             parameters, state = carry
-            key1, key2 = jax.random.split(jax.random.fold_in(order, index))
-            first = one[jax.random.randint(key1, (batch,), 0, size1)]
-            second = two[jax.random.randint(key2, (batch,), 0, size2)]
-            updates, state = optimizer.update(jax.grad(loss)(parameters, first, second), state)
+            if batch is None:
+                some = one, two, size1, size2
+            else:
+                key1, key2 = jax.random.split(jax.random.fold_in(order, index))
+                first = one[jax.random.randint(key1, (batch,), 0, size1)]
+                second = two[jax.random.randint(key2, (batch,), 0, size2)]
+                some = first, second, 1 / batch, 1 / batch
+            updates, state = optimizer.update(jax.grad(loss)(parameters, *some), state)
             return (optax.apply_updates(parameters, updates), state), None
 
         carry = (parameters, optimizer.init(parameters))
@@ -382,21 +448,19 @@ def _location(values: np.ndarray) -> tuple[float, float]:
     return float(center), float(high - low) / 2
 
 
-def _distinct(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """The rows that repeat, most frequent first, and their counts per side; None when they hold < 0.1% of all."""
-    rows = np.concatenate([one, two])
-    seeds = (np.array([0x9E3779B1, 0x85EBCA6B], np.uint32), np.array([0xC2B2AE35, 0x27D4EB2F], np.uint32))
-    high, low = (row_hashes(rows, multipliers).astype(np.uint64) for multipliers in seeds)
-    _, first, inverse = np.unique((high << np.uint64(32)) | low, return_index=True, return_inverse=True)
-    counts1 = np.bincount(inverse[: len(one)], minlength=len(first))
-    counts2 = np.bincount(inverse[len(one) :], minlength=len(first))
-    total = counts1 + counts2
-    least = 2 if len(rows) < 1000 else 4
+def _repeated(
+    one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], tuple[float, float]] | None:
+    """The rows that repeat, most frequent first, their counts per side, all samples per side; None: < 0.1% repeat."""
+    rows, (counts1, counts2) = tally(one, two, weights)
+    total, sizes = counts1 + counts2, (float(counts1.sum()), float(counts2.sum()))
+    least = 2 if sum(sizes) < 1000 else 4
     order = np.argsort(-total, kind="stable")[:MAX_ATOMS]
     order = order[total[order] >= least]
-    if total[order].sum() < max(1e-3 * len(rows), 4) or (len(rows) < 1000 and total[order].sum() < 0.2 * len(rows)):
-        return None, counts1, counts2
-    return rows[first[order]], counts1[order].astype(float), counts2[order].astype(float)
+    seen = total[order].sum()
+    if seen < max(1e-3 * sum(sizes), 4) or (sum(sizes) < 1000 and seen < 0.2 * sum(sizes)):
+        return None
+    return rows[order], (counts1[order], counts2[order]), sizes
 
 
 def _log_ratios(counts1: np.ndarray, counts2: np.ndarray, size1: float, size2: float) -> tuple[np.ndarray, np.ndarray]:

@@ -271,6 +271,13 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_test(monkeypatch)
     assert found.samples == {"training": 44_000, "selection": 60_000, "test": 136_000, "total": 240_000}
     assert found.verdict.outcome == "refuted"
     assert 0.9 < bound_of(found) < 1.0
+
+    class Signs:
+        def sample(self, key, dataset):
+            return dataset + jnp.cumsum(jax.random.laplace(key, (3,))) > 0
+
+    counted = run_audit(Signs(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
+    assert counted.samples == found.samples
     single = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
     assert single.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
 

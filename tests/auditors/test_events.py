@@ -154,6 +154,42 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     assert len(learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))) > 6
 
 
+def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(generator, monkeypatch):
+    """The first samples say the opposite of the many that follow."""
+    drawn = []
+
+    def bits(side, size):
+        rows = generator.integers(0, 2, (size, 3)).astype(np.float32)
+        rows[:, 0] = generator.random(size) < (0.6 if side == 0 else 0.4)
+        return rows
+
+    def more(side, size):
+        drawn.append((side, size))
+        return bits(side, size)
+
+    refined = []
+
+    def refine(*arguments, **named):
+        refined.append(arguments)
+        return ()
+
+    monkeypatch.setattr(events_module, "refine", refine)
+    monkeypatch.setattr(learners, "FEW_OUTCOMES", 4)
+    monkeypatch.setattr(events_module, "COUNTED_ROWS", 30_000)
+    scorers = learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
+    assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (10_000, 30_000, 30_000, 30_000)]
+    table = next(scorer for scorer in scorers if scorer.name == "outcomes")
+    ones, zeros = table(np.array([[1, 0, 0], [0, 0, 0]], np.float32))
+    assert ones == pytest.approx(np.log((0.6 * 10 + 0.4) / (0.4 * 10 + 0.6)), abs=0.05)
+    assert zeros == pytest.approx(-ones, abs=0.08)
+    assert "stack" in {scorer.name for scorer in scorers}
+    assert not refined
+
+    monkeypatch.setattr(events_module, "COUNTED", 7)
+    learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
+    assert len(refined) == 1
+
+
 def test_with_delta_the_event_beats_the_one_for_delta_zero(generator):
     def gaussian(generator, side, size, epsilon):
         return generator.normal(side, 1 / epsilon, (size, 1)).astype(np.float32)

@@ -15,6 +15,7 @@ from dpassay.auditors.learners import (
     fit_stumps,
     learn_scorers,
     refine,
+    tally,
 )
 from dpassay.auditors.scorers import Column, Steps
 
@@ -52,6 +53,59 @@ def test_continuous_outputs_have_no_table_but_an_atom_among_them_has(generator):
     assert table is not None
     assert len(table.rows) == 1
     assert table(np.array([[7.0]], np.float32))[0] == pytest.approx(np.log(2), abs=0.1)
+
+
+def patterns(generator, sign, size, columns=6):
+    """Random signs, of which the first two agree with probability 0.5 + 0.1 sign."""
+    rows = generator.integers(0, 2, (size, columns)).astype(np.float32)
+    rows[:, 1] = np.where(generator.random(size) < 0.5 + 0.1 * sign, rows[:, 0], 1 - rows[:, 0])
+    return rows
+
+
+def test_a_tally_counts_rows_however_they_are_parted(generator):
+    one, two = (patterns(generator, sign, size) for sign, size in ((1, 3000), (-1, 2000)))
+    rows, (counts1, counts2) = tally(one, two)
+    assert len(rows) == 2**6
+    places = (rows @ 2 ** np.arange(6)).astype(int)
+    for side, counts in ((one, counts1), (two, counts2)):
+        expected = np.bincount((side @ 2 ** np.arange(6)).astype(int), minlength=2**6)
+        np.testing.assert_array_equal(counts, expected[places])
+    part, some = tally(one[:1000], two[:50])
+    joined = [np.concatenate([part, rest]) for rest in (one[1000:], two[50:])]
+    weights = [np.concatenate([count, np.ones(n)]) for count, n in zip(some, (2000, 1950), strict=True)]
+    again, counted = tally(joined[0], joined[1], (weights[0], weights[1]))
+    np.testing.assert_array_equal(again[np.lexsort(again.T)], rows[np.lexsort(rows.T)])
+    for one_way, other in zip(counted, (counts1, counts2), strict=True):
+        np.testing.assert_array_equal(one_way[np.lexsort(again.T)], other[np.lexsort(rows.T)])
+
+
+def test_counts_say_what_the_samples_say_that_they_count(generator, monkeypatch):
+    monkeypatch.setattr(learners, "NETWORK_STEPS", 100)
+    monkeypatch.setattr(learners, "NETWORK_BATCH", 256)
+    one, two, *held = (patterns(generator, sign, size, columns=7) for size in (20_000, 5000) for sign in (1, -1))
+    rows, counts = tally(one, two)
+    of_samples = learn_scorers(one, two, [True] * 7, tuple(held))
+    of_counts = learn_scorers(rows, rows, [True] * 7, tuple(held), weights=counts)
+    assert [scorer.name for scorer in of_samples] == [scorer.name for scorer in of_counts]
+    stack, corrected = of_counts[-2:]
+    sampled = fit_residual_outcomes(stack, one, two)
+    np.testing.assert_allclose(corrected(rows), sampled(rows), atol=1e-5)
+    for sampled, counted in zip(of_samples, of_counts, strict=True):
+        if sampled.name in ("network", "stack", "corrected stack"):
+            continue
+        tolerance = 0.02 if sampled.name == "boosted stumps" else 1e-5
+        difference = sampled(rows) - counted(rows)
+        assert np.ptp(difference) <= tolerance, sampled.name
+
+
+def test_a_network_of_counts_sees_an_interaction_and_little_of_the_noise(generator):
+    one, two = (patterns(generator, sign, 50_000, columns=9) for sign in (1, -1))
+    rows, counts = tally(one, two)
+    truth = np.where(rows[:, 0] == rows[:, 1], 1.0, -1.0)
+    network, table = fit_network(rows, rows, weights=counts, seed=0), fit_outcomes(rows, rows, counts)
+    assert table is not None
+    assert correlation(network(rows), truth) > 0.97 > 0.95 > correlation(table(rows), truth)
+    assert np.abs(network(rows) - truth * np.log(0.6 / 0.4)).mean() < 0.1
 
 
 def test_a_product_of_laplaces_is_found_by_its_product_and_better_by_a_shared_histogram(generator):
@@ -192,7 +246,8 @@ def test_an_end_with_too_few_samples_is_left(generator):
 def test_ties_do_not_flood_an_end(generator, monkeypatch):
     fitted = []
 
-    def fit(one, two, *, seed, effort):
+    def fit(one, two, *, weights, seed, effort):
+        assert weights is None
         fitted.append((len(one), len(two)))
         return Column(np.int32(1))
 
