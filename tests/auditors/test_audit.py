@@ -282,6 +282,27 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_test(monkeypatch)
     assert single.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
 
 
+def test_samples_are_those_of_the_pair_that_is_reported(monkeypatch):
+    """Only the second pair takes more samples to learn from."""
+    monkeypatch.setattr(one_shot, "LEAST_REFINING", 0)
+    learn, pairs = one_shot.learn, []
+
+    def learns(*features, more, **named):
+        pairs.append(more)
+        if len(pairs) == 2:
+            for side in (0, 1):
+                more[0](side, more[1])
+        return learn(*features, **named)
+
+    monkeypatch.setattr(one_shot, "learn", learns)
+    claim = dp.PrivacyClaim(0.5)
+    second = run_audit(LAPLACE, 0.0, 0.5, more_pairs=[(0.0, 1.0)], claim=claim, num_samples=240_000)
+    assert second.samples == {"training": 44_000, "selection": 60_000, "test": 136_000, "total": 240_000}
+    pairs.clear()
+    first = run_audit(LAPLACE, 0.0, 1.0, more_pairs=[(0.0, 0.5)], claim=claim, num_samples=240_000)
+    assert first.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
+
+
 def short_run(mechanism, folder) -> dp.Audit:
     limits = {"num_samples": 200, "ledger": folder / "ledger.db"}
     return run_audit(mechanism, 0.0, 1.0, claim=dp.PrivacyClaim(1.0), name="it", **limits)

@@ -143,7 +143,8 @@ def race_table(monkeypatch, answer, bound):
     monkeypatch.setattr(auditor, "available", lambda *_: None if answer is None else "1")
     monkeypatch.setattr(auditor, "measure", lambda *_: answer)
     monkeypatch.setattr(auditor, "_enough", lambda *_: 1 << 18)
-    monkeypatch.setattr(auditor, "_timed", lambda *_: (2.0, 0.5, bound))
+    timed = {1: (3.0, 0.5, 9.0), 2: (2.0, 0.1, bound), 3: (1.0, 9.0, 0.0)}
+    monkeypatch.setattr(auditor, "_timed", lambda race, total, seed: timed[seed])
     table = auditor._time_table(False, 0, "python", lambda _: None)
     return dict(zip(table["columns"], table["rows"][0], strict=True))
 
@@ -151,13 +152,30 @@ def race_table(monkeypatch, answer, bound):
 def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeypatch):
     cells = race_table(monkeypatch, {"seconds": 50.0, "seconds_on_pair": 10.0, "bound": 0.09}, 0.095)
     assert (cells["ratio"], cells["ratio on one pair"], cells["with compilation"]) == (100.0, 20.0, 2.0)
-    assert cells["our samples"] == 1 << 20
+    assert cells["our samples"] == 1 << 18
+    assert cells["bound at 0.9"] == 0.095
     assert cells["note"] == ""
     assert race_table(monkeypatch, {"seconds": 50.0, "bound": 0.096}, 0.095)["note"] == "its bound was not reached"
     alone = race_table(monkeypatch, None, 0.095)
     assert (alone["ratio"], alone["ratio on one pair"]) == ("", "")
     assert "give --peers" in alone["note"]
     assert race_table(monkeypatch, {"error": "no torch"}, 0.095)["note"] == "no torch"
+
+
+def test_samples_are_enough_when_several_audits_reach_the_bound(monkeypatch):
+    asked = []
+
+    def bound(entry, total, seed):
+        asked.append((total, seed))
+        return 0.1 if total > 500_000 or len(asked) in (1, 2) else 0.05
+
+    monkeypatch.setattr(auditor, "_bound", bound)
+    entry = next(iter(auditor._races())).entry
+    assert auditor._enough(entry, 0.08, 7) == (2**19)
+    assert [total for total, _ in asked] == [2**17] * 3 + [round(2**17.5), 2**18, round(2**18.5)] + [2**19] * 3
+    assert len({seed for _, seed in asked}) == len(asked)
+    monkeypatch.setattr(auditor, "_bound", lambda *_: 0.0)
+    assert auditor._enough(entry, 0.08, 7) == auditor.FULL
 
 
 def test_what_is_timed_is_an_audit_whose_programs_were_kept(tmp_path, monkeypatch):

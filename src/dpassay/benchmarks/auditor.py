@@ -50,6 +50,7 @@ COLUMNS = (
     "mechanism", "pair", "samples", "median seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
     "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
+AGREE = 3  # audits that have to reach a bound before a number of samples is called enough for it
 SEARCH_SHARE = 0.1  # of the budget, when the pair is searched for
 QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
 CODE = (
@@ -397,8 +398,9 @@ def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], N
             answer = measure(python, "dp_sniper_peer.py", {**race.peer, "seed": seed})
             target = answer.get("bound", target)
         progress(f"{race.title} until {target:.4g}")
-        total = 4 * _enough(race.entry, target, seed)  # with that very number luck would decide
-        compiled, seconds, bound = _timed(race, total, seed + 1)
+        total = _enough(race.entry, target, seed)
+        timed = [_timed(race, total, seed + 1 + repeat) for repeat in range(AGREE)]
+        compiled, seconds, bound = (statistics.median(column) for column in zip(*timed, strict=True))
         theirs = [answer.get(name, math.nan) for name in ("seconds", "seconds_on_pair")]
         notes = [answer.get("error", "")]
         if version is None:
@@ -418,19 +420,24 @@ def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], N
             ]
         )
     title = (
-        "Time to DP-Sniper's bound. Its numbers of samples are set by hand; ours is four times the smallest power of "
-        "two that sufficed in an audit with another seed. Compiled programs are kept by an equal audit before the one "
-        "timed, so `our seconds` hold none. Ours has one pair given; DP-Sniper tries up to 16, and then that one again"
+        "Time to DP-Sniper's bound. Its numbers of samples are set by hand; ours is the smallest, in steps of sqrt(2), "
+        f"with which {AGREE} audits all reached it; medians of {AGREE} others. Compiled programs are kept by an equal "
+        "audit before the one timed, so `our seconds` hold none. Ours has one pair given; DP-Sniper tries up to 16, "
+        "and then that one again"
     )
     return {"title": title, "columns": columns, "rows": rows}
 
 
 def _enough(entry: Row, target: float, seed: int) -> int:
-    """The smallest power of two, from 2^17 on, of samples in all with which an audit reaches the bound."""
-    total = 1 << 17
-    while total < FULL and _bound(entry, total, seed * 1000 + total.bit_length()) < target:
-        total *= 2
-    return total
+    """The least number of samples in all, from 2^17 on, with which so many audits as must agree all reach the bound."""
+    step, total = 0, 1 << 17
+    while total < FULL:
+        seeds = [seed * 10_000 + step * AGREE + repeat for repeat in range(AGREE)]
+        if all(_bound(entry, total, each) >= target for each in seeds):
+            break
+        step += 1
+        total = round(2 ** (17 + step / 2))
+    return min(total, FULL)
 
 
 def _bound(entry: Row, total: int, seed: int) -> float:
