@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
-from dpassay.auditors.learners import COUNTED, SMALL, learn_scorers, refine, tally
+from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally
 from dpassay.auditors.scorers import Scorer, Stack
 from dpassay.errors import InvalidInput
 
@@ -146,8 +146,8 @@ def learn(
         discrete: per column, whether it takes few values.
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
-        more: draws further training samples from a side and a number, and how many of each side to draw where a stack
-            of scorers can be refined by them (`learners.refine`).
+        more: draws further training samples from a side and a number, and how many of each side to draw where they
+            help: to refine a stack of scorers (`learners.refine`), or to count outputs of few, not very few, values.
 
     Raises:
         InvalidInput: no samples, shapes that do not match, numbers that are not finite, or an unknown effort.
@@ -171,7 +171,7 @@ def learn(
     if all(discrete):
         rows, counts = tally(rest[0], rest[1])
         if len(rows) <= COUNTED:
-            if more is not None:
+            if more is not None and len(rows) > FEW_OUTCOMES:
                 rows, counts = _add(rows, counts, *more)
             rest, weights = (rows, rows), counts
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), weights=weights, seed=seed, effort=effort)

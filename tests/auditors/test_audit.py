@@ -274,7 +274,7 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_test(monkeypatch)
 
     class Signs:
         def sample(self, key, dataset):
-            return dataset + jnp.cumsum(jax.random.laplace(key, (3,))) > 0
+            return dataset + jnp.cumsum(jax.random.laplace(key, (5,))) > 0
 
     counted = run_audit(Signs(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
     assert counted.samples == found.samples

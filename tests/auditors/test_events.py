@@ -174,7 +174,8 @@ def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(genera
         return ()
 
     monkeypatch.setattr(events_module, "refine", refine)
-    monkeypatch.setattr(learners, "FEW_OUTCOMES", 4)
+    for module in (learners, events_module):
+        monkeypatch.setattr(module, "FEW_OUTCOMES", 4)
     monkeypatch.setattr(events_module, "COUNTED_ROWS", 30_000)
     scorers = learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
     assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (10_000, 30_000, 30_000, 30_000)]
@@ -184,6 +185,11 @@ def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(genera
     assert zeros == pytest.approx(-ones, abs=0.08)
     assert "stack" in {scorer.name for scorer in scorers}
     assert not refined
+
+    drawn.clear()
+    monkeypatch.setattr(events_module, "FEW_OUTCOMES", 8)
+    learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
+    assert not drawn
 
     monkeypatch.setattr(events_module, "COUNTED", 7)
     learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
