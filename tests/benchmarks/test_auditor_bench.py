@@ -142,7 +142,8 @@ def race_table(monkeypatch, answer, bound):
     monkeypatch.setattr(auditor, "_races", lambda: [one])
     monkeypatch.setattr(auditor, "available", lambda *_: None if answer is None else "1")
     monkeypatch.setattr(auditor, "measure", lambda *_: answer)
-    monkeypatch.setattr(auditor, "_enough", lambda *_: 1 << 18)
+    monkeypatch.setattr(auditor, "FULL", 1 << 18)
+    monkeypatch.setattr(auditor, "_bound", lambda *_: 0.0)
     timed = {1: (3.0, 0.5, 9.0), 2: (2.0, 0.1, bound), 3: (1.0, 9.0, 0.0)}
     monkeypatch.setattr(auditor, "_timed", lambda race, total, seed: timed[seed])
     table = auditor._time_table(False, 0, "python", lambda _: None)
@@ -162,20 +163,26 @@ def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeyp
     assert race_table(monkeypatch, {"error": "no torch"}, 0.095)["note"] == "no torch"
 
 
-def test_samples_are_enough_when_several_audits_reach_the_bound(monkeypatch):
-    asked = []
+def test_samples_are_enough_when_audits_reach_the_bound_before_and_while_they_are_timed(monkeypatch):
+    asked, timed = [], []
+    lucky = {round(2**17.5): [0.05, 0.1, 0.1], 2**18: [0.05, 0.05, 0.1]}
 
     def bound(entry, total, seed):
         asked.append((total, seed))
-        return 0.1 if total > 500_000 or len(asked) in (1, 2) else 0.05
+        return lucky[total].pop() if total in lucky else 0.1 if total > 2**18 else 0.05
+
+    def time(race, total, seed):
+        timed.append((total, seed))
+        return 2.0, 1.0, 0.1 if total > 500_000 else 0.05
 
     monkeypatch.setattr(auditor, "_bound", bound)
-    entry = next(iter(auditor._races())).entry
-    assert auditor._enough(entry, 0.08, 7) == (2**19)
-    assert [total for total, _ in asked] == [2**17] * 3 + [round(2**17.5), 2**18, round(2**18.5)] + [2**19] * 3
+    monkeypatch.setattr(auditor, "_timed", time)
+    race = next(iter(auditor._races()))
+    assert auditor._raced(race, 0.08, 7) == (2**19, 2.0, 1.0, 0.1)
+    steps = [2**17, round(2**17.5), 2**18, round(2**18.5), 2**19]
+    assert [total for total, _ in asked] == [total for total in steps for _ in range(3)]
     assert len({seed for _, seed in asked}) == len(asked)
-    monkeypatch.setattr(auditor, "_bound", lambda *_: 0.0)
-    assert auditor._enough(entry, 0.08, 7) == auditor.FULL
+    assert timed == [(total, seed) for total in (round(2**17.5), round(2**18.5), 2**19) for seed in (8, 9, 10)]
 
 
 def test_what_is_timed_is_an_audit_whose_programs_were_kept(tmp_path, monkeypatch):
