@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
-from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally
+from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally, tally_more
 from dpassay.auditors.scorers import Scorer, Stack
 from dpassay.errors import InvalidInput
 
@@ -33,7 +33,6 @@ FEW_CUTS = 9
 HELD = 50_000  # samples per side held out of learning to weigh and rank scorers
 KEPT = 6  # scorers that go on to selection
 KEPT_OF_MANY = 9  # where it has millions of samples: ranks by those held out are noise to it
-COUNTED_ROWS = 500_000  # counted at a time
 REFINED = 1000  # most promising events whose bound is predicted by the test's own formula
 PICTURED = 20_000  # feature vectors that either procedure keeps for the reports
 
@@ -172,7 +171,7 @@ def learn(
         rows, counts = tally(rest[0], rest[1])
         if len(rows) <= COUNTED:
             if more is not None and len(rows) > FEW_OUTCOMES:
-                rows, counts = _add(rows, counts, *more)
+                rows, counts = tally_more(rows, counts, *more)
             rest, weights = (rows, rows), counts
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), weights=weights, seed=seed, effort=effort)
     promising = _promising(scorers, held[0], held[1], KEPT if more is None else KEPT_OF_MANY)
@@ -180,18 +179,6 @@ def learn(
     if more is None or weights is not None or not stacks:
         return promising
     return (*promising, *refine(stacks[-1], *more, discrete, seed=seed))
-
-
-def _add(
-    rows: np.ndarray, counts: tuple[np.ndarray, np.ndarray], draw: Callable[[int, int], np.ndarray], num_samples: int
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Counts further samples of either side."""
-    for start in range(0, num_samples, COUNTED_ROWS):
-        fresh = [draw(side, min(COUNTED_ROWS, num_samples - start)) for side in (0, 1)]
-        weights = [np.concatenate([count, np.ones(len(side))]) for count, side in zip(counts, fresh, strict=True)]
-        one, two = (np.concatenate([rows, side]) for side in fresh)
-        rows, counts = tally(one, two, (weights[0], weights[1]))
-    return rows, counts
 
 
 def select(
@@ -408,7 +395,7 @@ def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, fai
     return np.where(lifted > 0, np.nan_to_num(bound, nan=-np.inf, neginf=-np.inf), -np.inf)
 
 
-def _wilson(hits: np.ndarray, trials: np.ndarray, z: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _wilson(hits: np.ndarray, trials: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's (1927) score limits of a probability."""
     center = hits + z * z / 2
     width = z * np.sqrt(np.maximum(hits * (1 - hits / trials), 0) + z * z / 4)

@@ -11,7 +11,7 @@ are imported when needed.
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,10 +21,11 @@ import numpy as np
 
 from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
 
-__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine", "tally"]
+__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine", "tally", "tally_more"]
 
 MAX_ATOMS = 100_000
 FEW_OUTCOMES = 20
+DRAWN_ROWS = 250_000  # drawn at a time
 COUNTED = 4096  # distinct outputs up to which their counts are what is learned from
 MAX_COLUMNS = 48  # derived columns that boosting sees: those that differ most
 BINS = 64
@@ -39,7 +40,6 @@ COUNTED_STEPS = 300  # of the network on all counts at once; more fit the noise 
 HIDDEN = (32, 16)
 END = 0.03  # share of the samples at either end of the scores that `refine` learns from
 LEAST_IN_END = 2000  # samples per side
-REFINING_ROWS = 250_000  # drawn at a time
 LARGEST_END = 30_000  # samples of them that are kept at either end; ties may make it large
 
 
@@ -163,6 +163,17 @@ def tally(
     by = weights or (None, None)
     counts1, counts2 = (np.bincount(*pair, minlength=len(first)) for pair in zip(places, by, strict=True))
     return rows[first], (counts1.astype(float), counts2.astype(float))
+
+
+def tally_more(
+    rows: np.ndarray, counts: tuple[np.ndarray, np.ndarray], draw: Callable[[int, int], np.ndarray], num_samples: int
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Adds further samples of either side to a tally; `draw` and `num_samples` as `refine` takes them."""
+    for sides in _drawn(draw, num_samples):
+        weights = [np.concatenate([count, np.ones(len(side))]) for count, side in zip(counts, sides, strict=True)]
+        one, two = (np.concatenate([rows, side]) for side in sides)
+        rows, counts = tally(one, two, (weights[0], weights[1]))
+    return rows, counts
 
 
 def fit_outcomes(
@@ -327,8 +338,7 @@ def refine(
     score = jax.jit(lambda scorer, rows: scorer(rows))
     cuts: np.ndarray | None = None
     ends: tuple[tuple[list[np.ndarray], ...], ...] = (([], []), ([], []))
-    for start in range(0, num_samples, REFINING_ROWS):
-        sides = [draw(side, min(REFINING_ROWS, num_samples - start)) for side in (0, 1)]
+    for sides in _drawn(draw, num_samples):
         scores = [np.asarray(score(base, jnp.asarray(rows))) for rows in sides]
         if cuts is None:
             cuts = np.quantile(np.concatenate(scores), [END, 1 - END], method="lower").astype(np.float32)
@@ -345,6 +355,12 @@ def refine(
         stumps, network = _fit_both(Binned(one, two, discrete, derived=True), seed=seed)
         found.append(Refined(base, fit_stack([base, stumps, network], held[0], held[1]), cuts[above], bool(above)))
     return tuple(found)
+
+
+def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator[list[np.ndarray]]:
+    """Samples of both sides, in parts that fit into memory."""
+    for start in range(0, num_samples, DRAWN_ROWS):
+        yield [draw(side, min(DRAWN_ROWS, num_samples - start)) for side in (0, 1)]
 
 
 def _fit_both(binned: Binned, *, seed: int, effort: str = "normal") -> tuple[Steps, Network]:

@@ -176,7 +176,7 @@ def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(genera
     monkeypatch.setattr(events_module, "refine", refine)
     for module in (learners, events_module):
         monkeypatch.setattr(module, "FEW_OUTCOMES", 4)
-    monkeypatch.setattr(events_module, "COUNTED_ROWS", 30_000)
+    monkeypatch.setattr(learners, "DRAWN_ROWS", 30_000)
     scorers = learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
     assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (10_000, 30_000, 30_000, 30_000)]
     table = next(scorer for scorer in scorers if scorer.name == "outcomes")
