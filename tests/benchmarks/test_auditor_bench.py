@@ -144,8 +144,8 @@ def race_table(monkeypatch, answer, bound):
     monkeypatch.setattr(auditor, "measure", lambda *_: answer)
     monkeypatch.setattr(auditor, "FULL", 1 << 18)
     monkeypatch.setattr(auditor, "_bound", lambda *_: 0.0)
-    timed = {1: (3.0, 0.5, 9.0), 2: (2.0, 0.1, bound), 3: (1.0, 9.0, 0.0)}
-    monkeypatch.setattr(auditor, "_timed", lambda race, total, seed: timed[seed])
+    timed = [(3.0, 0.5, 9.0), (2.0, 0.1, bound), (1.0, 9.0, 0.0)]
+    monkeypatch.setattr(auditor, "_timed", lambda race, total, seed: timed[seed % 3])
     table = auditor._time_table(False, 0, "python", lambda _: None)
     return dict(zip(table["columns"], table["rows"][0], strict=True))
 
@@ -181,8 +181,8 @@ def test_samples_are_enough_when_audits_reach_the_bound_before_and_while_they_ar
     assert auditor._raced(race, 0.08, 7) == (2**19, 2.0, 1.0, 0.1)
     steps = [2**17, round(2**17.5), 2**18, round(2**18.5), 2**19]
     assert [total for total, _ in asked] == [total for total in steps for _ in range(3)]
-    assert len({seed for _, seed in asked}) == len(asked)
-    assert timed == [(total, seed) for total in (round(2**17.5), round(2**18.5), 2**19) for seed in (8, 9, 10)]
+    assert [total for total, _ in timed] == [total for total in (steps[1], steps[3], steps[4]) for _ in range(3)]
+    assert len({seed for _, seed in asked + timed}) == len(asked) + len(timed)
 
 
 def test_what_is_timed_is_an_audit_whose_programs_were_kept(tmp_path, monkeypatch):
