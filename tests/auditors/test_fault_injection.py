@@ -11,7 +11,6 @@ from dpassay.benchmarks.faults import FAULTS
 
 CONFIDENCE = 1 - 1e-6
 UNITS = {
-    "training rows scored as test rows": 18,
     "20 events at the full probability each": 14,
     "one batch of integers again and again": 18,
     "runs of a ledger on one stream": 2,

@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpassay.auditors import audit, calling, events, one_shot
+from dpassay.auditors import audit, calling, one_shot
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.calling import Caller
 from dpassay.auditors.sampling import PHASES, Sampler
@@ -68,7 +68,7 @@ def _overfitting() -> AbstractContextManager[Any]:
     def learn(features1: np.ndarray, features2: np.ndarray, *_: Any, **__: Any) -> tuple[_Neighbor]:
         return (_Neighbor((features1, features2)),)
 
-    return mock.patch.object(events, "learn", learn)
+    return mock.patch.object(one_shot, "learn", learn)
 
 
 @contextmanager
