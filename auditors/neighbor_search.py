@@ -40,6 +40,7 @@ LARGEST_TEST = 2_000_000  # samples per dataset of one test
 EASY_TEST = 50_000  # samples that find one nat beyond the claim
 SMALLEST_TEST = 400
 CHUNK = 256  # samples of one compiled call
+MEASURED = 4  # compiled calls by which the sampler of a test measures how long they take, or that it does not fill
 POINTS = 4  # of a claim that is a curve, while candidates are compared
 HOPED_TEST = 200_000  # samples of the test for which candidates are compared
 
@@ -404,6 +405,8 @@ class _Search:
         self.tests = 0
         self.problem: Exception | None = None
         self.rungs: tuple[int, ...] = RUNGS
+        self.fewest = FEWEST
+        self.overhead = 0  # samples that a test draws beyond those it counts
         self.seconds = 1e-6  # per sample
         self._batched: Any = None
         # Imported here: seconds that are not to be taken from the search.
@@ -415,10 +418,10 @@ class _Search:
         tested: set[bytes] = set()
         patterns = self.space.patterns(self.rng)
         self._fit_rungs(search_end - time.monotonic())
-        if not self._in_time(FEWEST, end):
+        if not self._in_time(self.fewest, end):
             raise InvalidInput(
-                f"a call takes {self.seconds:.2g} s, and one pair is judged by {2 * FEWEST} calls at least; "
-                f"give a time limit above {2 * FEWEST * self.seconds / SEARCHING:.0f} s"
+                f"a call takes {self.seconds:.2g} s, and one pair is judged by {2 * self.fewest} calls at least; "
+                f"give a time limit above {2 * self.fewest * self.seconds / SEARCHING:.0f} s"
             )
         while not best and (some := list(itertools.islice(patterns, CHILDREN))):
             self._judge_all(some, best, search_end)
@@ -482,9 +485,11 @@ class _Search:
         from dpassay.auditors.sampling import Sampler
 
         needed = min(LARGEST_TEST, EASY_TEST / min(promise, 1.0) ** 2)
-        size = int(max(SMALLEST_TEST, min(needed, part * (end - time.monotonic()) / 3 / self.seconds)))
-        if not self._in_time(size, end):
-            say(f"no time for a test: {2 * size} calls take some {2 * size * self.seconds:.0f} s")
+        affordable = part * (end - time.monotonic()) / 3 / self.seconds - self.overhead
+        size = int(max(SMALLEST_TEST, min(needed, affordable)))
+        drawn = size + self.overhead
+        if not self._in_time(drawn, end):
+            say(f"no time for a test: {2 * drawn} calls take some {2 * drawn * self.seconds:.0f} s")
             return None
         self.tests += 1
         share = self.failure_probability / (self.tests * (self.tests + 1))
@@ -573,17 +578,25 @@ class _Search:
         return time.monotonic() + 2 * size * self.seconds <= end
 
     def _fit_rungs(self, seconds: float) -> None:
-        """Fewer samples for each candidate where a call takes long; nothing is known of compiled samplers before."""
+        """Fewer samples for each candidate where they take long."""
         pair = next(self.space.patterns(np.random.default_rng(0)), None)
-        if pair is None or not isinstance(self.mechanism, CallableMechanism):
+        if pair is None:
             return
-        size = CHUNK if self.mechanism.batched else 1
         try:
-            self.seconds = min(self._fresh(pair.first, size)[1] for _ in range(2))
+            if isinstance(self.mechanism, CallableMechanism):
+                size = CHUNK if self.mechanism.batched else 1
+                self.seconds = min(self._fresh(pair.first, size)[1] for _ in range(2))
+            else:
+                self._sample(pair.first, 1, 0)  # compiles
+                size = 1 if self._batched is False else CHUNK
+                self.fewest, self.overhead = max(size, FEWEST), MEASURED * size
+                begin = time.perf_counter()
+                self._sample(pair.first, size, 0)
+                self.seconds = (time.perf_counter() - begin) / size
         except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
             return
         first = seconds / AT_LEAST / 2 / self.seconds
-        self.rungs = tuple(max(FEWEST, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
+        self.rungs = tuple(max(self.fewest, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
 
     def _promise(self, pair: _Pair, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpassay as dp
-from dpassay.auditors import neighbor_search
+from dpassay.auditors import neighbor_search, tracing
 from dpassay.auditors.neighbor_search import VectorRelation, _Matrices, _Pair, _space, _Vectors, search_black_box
 from dpassay.errors import InvalidInput
 from dpassay.privacy import NeighboringRelation, PrivacyClaim
@@ -161,6 +161,48 @@ def test_the_time_limit_holds_however_long_a_call_takes(monkeypatch, seconds, li
     )
     assert (witness is not None) == found
     assert 0.3 * limit < clock.now < 1.1 * limit
+
+
+class Ticking:
+    """A sampler for JAX whose clock goes on with every sample, as a compiled program or called one by one."""
+
+    def __init__(self, clock, seconds, scale, compiled):
+        self.clock, self.seconds, self.scale, self.compiled = clock, seconds, scale, compiled
+
+    def sample(self, key, vector):
+        if self.compiled:
+            zero = jax.ShapeDtypeStruct((), np.float32)
+            late = jax.pure_callback(self._wait, zero, jax.random.uniform(key), vmap_method="sequential")
+        else:
+            late = self._wait(0)
+            vector = np.asarray(vector)  # no tracer becomes an array
+        return vector[0] + late + self.scale * jax.random.laplace(key)
+
+    def _wait(self, _):
+        self.clock.now += self.seconds
+        return np.float32(0)
+
+
+@pytest.mark.parametrize(
+    ("compiled", "seconds", "limit", "scale", "found"),
+    [(True, 0.002, 60.0, 0.3, True), (True, 0.02, 60.0, 0.3, False), (False, 0.02, 60.0, 1.0, False)],
+)
+def test_the_time_limit_holds_for_slow_samplers_of_jax(monkeypatch, compiled, seconds, limit, scale, found):
+    clock = Clock()
+    monkeypatch.setattr(neighbor_search, "time", clock)
+    monkeypatch.setattr(tracing, "time", clock)
+    slow = Ticking(clock, seconds, scale, compiled)
+    witness = search_black_box(slow, "vector:one", claim=PrivacyClaim(1.0), num_items=2, time_limit=limit)
+    assert (witness is not None) == found
+    assert 0.1 * limit < clock.now < 1.1 * limit
+
+
+def test_a_compiled_sampler_is_refused_a_time_limit_below_one_pair(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(neighbor_search, "time", clock)
+    slow = Ticking(clock, 0.01, 0.3, True)
+    with pytest.raises(InvalidInput, match=r"a call takes 0.01 s, and one pair is judged by 512 calls"):
+        search_black_box(slow, "vector:one", claim=PrivacyClaim(1.0), time_limit=7.0)
 
 
 def test_a_time_limit_below_the_calls_for_one_pair_is_refused(monkeypatch):
