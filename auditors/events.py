@@ -144,7 +144,7 @@ def learn(
         names: of the d columns.
         discrete: per column, whether it takes few values.
         seed: of everything random.
-        effort: "small" (milliseconds, any number of samples) or "normal" (seconds).
+        effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
         more: draws further training samples from a side and a number, and how many of each side to draw where they
             help: to refine a stack of scorers (`learners.refine`), or to count outputs of few, not very few, values.
 
@@ -158,8 +158,8 @@ def learn(
         raise InvalidInput("there are no training samples; give at least one per dataset")
     if len(names) != one.shape[1] or len(discrete) != one.shape[1]:
         raise InvalidInput(f"{one.shape[1]} columns need as many names and flags, got {len(names)} and {len(discrete)}")
-    if effort not in ("small", "normal"):
-        raise InvalidInput(f"effort {effort!r}: use small or normal")
+    if effort not in ("small", "normal", "large"):
+        raise InvalidInput(f"effort {effort!r}: use small, normal or large")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InvalidInput("features must be finite; encode NaN and infinities as columns of their own first")
     if effort == "small" or one.shape[1] == 1 or min(len(one), len(two)) <= SMALL:

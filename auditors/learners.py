@@ -32,9 +32,8 @@ BINS = 64
 TAIL_BINS = 6  # at either end, each half as wide as the one before
 LEAST_IN_TAIL = 50
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
-MANY = 500_000  # training samples per side from which on the network takes more time
-BOOSTING_ROWS = 1_000_000  # per side
-BOOSTED = 60  # stumps; more fit the noise of weak leaks
+MANY = 500_000  # training samples per side from which on boosting and the network take more time
+BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
 COUNTED_STEPS = 300  # of the network on all counts at once; more fit the noise of rare outcomes
@@ -65,7 +64,7 @@ def learn_scorers(
         weights: how often each row occurred, shapes (n1,) and (n2,); None: once.
         seed: of everything random.
         effort: "small" fits only what takes milliseconds; "normal" adds boosting and a network where the outputs have
-            several columns.
+            several columns; "large" trains them longer and on more samples.
 
     Returns:
         At least one scorer.
@@ -102,7 +101,7 @@ def learn_scorers(
     scorers += products
     if small or held is None:
         return tuple(scorers)
-    stumps, network = _fit_both(binned, seed=seed)
+    stumps, network = _fit_both(binned, seed=seed, effort=effort)
     stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
     scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
@@ -231,7 +230,7 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
     return Steps.build(tables, name, derived=binned.derived)
 
 
-def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int) -> Steps:
+def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = "normal") -> Steps:
     """Boosted decision stumps on the binned columns, read off scikit-learn's model as an additive one.
 
     A model of stumps is a sum of functions of one column each: evaluating its decision function with one code varied
@@ -239,7 +238,8 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int) -> Steps:
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    sides = [codes[columns, :BOOSTING_ROWS] for codes in binned.codes]
+    many = effort == "large" or binned.counts[0][0].sum() >= MANY
+    sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
     lengths = [side.shape[1] for side in sides]
     labels = np.repeat([1.0, 0.0], lengths)
@@ -248,9 +248,9 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int) -> Steps:
     from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
-        max_iter=BOOSTED,
+        max_iter=150 if many else 80,
         max_leaf_nodes=2,
-        learning_rate=0.3,
+        learning_rate=0.15 if many else 0.25,
         max_bins=BINS,
         min_samples_leaf=20 if binned.weights is None else 1,
         early_stopping=False,
@@ -279,6 +279,7 @@ def fit_network(
     *,
     weights: tuple[np.ndarray, np.ndarray] | None = None,
     seed: int,
+    effort: str = "normal",
 ) -> Network:
     """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples.
 
@@ -296,7 +297,7 @@ def fit_network(
         # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
         target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
     if weights is None:
-        steps = NETWORK_STEPS_MANY if len(one) >= MANY else NETWORK_STEPS
+        steps = NETWORK_STEPS_MANY if effort == "large" or len(one) >= MANY else NETWORK_STEPS
         train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
         layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
     else:
@@ -362,12 +363,12 @@ def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator
         yield [draw(side, min(DRAWN_ROWS, num_samples - start)) for side in (0, 1)]
 
 
-def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:
+def _fit_both(binned: Binned, *, seed: int, effort: str = "normal") -> tuple[Steps, Network]:
     """Stumps and a network at once: boosting keeps to one core."""
     columns = np.sort(np.argsort(-binned.differences)[:MAX_COLUMNS])
     with ThreadPoolExecutor(1) as other:
-        boosted = other.submit(fit_stumps, binned, columns, seed=seed)
-        network = fit_network(*binned.raw, weights=binned.weights, seed=seed)
+        boosted = other.submit(fit_stumps, binned, columns, seed=seed, effort=effort)
+        network = fit_network(*binned.raw, weights=binned.weights, seed=seed, effort=effort)
         return boosted.result(), network
 
 

@@ -154,26 +154,13 @@ def test_stumps_are_read_off_exactly(generator):
     model = fit_stumps(binned, columns, seed=0)
     codes = np.concatenate(binned.codes, axis=1).T.astype(np.float32)
     reference = HistGradientBoostingClassifier(
-        max_iter=learners.BOOSTED,
-        max_leaf_nodes=2,
-        learning_rate=0.3,
-        max_bins=64,
-        early_stopping=False,
-        random_state=0,
+        max_iter=80, max_leaf_nodes=2, learning_rate=0.25, max_bins=64, early_stopping=False, random_state=0
     )
     with threadpool_limits(1, user_api="openmp"):
         reference.fit(codes, np.repeat([1.0, 0.0], 4000), sample_weight=np.ones(8000))
     expected = reference.decision_function(codes)
     scores = model(np.concatenate([one, two]))
     np.testing.assert_allclose(scores - scores[0], expected - expected[0], atol=1e-4)
-
-
-def test_stumps_learn_from_all_rows(generator):
-    one, two = (generator.normal(size=(200_000, 2)).astype(np.float32) for _ in range(2))
-    one[150_000:, 1] += 1  # only the last rows tell
-    binned = Binned(one, two, [False] * 2, derived=True)
-    model = fit_stumps(binned, np.arange(2), seed=0)
-    assert correlation(model(two), two[:, 1]) > 0.8
 
 
 def test_differences_undo_running_sums(generator):
@@ -259,7 +246,7 @@ def test_an_end_with_too_few_samples_is_left(generator):
 def test_ties_do_not_flood_an_end(generator, monkeypatch):
     fitted = []
 
-    def fit(one, two, *, weights, seed):
+    def fit(one, two, *, weights, seed, effort):
         assert weights is None
         fitted.append((len(one), len(two)))
         return Column(np.int32(1))
