@@ -587,12 +587,10 @@ class _Search:
                 size = CHUNK if self.mechanism.batched else 1
                 self.seconds = min(self._fresh(pair.first, size)[1] for _ in range(2))
             else:
-                self._sample(pair.first, 1, 0)  # compiles
+                self._sample(pair.first, 1, 0)  # compiles; no other sample is of stream 0
                 size = 1 if self._batched is False else CHUNK
                 self.fewest, self.overhead = max(size, FEWEST), MEASURED * size
-                begin = time.perf_counter()
-                self._sample(pair.first, size, 0)
-                self.seconds = (time.perf_counter() - begin) / size
+                self.seconds = self._timed(pair.first, size, 0)[1]
         except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
             return
         first = seconds / AT_LEAST / 2 / self.seconds
@@ -638,8 +636,12 @@ class _Search:
     def _fresh(self, dataset: np.ndarray, size: int) -> tuple[Any, float]:
         """Samples of a stream of their own, and the seconds that each took."""
         self.streams += 1
+        return self._timed(dataset, size, self.streams)
+
+    def _timed(self, dataset: np.ndarray, size: int, stream: int) -> tuple[Any, float]:
+        """Samples of a stream, and the seconds that each took."""
         begin = time.perf_counter()
-        outputs = self._sample(dataset, size, self.streams)
+        outputs = self._sample(dataset, size, stream)
         return outputs, (time.perf_counter() - begin) / size
 
     def _sample(self, dataset: np.ndarray, size: int, stream: int) -> Any:

@@ -33,7 +33,8 @@ def test_laws_are_laws_and_keep_what_is_true_of_the_mechanism(entry):
 def test_our_pair_promises_more_than_the_published_ones(entry):
     bounds = [best_bound(pair_law(entry.mechanism, *pair.arrays()), 23_000_000, 0.1).bound for pair in entry.pairs]
     best = int(np.argmax(bounds))
-    assert (entry.pairs[best].found_by, best) == ("the exact law", entry.name == "NumericalSVT")
+    assert entry.pairs[best].found_by == "the exact law"
+    assert best == (1 if entry.name == "NumericalSVT" else 0)  # audits find less there: see its note
     assert bounds[best] > 1.001 * max(bounds[:best] + bounds[best + 1 :])
 
 
