@@ -144,7 +144,7 @@ def learn(
         names: of the d columns.
         discrete: per column, whether it takes few values.
         seed: of everything random.
-        effort: "small" (milliseconds, any number of samples), "normal" (seconds) or "large" (a minute).
+        effort: "small" (milliseconds, any number of samples) or "normal" (seconds).
         more: draws further training samples from a side and a number, and how many of each side to draw where they
             help: to refine a stack of scorers (`learners.refine`), or to count outputs of few, not very few, values.
 
@@ -158,12 +158,12 @@ def learn(
         raise InvalidInput("there are no training samples; give at least one per dataset")
     if len(names) != one.shape[1] or len(discrete) != one.shape[1]:
         raise InvalidInput(f"{one.shape[1]} columns need as many names and flags, got {len(names)} and {len(discrete)}")
-    if effort not in ("small", "normal", "large"):
-        raise InvalidInput(f"effort {effort!r}: use small, normal or large")
+    if effort not in ("small", "normal"):
+        raise InvalidInput(f"effort {effort!r}: use small or normal")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InvalidInput("features must be finite; encode NaN and infinities as columns of their own first")
     if effort == "small" or one.shape[1] == 1 or min(len(one), len(two)) <= SMALL:
-        return learn_scorers(one, two, discrete, seed=seed, effort=effort)
+        return learn_scorers(one, two, discrete, seed=seed)
     held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
     rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
     weights = None
@@ -173,7 +173,7 @@ def learn(
             if more is not None and len(rows) > FEW_OUTCOMES:
                 rows, counts = tally_more(rows, counts, *more)
             rest, weights = (rows, rows), counts
-    scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), weights=weights, seed=seed, effort=effort)
+    scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), weights=weights, seed=seed)
     promising = _promising(scorers, held[0], held[1], KEPT if more is None else KEPT_OF_MANY)
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if more is None or weights is not None or not stacks:

@@ -51,7 +51,6 @@ def learn_scorers(
     *,
     weights: tuple[np.ndarray, np.ndarray] | None = None,
     seed: int = 0,
-    effort: str = "normal",
 ) -> tuple[Scorer, ...]:
     """Fits the scorers worth trying on these training samples.
 
@@ -60,11 +59,9 @@ def learn_scorers(
         features2: samples under dataset 2, shape (n2, d).
         discrete: per column, whether it takes few values.
         held: samples of both sides that nothing else is fitted to, by which scorers are weighed against each other;
-            None when there are too few to set any aside.
+            boosting and a network are fitted only with them. None: only what takes milliseconds.
         weights: how often each row occurred, shapes (n1,) and (n2,); None: once.
         seed: of everything random.
-        effort: "small" fits only what takes milliseconds; "normal" adds boosting and a network where the outputs have
-            several columns; "large" trains them longer and on more samples.
 
     Returns:
         At least one scorer.
@@ -72,7 +69,7 @@ def learn_scorers(
     one, two = np.asarray(features1, np.float32), np.asarray(features2, np.float32)
     dimension = one.shape[1]
     sizes = [len(one), len(two)] if weights is None else [side.sum() for side in weights]
-    small = effort == "small" or min(sizes) <= SMALL or held is None
+    small = held is None or min(sizes) <= SMALL
     lowest, highest = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
     single = np.count_nonzero(lowest < highest) <= 1  # one column that says anything: nothing to combine it with
     derived = not single
@@ -101,7 +98,7 @@ def learn_scorers(
     scorers += products
     if small or held is None:
         return tuple(scorers)
-    stumps, network = _fit_both(binned, seed=seed, effort=effort)
+    stumps, network = _fit_both(binned, seed=seed)
     stack = fit_stack([stumps, network, max(products, key=lambda product: _separation(product, *held))], *held)
     scorers += [stumps, network, stack]
     if outcomes is not None and len(outcomes.rows) > 100:
@@ -230,7 +227,7 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
     return Steps.build(tables, name, derived=binned.derived)
 
 
-def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = "normal") -> Steps:
+def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int) -> Steps:
     """Boosted decision stumps on the binned columns, read off scikit-learn's model as an additive one.
 
     A model of stumps is a sum of functions of one column each: evaluating its decision function with one code varied
@@ -238,7 +235,7 @@ def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int, effort: str = 
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    many = effort == "large" or binned.counts[0][0].sum() >= MANY
+    many = binned.counts[0][0].sum() >= MANY
     sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
     data = np.concatenate(sides, axis=1).T.astype(np.float32)
     lengths = [side.shape[1] for side in sides]
@@ -279,7 +276,6 @@ def fit_network(
     *,
     weights: tuple[np.ndarray, np.ndarray] | None = None,
     seed: int,
-    effort: str = "normal",
 ) -> Network:
     """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples.
 
@@ -297,7 +293,7 @@ def fit_network(
         # Columns before and after tanh, as `Network` computes them; tanh of the clipped differs by less than 1e-3.
         target[: len(side)] = np.concatenate([units, np.tanh(units)], axis=1)
     if weights is None:
-        steps = NETWORK_STEPS_MANY if effort == "large" or len(one) >= MANY else NETWORK_STEPS
+        steps = NETWORK_STEPS_MANY if len(one) >= MANY else NETWORK_STEPS
         train = _trainer(2 * sample.shape[1], steps, NETWORK_BATCH)
         layers = train(jax.random.key(seed), padded[0], padded[1], len(one), len(two))
     else:
@@ -363,12 +359,12 @@ def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator
         yield [draw(side, min(DRAWN_ROWS, num_samples - start)) for side in (0, 1)]
 
 
-def _fit_both(binned: Binned, *, seed: int, effort: str = "normal") -> tuple[Steps, Network]:
+def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:
     """Stumps and a network at once: boosting keeps to one core."""
     columns = np.sort(np.argsort(-binned.differences)[:MAX_COLUMNS])
     with ThreadPoolExecutor(1) as other:
-        boosted = other.submit(fit_stumps, binned, columns, seed=seed, effort=effort)
-        network = fit_network(*binned.raw, weights=binned.weights, seed=seed, effort=effort)
+        boosted = other.submit(fit_stumps, binned, columns, seed=seed)
+        network = fit_network(*binned.raw, weights=binned.weights, seed=seed)
         return boosted.result(), network
 
 

@@ -246,7 +246,7 @@ def test_an_end_with_too_few_samples_is_left(generator):
 def test_ties_do_not_flood_an_end(generator, monkeypatch):
     fitted = []
 
-    def fit(one, two, *, weights, seed, effort):
+    def fit(one, two, *, weights, seed):
         assert weights is None
         fitted.append((len(one), len(two)))
         return Column(np.int32(1))
@@ -271,7 +271,7 @@ def test_outcomes_correct_a_scorer_where_it_is_wrong(generator):
 @pytest.mark.parametrize("columns", [1, 3])
 def test_small_training_sets_give_scorers_without_a_fit(generator, size, columns):
     one, two = (laplaces(generator, shift, size, columns, 1.0) for shift in (0, 1))
-    scorers = learn_scorers(one, two, [False] * columns, effort="small")
+    scorers = learn_scorers(one, two, [False] * columns)
     assert any(scorer.name == "threshold" for scorer in scorers)
     assert all(np.isfinite(scorer(one)).all() for scorer in scorers)
     assert not {"network", "boosted stumps"} & {scorer.name for scorer in scorers}

@@ -298,8 +298,9 @@ def _table(
         task = Task(entry.name, entry.pairs.index(pair), total, -1)  # the law needs no seed
         law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
         rows.append(_cells(entry, pair.found_by if place is not None else "a search", total, results, law))
-    beaten = sum(cells[COLUMNS.index("above the bar")] == "yes" for cells in rows)
-    note = f"{title}; {total:,} samples in all, {seeds} seeds; above the bar on {beaten} rows"
+    note = f"{title}; {total:,} samples in all, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    if judged := [cell for cells in rows if (cell := cells[COLUMNS.index("above the bar")])]:
+        note += f"; above the bar on {judged.count('yes')} of {len(judged)} rows"
     return {"title": note, "columns": list(COLUMNS), "rows": rows}
 
 
