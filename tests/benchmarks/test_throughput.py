@@ -1,5 +1,7 @@
 """The noise of the benchmarks has the law it claims, and the tables say what they say."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,3 +89,17 @@ def test_memory_does_not_grow_with_the_samples():
     few, many = throughput.peak_memory(1 << 16, 1 << 23)
     assert many < 1e9
     assert many - few < 5e7  # a table of 2^23 float32 samples on two sides would take 6.7e7
+
+
+def test_what_is_measured_on_one_core_has_one():
+    rows = throughput._kept_to(1, "_sampling", 2, 1 << 20, 0)
+    assert [(job, cores) for job, cores, *_ in rows] == [
+        ("Laplace above a threshold, NumPy", 1),
+        ("Laplace above a threshold, ours", 1),
+        ("Laplace above a threshold, jax.random", 1),
+        ("sparse vector technique, 11 Laplace draws, NumPy", 1),
+        ("sparse vector technique, 11 Laplace draws, ours", 1),
+    ]
+    if hasattr(os, "sched_setaffinity"):
+        assert max(used for *_, used, _ in rows) < 1.1
+    assert all(rate > 0 and ratio > 0 for _, _, rate, _, ratio in rows)

@@ -1,8 +1,9 @@
 """Samples per second: sampling and counting on one core and on all, against NumPy's Generator in the same run.
 
 Every job is timed in turns with its rival, several times, and the fastest turn of each counts: both feel the same load
-of the machine. Compilation is done before the clock starts. "One core" is one thread in which XLA runs its loop; the
-column "cores" is the processor time used by the clock's time, which shows that it was one.
+of the machine. Compilation is done before the clock starts. XLA's own threads use every core that a process may use, so
+what is measured on one core runs in a process that is kept to one, its rival with it; where a system cannot do that
+(macOS), the column of cores used shows it.
 """
 
 import json
@@ -43,6 +44,15 @@ for number in sys.argv[1:]:
         print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")))
     except OSError:
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+# Before JAX starts its threads.
+_KEPT_TO = """
+import json, os, sys
+cores, function, *arguments = sys.argv[1:]
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
+from dpassay.benchmarks import throughput
+print(json.dumps(getattr(throughput, function)(int(cores), *map(int, arguments))))
 """
 
 
@@ -93,12 +103,12 @@ def first_column(cut: float) -> Event:
 
 def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
     """The tables of `dpassay bench throughput`; NumPy is always there, so `python` is not asked for a peer."""
-    turns, size = (3, 1 << 21) if quick else (15, 1 << 24)
+    turns, size = (3, 1 << 21) if quick else (15, 1 << 27)
     progress("sampling and counting")
     sampling = {
         "title": "Sampling and counting, millions of samples per second",
-        "columns": ["job", "threads", "samples/s (M)", "cores", "against NumPy, one core"],
-        "rows": _sampling(turns, size, seed),
+        "columns": ["job", "cores", "samples/s (M)", "cores used", "against NumPy on one of them"],
+        "rows": [row for cores in sorted({1, processors()}) for row in _kept_to(cores, "_sampling", turns, size, seed)],
     }
     progress("scoring")
     scoring = {
@@ -110,7 +120,7 @@ def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None])
             "scored/s (M)",
             "scoring against sampling",
         ],
-        "rows": _scoring(turns, size // 8, seed),
+        "rows": _kept_to(1, "_scoring", turns, size // 8, seed),
     }
     progress("memory")
     numbers = (1 << 16, 1 << (24 if quick else 30))
@@ -131,46 +141,52 @@ def peak_memory(*numbers: int) -> list[int]:
     return [int(line) for line in answer.stdout.split()]
 
 
-def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
-    everything = processors()
-    numbers = sorted({1, everything})
-    answers = np.zeros((1, 1), np.float32)
-    queries = np.full((QUERIES, 1), 0.5, np.float32)
-    jobs: list[tuple[str, int, Callable[[], Any], int]] = []
+def _kept_to(cores: int, function: str, *arguments: int) -> list[list[Any]]:
+    """What a function of this module gives in a fresh process that may use so many cores."""
+    command = [sys.executable, "-c", _KEPT_TO, str(cores), function, *map(str, arguments)]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=3600)
+    rows: list[list[Any]] = json.loads(answer.stdout.splitlines()[-1])
+    return rows
+
+
+def _sampling(cores: int, turns: int, size: int, seed: int) -> list[list[Any]]:
+    rows = []
     groups = (
         (
             "Laplace above a threshold",
             _numpy_laplace,
             size // 8,
             (("ours", LaplaceVector()), ("jax.random", LaplaceVector(False))),
-            answers,
+            np.zeros((1, 1), np.float32),
         ),
-        ("sparse vector technique, 11 Laplace draws", _numpy_sparse, size // 64, (("ours", SparseVector()),), queries),
+        (
+            "sparse vector technique, 11 Laplace draws",
+            _numpy_sparse,
+            size // 64,
+            (("ours", SparseVector()),),
+            np.full((QUERIES, 1), 0.5, np.float32),
+        ),
     )
-    rows = []
     for title, rival, rival_size, mechanisms, dataset in groups:
-        jobs = [
-            (f"{title}, NumPy", threads, _spread(rival, rival_size, threads, seed), rival_size) for threads in numbers
-        ]
+        jobs = [("NumPy", _spread(rival, rival_size, threads, seed), rival_size) for threads in (1, cores)]
         for name, mechanism in mechanisms:
             number = size if name == "ours" and mechanism != SparseVector() else size // 4
-            for threads in numbers:
-                sampler = Sampler(mechanism, dataset, dataset + 1, seed=seed, threads=threads)
-                jobs.append((f"{title}, {name}", threads, _counting(sampler, number), number))
-        best = _fastest([job for _, _, job, _ in jobs], turns)
-        rates = [number / seconds for (_, _, _, number), (seconds, _) in zip(jobs, best, strict=True)]
-        for (label, threads, _, _), rate, (_, cores) in zip(jobs, rates, best, strict=True):
-            rows.append([label, threads, _three(rate / 1e6), _three(cores), _three(rate / rates[0])])
+            sampler = Sampler(mechanism, dataset, dataset + 1, seed=seed, threads=cores)
+            jobs.append((name, _counting(sampler, number), number))
+        best = _fastest([job for _, job, _ in jobs], turns)
+        rates = [number / seconds for (_, _, number), (seconds, _) in zip(jobs, best, strict=True)]
+        for (name, _, _), rate, (_, used) in list(zip(jobs, rates, best, strict=True))[1:]:
+            rows.append([f"{title}, {name}", cores, _three(rate / 1e6), _three(used), _three(rate / rates[0])])
     return rows
 
 
-def _scoring(turns: int, size: int, seed: int) -> list[list[Any]]:
-    """Scorers learned on mechanisms whose answers all move by 1; on one thread."""
+def _scoring(cores: int, turns: int, size: int, seed: int) -> list[list[Any]]:
+    """Scorers learned on mechanisms whose answers all move by 1."""
     rows: list[list[Any]] = []
     groups = ((f"{QUERIES} Laplace answers", LaplaceVector(), 0.0), ("sparse vector technique", SparseVector(), 0.5))
     for title, mechanism, answer in groups:
         pair = (np.full((QUERIES, 1), answer + side, np.float32) for side in (0, 1))
-        sampler = Sampler(mechanism, *pair, seed=seed, threads=1)
+        sampler = Sampler(mechanism, *pair, seed=seed, threads=cores)
         one, two = (sampler.draw(side, "training", 20_000) for side in (0, 1))
         scorers = learn(one, two, sampler.encoder.names, sampler.encoder.discrete, seed=seed)
         events = [Event(scorer, 0.1, True, 0, (1.0, 0.0), "", 0.0) for scorer in scorers]
@@ -230,7 +246,3 @@ def _spread(rival: Callable[[np.random.Generator, int], int], size: int, threads
 def _three(value: float) -> float:
     """Three significant digits."""
     return float(f"{value:.3g}")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(tables("--quick" in sys.argv, 0, sys.executable, lambda _: None), indent=1) + "\n")
