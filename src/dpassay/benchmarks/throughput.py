@@ -3,7 +3,7 @@
 Every job is timed in turns with its rival, several times, and the fastest turn of each counts: both feel the same load
 of the machine. Compilation is done before the clock starts. XLA's own threads use every core that a process may use, so
 what is measured on one core runs in a process that is kept to one, its rival with it; where a system cannot do that
-(macOS), the column of cores used shows it.
+(macOS), the number of cores in the table shows it.
 """
 
 import json
@@ -52,7 +52,7 @@ cores, function, *arguments = sys.argv[1:]
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
 from dpassay.benchmarks import throughput
-print(json.dumps(getattr(throughput, function)(int(cores), *map(int, arguments))))
+print(json.dumps(getattr(throughput, function)(*map(int, arguments))))
 """
 
 
@@ -149,8 +149,8 @@ def _kept_to(cores: int, function: str, *arguments: int) -> list[list[Any]]:
     return rows
 
 
-def _sampling(cores: int, turns: int, size: int, seed: int) -> list[list[Any]]:
-    rows = []
+def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
+    rows, cores = [], processors()
     groups = (
         (
             "Laplace above a threshold",
@@ -180,13 +180,13 @@ def _sampling(cores: int, turns: int, size: int, seed: int) -> list[list[Any]]:
     return rows
 
 
-def _scoring(cores: int, turns: int, size: int, seed: int) -> list[list[Any]]:
+def _scoring(turns: int, size: int, seed: int) -> list[list[Any]]:
     """Scorers learned on mechanisms whose answers all move by 1."""
     rows: list[list[Any]] = []
     groups = ((f"{QUERIES} Laplace answers", LaplaceVector(), 0.0), ("sparse vector technique", SparseVector(), 0.5))
     for title, mechanism, answer in groups:
         pair = (np.full((QUERIES, 1), answer + side, np.float32) for side in (0, 1))
-        sampler = Sampler(mechanism, *pair, seed=seed, threads=cores)
+        sampler = Sampler(mechanism, *pair, seed=seed)
         one, two = (sampler.draw(side, "training", 20_000) for side in (0, 1))
         scorers = learn(one, two, sampler.encoder.names, sampler.encoder.discrete, seed=seed)
         events = [Event(scorer, 0.1, True, 0, (1.0, 0.0), "", 0.0) for scorer in scorers]
