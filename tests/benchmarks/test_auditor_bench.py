@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from dpassay import benchmarks
-from dpassay.benchmarks import auditor
-from dpassay.benchmarks.auditor import Kept, Task, audit_once, patterns, search_pair
+from dpassay.benchmarks import auditor, pair_search
+from dpassay.benchmarks.auditor import Kept, Task, audit_once
 from dpassay.benchmarks.curator import MARK, Curator, caught_from
 from dpassay.benchmarks.dp_sniper_suite import SUITE, row
+from dpassay.benchmarks.pair_search import patterns, search_pair
 from dpassay.errors import InvalidInput
 
 
@@ -39,11 +40,18 @@ def test_results_are_kept_and_a_cut_off_line_is_skipped(tmp_path):
 
 def test_a_key_depends_on_every_setting_and_on_the_code(monkeypatch):
     tasks = [Task("SVT1", 0, 1000, 1), Task("SVT1", 1, 1000, 1), Task("SVT1", None, 1000, 1), Task("SVT2", 0, 1000, 1),
-             Task("SVT1", 0, 1001, 1), Task("SVT1", 0, 1000, 2)]  # fmt: skip
+             Task("SVT1", 0, 1001, 1), Task("SVT1", 0, 1000, 2), Task("SVT1", 0, 1000, auditor.NO_SEED)]  # fmt: skip
     keys = [task.key for task in tasks]
     assert len(set(keys)) == len(keys)
-    monkeypatch.setattr(auditor, "_code", lambda: "other code")
-    assert tasks[0].key != keys[0]
+    digest = auditor._digest
+
+    def differing(changed):
+        monkeypatch.setattr(auditor, "_digest", lambda *code: digest(*code) + " changed" * (changed in code))
+        return [place for place, task in enumerate(tasks) if task.key != keys[place]]
+
+    assert differing("auditors/events.py") == list(range(len(tasks)))
+    assert differing("benchmarks/pair_search.py") == [2]  # the pair is searched for
+    assert differing("benchmarks/exact_losses.py") == [6]  # the law
 
 
 def test_one_audit_stays_within_its_budget_and_below_the_truth():
@@ -70,7 +78,7 @@ def test_patterns_are_neighbors_and_hold_the_published_ones():
 
 def test_the_search_finds_a_telling_pair_within_its_budget(monkeypatch):
     few = [pair for pair in patterns(5) if np.ptp(pair.dataset1) in (0, 19)][-4:]
-    monkeypatch.setattr(auditor, "_candidates", lambda _: few)
+    monkeypatch.setattr(pair_search, "_candidates", lambda _: few)
     pair, spent = search_pair(row("ReportNoisyMax4"), 200_000, 0)
     assert spent <= 1.1 * 200_000
     assert max(map(abs, np.subtract(pair.dataset1, pair.dataset2))) == 1

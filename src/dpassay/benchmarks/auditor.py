@@ -21,14 +21,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, Pair, Row, row
 from dpassay.benchmarks.exact_losses import best_bound, pair_law
+from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
 from dpassay.benchmarks.peers import available, measure
 from dpassay.errors import InvalidInput
 from dpassay.kept_lines import append_line, read_lines
@@ -37,10 +36,8 @@ from dpassay.resume import cache_folder
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Audit
-    from dpassay.auditors.sampling import Sampler
-    from dpassay.auditors.scorers import Scorer
 
-__all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "patterns", "search_pair", "tables"]
+__all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "tables"]
 
 TENTH, FULL = 46_000_000, 464_000_000  # samples of both datasets and all phases
 SEEDS = 10
@@ -51,15 +48,16 @@ COLUMNS = (
     "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
 AGREE = 3  # audits whose median has to reach a bound before a number of samples is called enough for it
-SEARCH_SHARE = 0.1  # of the budget, when the pair is searched for
 QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
-CODE = (
+CODE = (  # what every result depends on
     *(
         f"auditors/{name}.py"
         for name in ("events", "fixed_sample", "learners", "one_shot", "outputs", "sampling", "scorers")
     ),
     *(f"benchmarks/{name}.py" for name in ("dp_sniper_suite", "noise", "sparse_vector")),
 )
+_SEARCH, _LAW = "benchmarks/pair_search.py", "benchmarks/exact_losses.py"  # some results depend on these too
+NO_SEED = -1
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Task:
         name: of the row.
         pair: its place among the row's pairs; None searches for one within the budget.
         total: samples of both datasets and all phases.
-        seed: of everything random.
+        seed: of everything random; `NO_SEED` for what the exact law says.
     """
 
     name: str
@@ -83,7 +81,9 @@ class Task:
         """A hash of the settings and of the code that the result depends on."""
         entry = row(self.name)
         chosen = None if self.pair is None else entry.pairs[self.pair]
-        settings = (self.name, repr(entry.mechanism), repr(chosen), self.total, self.seed, CONFIDENCES, _code())
+        code = [*CODE, *([_SEARCH] if self.pair is None else []), *([_LAW] if self.seed == NO_SEED else [])]
+        digest = _digest(*code)
+        settings = (self.name, repr(entry.mechanism), repr(chosen), self.total, self.seed, CONFIDENCES, digest)
         return hashlib.sha256(repr(settings).encode()).hexdigest()[:32]
 
 
@@ -143,82 +143,6 @@ def _audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":
         seed=seed,
         name=entry.name,
     )
-
-
-def patterns(size: int, low: float = -10.0, high: float = 10.0) -> tuple[Pair, ...]:
-    """Pairs of query answers that differ by at most 1 in every entry: patterns that know nothing of the mechanism.
-
-    The eight of Ding et al. (CCS 2018) that DP-Sniper searches, and blocks: the first entries at one level and the rest
-    at another, moved in opposite directions; one entry far from the others; a staircase in which neighbors change
-    places.
-    """
-    ones, half = np.ones(size), size // 2
-    last, first, front = (np.zeros(size) for _ in range(3))
-    last[-1], first[0], front[:half] = 1, 1, 1
-    away = ones - 2 * first
-    found: list[tuple[np.ndarray, np.ndarray]] = [
-        (ones, ones - first), (ones, ones + first), (ones, ones - away), (ones, ones + away),
-        (ones, 2 * front), (ones, 2 * ones), (ones, 0 * ones), (front, 1 - front),
-    ]  # fmt: skip
-    for block in (last, front, first):
-        for level, other in ((4, 7), (4, 0), (2, -1)):
-            dataset = level * (1 - block) + other * block
-            found.append((dataset, dataset - 1 + 2 * block))
-    found.append(((low + 1) * first + (high - 1) * (1 - first), low * first + high * (1 - first)))
-    found.append(((high - 1) * first + low * (1 - first), high * first + low * (1 - first)))
-    pulled = np.where(np.arange(size) < 2, high - 1, low + 1)
-    found.append((pulled, pulled + np.where(np.arange(size) == 1, 1, -1) * np.where(np.arange(size) < 2, 1, -1)))
-    stairs = 2.0 * ((np.arange(size) + 1) // 2) - half
-    found.append((stairs, stairs + np.where(np.arange(size) % 2 == 0, 1, -1)))
-    return tuple(Pair(tuple(map(float, a)), tuple(map(float, b)), "a search") for a, b in found)
-
-
-def search_pair(
-    entry: Row, budget: int, seed: int, progress: Callable[[str], None] = lambda _: None
-) -> tuple[Pair, int]:
-    """The pair among all patterns that promises the largest bound, by successive halving on the given samples.
-
-    Args:
-        entry: a row whose datasets are vectors, or values of a small domain.
-        budget: samples of all pairs, both sides; each round spends an equal part.
-        seed: of everything random; the samples are not those of a later audit.
-        progress: called with a short text after every round.
-
-    Returns:
-        The pair and the samples spent.
-    """
-    from dpassay.auditors.events import find_events
-    from dpassay.auditors.sampling import Sampler
-
-    left, spent = list(_candidates(entry)), 0
-    rounds = max(1, math.ceil(math.log(len(left), 3)))
-    for turn in range(rounds):
-        size = budget // (rounds * len(left) * 4)  # two sides, half to learn and half to choose
-        promised = []
-        for index, pair in enumerate(left):
-            sampler = Sampler(entry.mechanism, *pair.arrays(), seed=seed, run=1_000_000 + 1000 * turn + index)
-            sampler.probe(min(256, size))
-            training = [np.asarray(sampler.draw(side, "training", size)) for side in (0, 1)]
-            (event,) = find_events(
-                training,
-                sampler.encoder,
-                partial(_selection_scores, sampler, size),
-                points=[(0.0, 0.0)],
-                num_test=20 * size,
-                failure_probability=1 - CONFIDENCES[0],
-                effort="small",
-                seed=seed,
-            )
-            promised.append(event.predicted)
-            spent += 4 * size + 2 * min(256, size)
-        order = np.argsort(promised)[::-1]
-        left = [left[place] for place in order[: max(1, len(left) // 3)]]
-        progress(f"{entry.name}: {len(left)} pairs left, {max(promised):.3g} promised")
-    return left[0], spent
-
-
-def _selection_scores(sampler: "Sampler", size: int, side: int, scorers: Sequence["Scorer"]) -> np.ndarray:
-    return sampler.scores(side, "selection", size, scorers)
 
 
 def tables(
@@ -295,7 +219,7 @@ def _table(
             progress(f"{entry.name}, pair {'searched' if place is None else place + 1}, seed {number + 1} of {seeds}")
             results.append(kept.get(task, lambda task=task: _cleared(task, progress)))  # type: ignore[misc]
         pair = entry.pairs[0 if place is None else place]
-        task = Task(entry.name, entry.pairs.index(pair), total, -1)  # the law needs no seed
+        task = Task(entry.name, entry.pairs.index(pair), total, NO_SEED)
         law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
         rows.append(_cells(entry, pair.found_by if place is not None else "a search", total, results, law))
     note = f"{title}; {total:,} samples in all, {seeds} {'seed' if seeds == 1 else 'seeds'}"
@@ -476,23 +400,15 @@ def audit_twice(title: str, total: int, seed: int) -> None:
     sys.stdout.write(json.dumps([*seconds, bound]) + "\n")
 
 
-def _candidates(entry: Row) -> Sequence[Pair]:
-    first = entry.pairs[0].dataset1
-    if isinstance(first, tuple):
-        return patterns(len(first))
-    values = range(-10, 11)  # a local mechanism: any two values are neighbors
-    return [Pair(a, b, "a search") for a in values for b in values if a < b]
-
-
 def _yes(condition: bool) -> str:
     return "yes" if condition else "no"
 
 
 @cache
-def _code() -> str:
+def _digest(*code: str) -> str:
     import dpassay
 
     digest = hashlib.sha256()
-    for name in CODE:
+    for name in code:
         digest.update((Path(dpassay.__file__).parent / name).read_bytes())
     return digest.hexdigest()

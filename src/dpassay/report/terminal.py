@@ -235,7 +235,7 @@ def print_tables(tables: Iterable[Mapping[str, Any]]) -> None:
         for column in content["columns"]:
             table.add_column(str(column))
         for row in content["rows"]:
-            table.add_row(*(rich.text.Text(f"{cell:.4f}" if isinstance(cell, float) else str(cell)) for cell in row))
+            table.add_row(*(rich.text.Text(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in row))
         console.print(table)
 
 
