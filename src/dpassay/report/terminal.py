@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -32,6 +33,8 @@ __all__ = [
 
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
 CHECK_STYLES = {"exceeded": "red", "kept": "green", "not measured": "red"}
+LONGEST_NAME = 24  # characters of a table's cell that is not broken into lines
+LONGEST_LINE = 60  # of one that is
 
 
 class _Live:
@@ -231,11 +234,21 @@ def print_tables(tables: Iterable[Mapping[str, Any]]) -> None:
     """Evidence tables, as the report shows them."""
     console = _console()
     for content in tables:
-        table = rich.table.Table(title=content["title"], title_justify="left", box=rich.box.SIMPLE_HEAD)
-        for column in content["columns"]:
-            table.add_column(str(column))
-        for row in content["rows"]:
-            table.add_row(*(rich.text.Text(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in row))
+        table = rich.table.Table(
+            title=content["title"], title_justify="left", box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+        )
+        rows = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in content["rows"]]
+        for column, *cells in zip(content["columns"], *rows, strict=True):
+            longest = max(map(len, cells), default=0)
+            # Numbers and names stay whole: headings and sentences are what is broken into lines.
+            heading = "\n".join(textwrap.wrap(str(column), max(longest, 8), break_long_words=False))
+            whole = longest <= LONGEST_NAME
+            table.add_column(rich.text.Text(heading), no_wrap=whole, max_width=LONGEST_LINE, overflow="fold")
+        for row in rows:
+            table.add_row(*map(rich.text.Text, row))
+        if not console.is_terminal:
+            unbounded = console.options.update(max_width=10_000)
+            console.width = max(console.width, console.measure(table, options=unbounded).maximum)
         console.print(table)
 
 
