@@ -2,8 +2,8 @@
 
 A mechanism that JAX can trace runs with the features, the scores and the counting under one `jax.jit` over chunks
 (`dpassay.auditors.tracing`), so that no sample is ever stored: memory does not grow with the number of samples. XLA
-runs a loop on one core, so chunks are shared out over threads, which it lets run in parallel. Anything else is called,
-output by output or in batches (`dpassay.auditors.calling`).
+takes the steps of a loop one after another and leaves cores idle, so chunks are shared out over threads, which it lets
+run in parallel. Anything else is called, output by output or in batches (`dpassay.auditors.calling`).
 
 No random stream is used twice: every (seed, run, phase, side) has its own, by NumPy's hash of these numbers, and every
 call continues it. Blocks of outputs that repeat although chance cannot repeat them are an error, within a run and,
