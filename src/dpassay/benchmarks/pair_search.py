@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SEARCH_SHARE", "patterns", "search_pair"]
 
-SEARCH_SHARE = 0.1  # of the budget of samples, when the pair is searched for
+SEARCH_SHARE = 0.5  # of the budget of samples: the pair matters as much as the event, and candidates are many
 FAILURE_PROBABILITY = 0.1  # of the bounds that pairs are compared by
 
 
