@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +11,10 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors import events, learners, one_shot
+from dpassay.auditors import anytime, betting, events, learners, one_shot
 from dpassay.auditors.audit import _samplers, run_audit
 from dpassay.replay import check
+from dpassay.report import audit_text
 
 
 def laplace(rng, dataset, num_samples):
@@ -47,6 +49,12 @@ class Coin:
         return jnp.log(jnp.where(output == dataset, 0.75, 0.25))
 
 
+@pytest.fixture(autouse=True)
+def no_look_takes_time(monkeypatch):
+    """Batches of a run with a time limit grow with the seconds that a look takes: here it repeats on any machine."""
+    monkeypatch.setattr(anytime, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+
+
 @pytest.mark.parametrize("limits", [{"num_samples": 4000}, {"num_samples": 4000, "time_limit": 100.0}])
 def test_false_claim_is_refuted_and_bounded(limits):
     found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), seed=1, **limits)
@@ -56,6 +64,14 @@ def test_false_claim_is_refuted_and_bounded(limits):
     assert found.mode == ("fixed" if len(limits) == 1 else "anytime")
     assert found.certificate is not None
     assert check("audit", found.certificate["inputs"])["supports"] == "refuted"
+
+
+def test_a_claim_that_just_fell_is_said_to_be_exceeded(monkeypatch):
+    """The capital of a bet may reach the threshold at the claim's own point of the grid and nowhere beyond."""
+    monkeypatch.setattr(betting, "lower_bound", lambda grid, log_e, threshold: 0.5)
+    found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=4000, time_limit=100.0)
+    assert "0.5-DP is violated: the epsilon is more than 0.5 with" in found.verdict.explanation
+    assert audit_text.headline(found.to_json()) == "laplace is not 0.5-DP: epsilon is more than 0.5."
 
 
 def test_anytime_mode_stops_early():

@@ -62,7 +62,7 @@ def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
         "outcome": audit["verdict"]["outcome"],
         "headline": audit_text.headline(audit),
         "explanation": _beyond(audit),
-        "bound": audit_text.at_least(audit["parameter_name"], audit["parameter_lower"]),
+        "bound": audit_text.at_least(audit),
         "claimed": audit_text.claimed(audit),
         "sandwich": render_sandwich(audit["sandwich"], audit["parameter_name"], f"{name}-sandwich"),
         "best": best,

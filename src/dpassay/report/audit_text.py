@@ -52,11 +52,16 @@ def number(value: float | str | None, digits: int = 6) -> str:
     return f"{real:.{digits}g}"
 
 
-def at_least(name: str, lower: float | str | None) -> str:
-    """A lower bound in words, such as `epsilon is at least 1.2`."""
+def at_least(audit: Audit) -> str:
+    """The audit's lower bound in words, such as `epsilon is at least 1.2`."""
+    name, lower = audit["parameter_name"], audit["parameter_lower"]
     if lower is None:
         return f"no bound on {name}"
-    return f"{name} is {'infinite' if float(lower) == math.inf else f'at least {number(lower)}'}"
+    if float(lower) == math.inf:
+        return f"{name} is infinite"
+    # A run that stops as soon as the claim falls may have shown no more than that: its grid of bounds is that coarse.
+    barely = audit["verdict"]["outcome"] == "refuted" and float(lower) == float(audit["sandwich"]["claim"])
+    return f"{name} is {'more than' if barely else 'at least'} {number(lower)}"
 
 
 def claimed(audit: Audit) -> str:
@@ -95,16 +100,15 @@ def rule(audit: Audit) -> str | None:
 
 def headline(audit: Audit) -> str:
     """The verdict in one sentence, which never calls a mechanism private."""
-    outcome, claim, name = audit["verdict"]["outcome"], audit["claim"]["text"], audit["parameter_name"]
-    lower = audit["parameter_lower"]
+    outcome, claim, lower = audit["verdict"]["outcome"], audit["claim"]["text"], audit["parameter_lower"]
     if audit["mode"] == "same-stream":
         return _same_stream_headline(audit)
     if outcome == "refuted":
-        shown = "" if lower is None else f": {at_least(name, lower)}"
+        shown = "" if lower is None else f": {at_least(audit)}"
         return f"{audit['mechanism']} is not {claim}{shown}."
     if outcome == "open":
         return f"Whether {audit['mechanism']} is {claim} stays open."
-    bound = "" if lower is None else f" What it showed is that {at_least(name, lower)}."
+    bound = "" if lower is None else f" What it showed is that {at_least(audit)}."
     return (
         f"No violation of {claim} was found in {number(audit['samples']['total'])} samples of each dataset.{bound} "
         "This does not show the mechanism private."

@@ -132,7 +132,7 @@ def print_audit(audit: Mapping[str, Any]) -> None:
     )
     rows = []
     if not replayed or audit["parameter_lower"] is not None:
-        bound = audit_text.at_least(audit["parameter_name"], audit["parameter_lower"])
+        bound = audit_text.at_least(audit)
         rows.append(("shown", f"{bound}; claimed: {audit['claim']['text']}, {audit_text.claimed(audit)}"))
     rows.append(("confidence", audit_text.guarantee(audit)))
     if event is not None:
