@@ -15,7 +15,7 @@ from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
 
-__all__ = ["OneShotRun", "Plan", "plan", "run_one_shot"]
+__all__ = ["OneShotRun", "Plan", "choose_event", "count_event", "plan", "run_one_shot"]
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
@@ -100,13 +100,14 @@ def run_one_shot(
     """
     split = plan(num_samples)
     share = failure_probability / len(samplers)
-    searched = [_search(sampler, claim, split, share, seed, progress) for sampler in samplers]
+    searched = [
+        choose_event(sampler, claim, split, failure_probability=share, seed=seed, progress=progress)
+        for sampler in samplers
+    ]
     tested, lower, could = [], [], False
     for index, (sampler, (event, split, _)) in enumerate(zip(samplers, searched, strict=True)):
         progress(f"testing on {split.test:,} fresh samples per dataset")
-        counted = [int(np.asarray(sampler.counts(side, "test", split.test, (event,)))[0]) for side in (0, 1)]
-        likelier, other = counted if event.direction == 0 else counted[::-1]
-        counts = Counts(likelier, split.test, other, split.test)
+        counts = count_event(sampler, event, split.test)
         epsilon, delta = event.point
         value = p_value(counts, epsilon, delta, failure_probability=share)
         tested.append(Tested(index, event, counts, 1 / len(samplers), p_value=value))
@@ -140,10 +141,40 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
     return low
 
 
-def _search(
-    sampler: Sampler, claim: PrivacyClaim, split: Plan, share: float, seed: int, progress: Callable[[str], None]
+def count_event(sampler: Sampler, event: Event, num_test: int) -> Counts:
+    """How often an event happens in so many fresh samples of each dataset, its likelier side first."""
+    counted = [int(np.asarray(sampler.counts(side, "test", num_test, (event,)))[0]) for side in (0, 1)]
+    likelier, other = counted if event.direction == 0 else counted[::-1]
+    return Counts(likelier, num_test, other, num_test)
+
+
+def choose_event(
+    sampler: Sampler,
+    claim: PrivacyClaim,
+    split: Plan,
+    *,
+    failure_probability: float,
+    effort: str = "normal",
+    doubt: float | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Event, Plan, list[np.ndarray]]:
-    """The event, the plan that was followed, and what pictures are drawn from."""
+    """Learns and selects the most telling event of one pair; draws no test samples.
+
+    Args:
+        sampler: of the pair.
+        claim: the null hypothesis.
+        split: samples per dataset; without any for selection, events of small effort are learned and chosen on the
+            same samples.
+        failure_probability: of the test to come.
+        effort: see `events.learn`.
+        doubt: see `events.select`.
+        seed: of what is learned.
+        progress: called with a short text before every phase.
+
+    Returns:
+        The event, the plan that was followed, and what pictures are drawn from.
+    """
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
 
@@ -155,7 +186,7 @@ def _search(
         training[1],
         sampler.encoder.names,
         sampler.encoder.discrete,
-        effort="normal" if split.selection else "small",
+        effort=effort if split.selection else "small",
         seed=seed,
         more=(more, split.refining) if split.refining else None,
     )
@@ -174,7 +205,8 @@ def _search(
         scored(1),
         points=claim.own_nulls,
         num_test=split.test,
-        failure_probability=share,
+        failure_probability=failure_probability,
         names=sampler.encoder.names,
+        doubt=doubt,
     )
     return event, split, [rows[:PICTURED] for rows in training]

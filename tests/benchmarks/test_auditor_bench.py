@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 from scipy import stats
 
 from dpassay import benchmarks
+from dpassay.auditors.sampling import Sampler
 from dpassay.benchmarks import auditor, pair_search
 from dpassay.benchmarks.auditor import Kept, Task, audit_once
 from dpassay.benchmarks.curator import MARK, Curator, caught_from
 from dpassay.benchmarks.dp_sniper_suite import SUITE, row
 from dpassay.benchmarks.pair_search import patterns, search_pair
 from dpassay.errors import InvalidInput
+from dpassay.privacy import PrivacyClaim
 
 
 def test_results_are_kept_and_a_cut_off_line_is_skipped(tmp_path):
@@ -57,7 +60,7 @@ def test_a_key_depends_on_every_setting_and_on_the_code(monkeypatch):
 def test_one_audit_stays_within_its_budget_and_below_the_truth():
     result = audit_once(Task("ReportNoisyMax2", 0, 200_000, 0))
     samples = result["samples"]
-    assert samples["training"] + samples["selection"] + samples["test"] + samples["pair search"] <= 100_000
+    assert samples["training"] + samples["selection"] + samples["test"] <= 100_000
     assert result["counts"][1] == result["counts"][3] == samples["test"]
     assert 0 <= result["bounds"][1] <= result["bounds"][0] < 0.1
 
@@ -76,13 +79,64 @@ def test_patterns_are_neighbors_and_hold_the_published_ones():
                 assert {(pair.dataset1, pair.dataset2), (pair.dataset2, pair.dataset1)} & shown
 
 
-def test_the_search_finds_a_telling_pair_within_its_budget(monkeypatch):
+@pytest.fixture
+def few_pairs(monkeypatch):
+    """The last four patterns in which all entries are equal, or one is far from the others."""
     few = [pair for pair in patterns(5) if np.ptp(pair.dataset1) in (0, 19)][-4:]
     monkeypatch.setattr(pair_search, "_candidates", lambda _: few)
-    pair, spent = search_pair(row("ReportNoisyMax4"), 200_000, 0)
-    assert spent <= 1.1 * 200_000
+    return few
+
+
+def test_the_search_finds_a_telling_pair_within_its_budget(few_pairs):
+    found = search_pair(row("ReportNoisyMax4"), 200_000, 100_000, PrivacyClaim(0.1), 0.1, 0)
+    assert 0.95 * 200_000 <= found.spent <= 200_000
+    assert found.sampler.drawn["test"] == [0, 0]
+    pair = found.pair
     assert max(map(abs, np.subtract(pair.dataset1, pair.dataset2))) == 1
     assert np.ptp(pair.dataset1) > 10  # one entry far above the others: equal ones leave an event of 1e-7
+
+
+def test_a_round_draws_the_samples_of_the_round_before_again():
+    """Only so do they count once."""
+    mechanism, pair = row("SVT3").mechanism, patterns(10)[7]
+    rounds = [Sampler(mechanism, *pair.arrays(), seed=1, run=5) for _ in range(2)]
+    for side in (0, 1):
+        for phase in ("training", "selection"):
+            few, more = (
+                sampler.draw(side, phase, number) for sampler, number in zip(rounds, (50_000, 150_000), strict=True)
+            )
+            assert np.array_equal(few, more[:50_000])
+
+
+def test_every_round_judges_more_samples_of_fewer_pairs(few_pairs, monkeypatch):
+    sizes, doubts, promises = [], [], iter((0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.6))
+
+    def choose(sampler, claim, split, doubt, **_):
+        assert split.test == 100_000
+        sizes.append(split.training + split.selection)
+        doubts.append(doubt)
+        return SimpleNamespace(predicted=next(promises)), split, []
+
+    monkeypatch.setattr(pair_search, "choose_event", choose)
+    found = search_pair(row("ReportNoisyMax4"), 200_000, 100_000, PrivacyClaim(0.1), 0.1, 0)
+    assert sizes == [*4 * [8_333], *2 * [24_999], 58_332]
+    assert doubts == [*6 * [pair_search.DOUBT], None]  # only the event that is tested has to be sure
+    assert found.pair == few_pairs[3]
+    assert found.event.predicted == 0.6
+
+
+def test_most_of_many_pairs_are_dropped_at_once():
+    assert pair_search._rounds(210) == [210, 42, 8, 4, 2, 1]
+    assert pair_search._rounds(21) == [21, 10, 5, 2, 1]
+    assert pair_search._rounds(1) == [1]
+
+
+def test_a_searched_audit_tests_the_event_of_the_search_on_all_that_is_left(few_pairs):
+    result = audit_once(Task("ReportNoisyMax4", None, 400_000, 0))
+    samples = result["samples"]
+    assert 199_998 <= samples["test"] + samples["pair search"] <= 200_000
+    assert result["counts"][1] == result["counts"][3] == samples["test"] >= 100_000
+    assert result["bounds"][0] > 1.0  # the claim of 0.1 is far off
 
 
 def test_marks_and_dents_have_their_probabilities():
@@ -143,6 +197,16 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     assert rappor["above the bar"] == "yes"
     assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
     assert table["title"].endswith("2 seeds; above the bar on 1 of 2 rows")
+
+
+def test_a_searched_row_shows_the_pair_that_was_found(tmp_path, monkeypatch):
+    kept = {"bounds": [0.1, 0.1], "scorer": "s", "counts": [1, 2, 1, 2], "seconds": 1.0}
+    pairs = {"SVT1": ["(1.0, 0.5)", "(0.0, -1.0)"], "Rappor": ["-10", "3"]}
+    monkeypatch.setattr(auditor, "audit_once", lambda task, _: {**kept, "datasets": pairs[task.name]})
+    chosen = [(entry, None) for entry in SUITE if entry.name in pairs]
+    table = auditor._table("t", chosen, auditor.TENTH, 1, 0, Kept(tmp_path / "kept"), lambda _: None)
+    shown = {cells[0]: cells[table["columns"].index("pair")] for cells in table["rows"]}
+    assert shown == {"SVT1": "1 0.5 / 0 -1", "Rappor": "-10 / 3"}
 
 
 def race_table(monkeypatch, answer, bound):

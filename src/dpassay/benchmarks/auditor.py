@@ -10,6 +10,7 @@ Results are kept, one JSON line for each run, in the user's cache folder under a
 that they depend on, so that an interrupted benchmark goes on where it stopped.
 """
 
+import ast
 import hashlib
 import json
 import math
@@ -25,6 +26,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, Pair, Row, row
 from dpassay.benchmarks.exact_losses import best_bound, pair_law
 from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
@@ -36,6 +39,8 @@ from dpassay.resume import cache_folder
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Audit
+    from dpassay.auditors.events import Event
+    from dpassay.auditors.fixed_sample import Counts
 
 __all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "tables"]
 
@@ -111,24 +116,34 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
     from dpassay.auditors.fixed_sample import epsilon_lower
 
     start = time.perf_counter()
-    entry, spent = row(task.name), 0
+    entry = row(task.name)
     if task.pair is None:
-        pair, spent = search_pair(entry, int(task.total * SEARCH_SHARE), task.seed, progress)
+        pair, event, counts, samples = _searched(entry, task.total, task.seed, progress)
     else:
         pair = entry.pairs[task.pair]
-    audit = _audited(entry, pair, task.total - spent, task.seed)
-    tested = audit.tested[0]
-    bounds = [epsilon_lower(tested.counts, failure_probability=1 - confidence) for confidence in CONFIDENCES]
-    counts = tested.counts
+        audit = _audited(entry, pair, task.total, task.seed)
+        event, counts, samples = audit.tested[0].event, audit.tested[0].counts, audit.samples
     return {
-        "bounds": bounds,
-        "scorer": tested.event.scorer.name,
-        "event": tested.event.description,
+        "bounds": [epsilon_lower(counts, failure_probability=1 - confidence) for confidence in CONFIDENCES],
+        "scorer": event.scorer.name,
+        "event": event.description,
         "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
         "datasets": [str(pair.dataset1), str(pair.dataset2)],
-        "samples": {**audit.samples, "pair search": spent // 2},
+        "samples": samples,
         "seconds": time.perf_counter() - start,
     }
+
+
+def _searched(
+    entry: Row, total: int, seed: int, progress: Callable[[str], None]
+) -> tuple[Pair, "Event", "Counts", dict[str, int]]:
+    """Searches for a pair and an event and tests that one event with the samples that are left."""
+    from dpassay.auditors.one_shot import count_event
+
+    budget = int(total * SEARCH_SHARE)
+    found = search_pair(entry, budget, (total - budget) // 2, _claim(entry), 1 - CONFIDENCES[0], seed, progress)
+    counts = count_event(found.sampler, found.event, (total - found.spent) // 2)
+    return found.pair, found.event, counts, {"test": counts.trials1, "pair search": found.spent // 2}
 
 
 def _audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":
@@ -137,12 +152,16 @@ def _audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":
     return run_audit(
         entry.mechanism,
         *pair.arrays(),
-        claim=PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0)),
+        claim=_claim(entry),
         failure_probability=1 - CONFIDENCES[0],
         num_samples=total // 2,
         seed=seed,
         name=entry.name,
     )
+
+
+def _claim(entry: Row) -> PrivacyClaim:
+    return PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0))
 
 
 def tables(
@@ -162,7 +181,8 @@ def tables(
         python: the interpreter that has DP-Sniper.
         progress: called with a short text before every run.
         resume: file of the kept results; by default in the user's cache folder.
-        seeds: runs of every row of the first table, the others have a third of them at most; by default 10.
+        seeds: runs of every row of the first table, by default 10; the other tables have a third of them, and those at
+            DP-Sniper's number of samples one.
         parts: which tables, of `PARTS`; all if empty.
 
     Raises:
@@ -189,7 +209,7 @@ def tables(
             "tenth": ("DP-Sniper's 20 mechanisms at a tenth of its samples", main, TENTH, seeds),
             "pairs": ("The same on other pairs", others, TENTH, fewer),
             "lyu": ("More of Lyu et al.'s sparse vectors", lyu, TENTH, fewer),
-            "searched": ("The pair searched for within the budget", searched, TENTH, fewer),
+            "searched": ("The pair searched for within the budget", searched, FULL, 1),
             "full": ("At DP-Sniper's number of samples", main, FULL, 1),
         }
         chosen = [each for part, each in plan.items() if part in (parts or PARTS)]
@@ -221,11 +241,18 @@ def _table(
         pair = entry.pairs[0 if place is None else place]
         task = Task(entry.name, entry.pairs.index(pair), total, NO_SEED)
         law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
-        rows.append(_cells(entry, pair.found_by if place is not None else "a search", total, results, law))
+        shown = pair.found_by if place is not None else _written(results[0]["datasets"])
+        rows.append(_cells(entry, shown, total, results, law))
     note = f"{title}; {total:,} samples in all, {seeds} {'seed' if seeds == 1 else 'seeds'}"
     if judged := [cell for cells in rows if (cell := cells[COLUMNS.index("above the bar")])]:
         note += f"; above the bar on {judged.count('yes')} of {len(judged)} rows"
     return {"title": note, "columns": list(COLUMNS), "rows": rows}
+
+
+def _written(datasets: Sequence[str]) -> str:
+    """Two datasets as they are kept, in as few letters as possible."""
+    values = [np.atleast_1d(ast.literal_eval(dataset)) for dataset in datasets]
+    return " / ".join(" ".join(f"{value:g}" for value in each) for each in values)
 
 
 def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, Any]], law: dict[str, Any]) -> list[Any]:

@@ -1,22 +1,27 @@
 """The pair of datasets that tells most, searched for by samples alone."""
 
-import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpassay.auditors.one_shot import LARGEST_REFINING, LARGEST_TRAINING, Plan, choose_event
 from dpassay.benchmarks.dp_sniper_suite import Pair, Row
+from dpassay.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
+    from dpassay.auditors.events import Event
     from dpassay.auditors.sampling import Sampler
-    from dpassay.auditors.scorers import Scorer
 
-__all__ = ["SEARCH_SHARE", "patterns", "search_pair"]
+__all__ = ["SEARCH_SHARE", "Found", "patterns", "search_pair"]
 
 SEARCH_SHARE = 0.5  # of the budget of samples: the pair matters as much as the event, and candidates are many
-FAILURE_PROBABILITY = 0.1  # of the bounds that pairs are compared by
+KEPT, KEPT_OF_MANY = 2, 5  # one pair in so many is left after a round
+DOUBT = 0.5  # standard deviations, before the last round: the best events are rare, and a pair dropped is lost
+FEW, MANY = 3, 30  # pairs: so few are learned from as long as one audit's, so many for milliseconds each
+LARGEST_QUICK_TRAINING = 400_000  # samples per side, whose learning takes seconds
+LEAST_REFINING = 250_000
 
 
 def patterns(size: int, low: float = -10.0, high: float = 10.0) -> tuple[Pair, ...]:
@@ -47,52 +52,89 @@ def patterns(size: int, low: float = -10.0, high: float = 10.0) -> tuple[Pair, .
     return tuple(Pair(tuple(map(float, a)), tuple(map(float, b)), "a search") for a, b in found)
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a search ended on.
+
+    Attributes:
+        pair: the datasets.
+        event: the most telling one, chosen on the search's own samples of the pair.
+        sampler: of the pair; its test samples are untouched.
+        spent: samples of all pairs, both sides.
+    """
+
+    pair: Pair
+    event: "Event"
+    sampler: "Sampler"
+    spent: int
+
+
 def search_pair(
-    entry: Row, budget: int, seed: int, progress: Callable[[str], None] = lambda _: None
-) -> tuple[Pair, int]:
-    """The pair among all patterns that promises the largest bound, by successive halving on the given samples.
+    entry: Row,
+    budget: int,
+    num_test: int,
+    claim: PrivacyClaim,
+    failure_probability: float,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Found:
+    """The pair among all patterns that promises the largest bound, by successive halving, and its event.
+
+    Every round judges the pairs that are left, half of those before, as an audit does: learns orders of outputs on one
+    part of their samples, and asks on the others which bound the best event promises a test. A pair's samples of one
+    round are the first ones of its next: they are drawn again from the start of the same streams, and count once.
 
     Args:
         entry: a row whose datasets are vectors, or values of a small domain.
         budget: samples of all pairs, both sides; each round spends an equal part.
-        seed: of everything random; the samples are not those of a later audit.
+        num_test: samples per dataset that the test will have.
+        claim: that the test will judge.
+        failure_probability: of the test.
+        seed: of everything random.
         progress: called with a short text after every round.
-
-    Returns:
-        The pair and the samples spent.
     """
-    from dpassay.auditors.events import find_events
     from dpassay.auditors.sampling import Sampler
 
-    left, spent = list(_candidates(entry)), 0
-    rounds = max(1, math.ceil(math.log(len(left), 3)))
-    for turn in range(rounds):
-        size = budget // (rounds * len(left) * 4)  # two sides, half to learn and half to choose
-        promised = []
-        for index, pair in enumerate(left):
-            sampler = Sampler(entry.mechanism, *pair.arrays(), seed=seed, run=1_000_000 + 1000 * turn + index)
-            sampler.probe(min(256, size))
-            training = [np.asarray(sampler.draw(side, "training", size)) for side in (0, 1)]
-            (event,) = find_events(
-                training,
-                sampler.encoder,
-                partial(_selection_scores, sampler, size),
-                points=[(0.0, 0.0)],
-                num_test=20 * size,
-                failure_probability=FAILURE_PROBABILITY,
-                effort="small",
+    candidates = _candidates(entry)
+    rounds, size = _rounds(len(candidates)), 0
+    left = list(range(len(candidates)))
+    drawn = np.zeros((len(candidates), 2, 2), int)  # pair, phase, side
+    for number in rounds:
+        left, size = left[:number], size + budget // (2 * len(rounds) * number)
+        events, samplers = {}, {}
+        for index in left:
+            sampler = Sampler(entry.mechanism, *candidates[index].arrays(), seed=seed, run=index)
+            events[index], _, _ = choose_event(
+                sampler,
+                claim,
+                _split(size, num_test, number),
+                failure_probability=failure_probability,
+                doubt=DOUBT if number > 1 else None,
+                effort="small" if number > MANY else "normal",
                 seed=seed,
             )
-            promised.append(event.predicted)
-            spent += 4 * size + 2 * min(256, size)
-        order = np.argsort(promised)[::-1]
-        left = [left[place] for place in order[: max(1, len(left) // 3)]]
-        progress(f"{entry.name}: {len(left)} pairs left, {max(promised):.3g} promised")
-    return left[0], spent
+            samplers[index] = sampler
+            drawn[index] = np.maximum(drawn[index], [sampler.drawn[phase] for phase in ("training", "selection")])
+        left.sort(key=lambda index: -events[index].predicted)
+        progress(f"{entry.name}: {events[left[0]].predicted:.3g} promised by the best of {number} pairs")
+    best = left[0]
+    return Found(candidates[best], events[best], samplers[best], int(drawn.sum()))
 
 
-def _selection_scores(sampler: "Sampler", size: int, side: int, scorers: Sequence["Scorer"]) -> np.ndarray:
-    return sampler.scores(side, "selection", size, scorers)
+def _rounds(num_pairs: int) -> list[int]:
+    """How many pairs each round judges; the last is left with one, and chooses its event."""
+    left = [num_pairs]
+    while left[-1] > 1:
+        left.append(max(1, left[-1] // (KEPT_OF_MANY if left[-1] > MANY else KEPT)))
+    return left
+
+
+def _split(size: int, num_test: int, num_pairs: int) -> Plan:
+    """How the samples of one pair and side are split: none of them tests."""
+    refining = min(size // 5, LARGEST_REFINING)
+    refining = refining if refining >= LEAST_REFINING else 0
+    training = min(size // 4, LARGEST_TRAINING if num_pairs <= FEW else LARGEST_QUICK_TRAINING)
+    return Plan(training, size - training - 2 * refining, num_test + 2 * refining, refining)
 
 
 def _candidates(entry: Row) -> Sequence[Pair]:

@@ -168,14 +168,15 @@ def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
         ),
     )
     for title, rival, rival_size, mechanisms, dataset in groups:
-        jobs = [("NumPy", _spread(rival, rival_size, threads, seed), rival_size) for threads in (1, cores)]
+        counts = sorted({1, cores})  # the measure, and NumPy on all cores where there are more
+        jobs = [("NumPy", _spread(rival, rival_size, threads, seed), rival_size) for threads in counts]
         for name, mechanism in mechanisms:
             number = size if name == "ours" and mechanism != SparseVector() else size // 4
             sampler = Sampler(mechanism, dataset, dataset + 1, seed=seed, threads=cores)
             jobs.append((name, _counting(sampler, number), number))
         best = _fastest([job for _, job, _ in jobs], turns)
         rates = [number / seconds for (_, _, number), (seconds, _) in zip(jobs, best, strict=True)]
-        for (name, _, _), rate, (_, used) in list(zip(jobs, rates, best, strict=True))[1:]:
+        for (name, _, _), rate, (_, used) in list(zip(jobs, rates, best, strict=True))[len(counts) - 1 :]:
             rows.append([f"{title}, {name}", cores, _three(rate / 1e6), _three(used), _three(rate / rates[0])])
     return rows
 
