@@ -80,9 +80,10 @@ def search_pair(
 ) -> Found:
     """The pair among all patterns that promises the largest bound, by successive halving, and its event.
 
-    Every round judges the pairs that are left, half of those before, as an audit does: learns orders of outputs on one
-    part of their samples, and asks on the others which bound the best event promises a test. A pair's samples of one
-    round are the first ones of its next: they are drawn again from the start of the same streams, and count once.
+    Every round judges the pairs that are left, half of those before or a fifth of very many, as an audit does: learns
+    orders of outputs on one part of their samples, and asks on the others which bound the best event promises a test. A
+    pair's samples of one round are the first ones of its next: they are drawn again from the start of the same streams,
+    and count once.
 
     Args:
         entry: a row whose datasets are vectors, or values of a small domain.
