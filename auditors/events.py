@@ -191,7 +191,6 @@ def select(
     failure_probability: float,
     num_events: int = 1,
     names: Sequence[str] | None = None,
-    doubt: float | None = None,
 ) -> tuple[Event, ...]:
     """Chooses events by the bound they promise, on samples that no scorer was learned from.
 
@@ -205,7 +204,6 @@ def select(
         num_events: how many events to return at most. Beyond the first they are diverse: the best of every point, of
             every scorer and direction, then of every order of magnitude of the probability.
         names: of the columns, for the descriptions; without them events are described by their scores only.
-        doubt: how many standard deviations of luck every event is granted less; by default `CAUTION` decides.
 
     Returns:
         At least one event, the most promising first.
@@ -221,7 +219,7 @@ def select(
     candidates = _candidates(sides)
     if not len(candidates.cut):
         candidates = _everything(sides)
-    margins, bounds = _predict(candidates, points, num_test, failure_probability, doubt)
+    margins, bounds = _predict(candidates, points, num_test, failure_probability)
     chosen = _diverse(candidates, margins, num_events, sum(map(len, sides)) < FEW)
     events = []
     for index in chosen:
@@ -339,11 +337,7 @@ def _ranks(size: int) -> np.ndarray:
 
 
 def _predict(
-    candidates: _Candidates,
-    points: Sequence[tuple[float, float]],
-    num_test: int,
-    failure_probability: float,
-    doubt: float | None = None,
+    candidates: _Candidates, points: Sequence[tuple[float, float]], num_test: int, failure_probability: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """How surely each event would refute each point, and the bound it would give; both of shape (points, K).
 
@@ -352,7 +346,7 @@ def _predict(
     """
     bounds, margins = [], []
     for epsilon, delta in points:
-        likelier, other = _doubted(candidates, delta, doubt)
+        likelier, other = _doubted(candidates, delta)
         bound = _bound(likelier, other, num_test, delta, failure_probability)
         best = np.argsort(-bound)[:REFINED]
         refined = predicted_lower(
@@ -371,14 +365,14 @@ def _predict(
     return np.array(bounds if len(points) == 1 else margins), np.array(bounds)
 
 
-def _doubted(candidates: _Candidates, delta: float, doubt: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """The likelier side's probabilities and the other's, moved jointly towards each other as far as luck may reach.
 
     In the angle asin(sqrt(p)) all counts of n trials have standard deviation 1 / (2 sqrt(n)): what is within z of them
     is a disc around the estimate, on which (p - delta) / q is least, to first order, where it falls steepest. A limit
     for each probability by itself would doubt twice: rare events that one side never shows would be passed over.
     """
-    z = -special.ndtri(CAUTION / (1 + candidates.scorer.max())) if doubt is None else doubt
+    z = -special.ndtri(CAUTION / (1 + candidates.scorer.max()))
     p, q = candidates.hits / (candidates.trials + 1), (candidates.other_hits + 1) / (candidates.other_trials + 1)
     width1, width2 = 1 / (2 * np.sqrt(candidates.trials + 1)), 1 / (2 * np.sqrt(candidates.other_trials + 1))
     steep1 = width1 * np.sqrt(p * (1 - p)) / np.maximum(p - delta, 1e-300)

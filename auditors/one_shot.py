@@ -105,7 +105,7 @@ def run_one_shot(
         for sampler in samplers
     ]
     tested, lower, could = [], [], False
-    for index, (sampler, (event, split, _)) in enumerate(zip(samplers, searched, strict=True)):
+    for index, (sampler, ((event,), split, _)) in enumerate(zip(samplers, searched, strict=True)):
         progress(f"testing on {split.test:,} fresh samples per dataset")
         counts = count_event(sampler, event, split.test)
         epsilon, delta = event.point
@@ -155,11 +155,11 @@ def choose_event(
     *,
     failure_probability: float,
     effort: str = "normal",
-    doubt: float | None = None,
+    num_events: int = 1,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
-) -> tuple[Event, Plan, list[np.ndarray]]:
-    """Learns and selects the most telling event of one pair; draws no test samples.
+) -> tuple[tuple[Event, ...], Plan, list[np.ndarray]]:
+    """Learns and selects the most telling events of one pair; draws no test samples.
 
     Args:
         sampler: of the pair.
@@ -168,7 +168,7 @@ def choose_event(
             same samples.
         failure_probability: of the test to come.
         effort: see `events.learn`.
-        doubt: see `events.select`.
+        num_events: see `events.select`.
         seed: of what is learned.
         progress: called with a short text before every phase.
 
@@ -199,7 +199,7 @@ def choose_event(
         progress(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
         return sampler.scores(side, "selection", split.selection, scorers)
 
-    (event,) = select(
+    events = select(
         scorers,
         scored(0),
         scored(1),
@@ -207,6 +207,6 @@ def choose_event(
         num_test=split.test,
         failure_probability=failure_probability,
         names=sampler.encoder.names,
-        doubt=doubt,
+        num_events=num_events,
     )
-    return event, split, [rows[:PICTURED] for rows in training]
+    return events, split, [rows[:PICTURED] for rows in training]

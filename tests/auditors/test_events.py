@@ -280,22 +280,6 @@ def test_a_lucky_small_event_does_not_win_over_a_solid_one():
     assert float(np.mean(event.contains(one))) > 0.2
 
 
-def test_little_doubt_believes_a_rare_event():
-    """What a search for pairs asks of few samples: how much may be there, not how much there is for sure."""
-    sides = [np.zeros((20_000, 1), np.float32) for _ in range(2)]
-    for side, marked in zip(sides, (60, 40), strict=True):
-        side[:marked] = 1
-
-    def promised(doubt: float | None) -> float:
-        (event,) = select(
-            (Column(np.int32(0)),), *sides, points=POINT, num_test=10**7, failure_probability=0.1, doubt=doubt
-        )
-        return event.predicted
-
-    assert promised(None) < 0.01
-    assert 0.2 < promised(0.5) < promised(0.0) < math.log(60 / 40)
-
-
 def test_a_rare_event_that_one_side_never_shows_is_worth_its_rarity():
     """40 of a million outputs that only dataset 1 gives: a ratio far above the e that all other events show."""
     generator = np.random.default_rng(1)
@@ -313,15 +297,14 @@ def test_a_rare_event_that_one_side_never_shows_is_worth_its_rarity():
     st.integers(10**6, 10**7),
     st.integers(10**6, 10**7),
     st.sampled_from([0.0, 0.2, 0.9]),
-    st.sampled_from([None, 0.5]),
 )
 def test_the_doubted_ratio_is_nearly_the_least_that_the_counts_allow(
-    hits: int, other: int, trials: int, other_trials: int, part: float, doubt: float | None
+    hits: int, other: int, trials: int, other_trials: int, part: float
 ) -> None:
-    delta, z = part * hits / trials, -special.ndtri(events_module.CAUTION) if doubt is None else doubt
+    delta, z = part * hits / trials, -special.ndtri(events_module.CAUTION)
     assume(z * np.sqrt(hits) < 0.6 * (1 - part) * hits)
     rows = (np.array([count]) for count in (0, 0, 0, 0, 0, hits, trials, other, other_trials))
-    (likelier,), (rarer,) = events_module._doubted(events_module._Candidates(*rows), delta, doubt)
+    (likelier,), (rarer,) = events_module._doubted(events_module._Candidates(*rows), delta)
     assert 0 <= likelier <= hits / trials
     assert other / other_trials <= rarer <= 1
 

@@ -79,6 +79,11 @@ def test_patterns_are_neighbors_and_hold_the_published_ones():
                 assert {(pair.dataset1, pair.dataset2), (pair.dataset2, pair.dataset1)} & shown
 
 
+def test_counts_that_differ_by_one_person_are_all_tried():
+    pairs = pair_search._candidates(row("TruncatedGeometric"))
+    assert [(pair.dataset1, pair.dataset2) for pair in pairs] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+
+
 @pytest.fixture
 def few_pairs(monkeypatch):
     """The last four patterns in which all entries are equal, or one is far from the others."""
@@ -109,20 +114,61 @@ def test_a_round_draws_the_samples_of_the_round_before_again():
 
 
 def test_every_round_judges_more_samples_of_fewer_pairs(few_pairs, monkeypatch):
-    sizes, doubts, promises = [], [], iter((0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.6))
+    sizes, tried, promises = [], [], iter((0.1, 0.4, 0.2, 0.3, 0.2, 0.5))
 
-    def choose(sampler, claim, split, doubt, **_):
+    def choose(sampler, claim, split, num_events, **_):
         assert split.test == 100_000
         sizes.append(split.training + split.selection)
-        doubts.append(doubt)
-        return SimpleNamespace(predicted=next(promises)), split, []
+        return num_events * (SimpleNamespace(predicted=0.6),), split, []
+
+    def promise(sampler, events, size, *_):
+        sizes[-1] += size
+        tried.append(len(events))
+        return next(promises)
 
     monkeypatch.setattr(pair_search, "choose_event", choose)
+    monkeypatch.setattr(pair_search, "_promise", promise)
     found = search_pair(row("ReportNoisyMax4"), 200_000, 100_000, PrivacyClaim(0.1), 0.1, 0)
     assert sizes == [*4 * [8_333], *2 * [24_999], 58_332]
-    assert doubts == [*6 * [pair_search.DOUBT], None]  # only the event that is tested has to be sure
+    assert tried == 6 * [pair_search.EVENTS]  # the last round only chooses
     assert found.pair == few_pairs[3]
     assert found.event.predicted == 0.6
+
+
+def test_a_promise_rests_on_fresh_samples():
+    """Rare events that were lucky when they were chosen do not lead the search, whichever side they favor."""
+
+    class Fresh:
+        def counts(self, side, phase, size, events):
+            assert phase == "selection"
+            return np.array([event.fresh[side] for event in events])
+
+    def promise(*fresh):
+        events = [
+            SimpleNamespace(predicted=9.0, fresh=counts, direction=direction, point=(1.0, delta))
+            for counts, direction, delta in fresh
+        ]
+        return pair_search._promise(Fresh(), events, 100_000, 10**7, 0.1)  # type: ignore[arg-type]
+
+    solid = promise(((20_000, 10_000), 0, 0.0))
+    assert 0.65 < solid < math.log(2)
+    assert promise(((10_000, 20_000), 1, 0.0)) == solid
+    assert promise(((10_000, 20_000), 0, 0.0)) < 0
+    assert promise(((20_000, 10_000), 0, 0.15)) < 0
+    assert promise(((0, 0), 0, 0.0), ((5, 7), 0, 0.0), ((3, 2), 1, 0.0)) < 0.1
+    assert promise(((5, 7), 0, 0.0), ((20_000, 10_000), 0, 0.0), ((3, 2), 1, 0.0)) == solid
+    assert 2 < promise(((60, 0), 0, 0.0)) < math.log(60)  # never seen is not impossible
+
+
+def test_the_samples_of_a_pair_are_split_without_a_rest():
+    for size in (10, 8_333, 78_906, 966_666, 1_262_500, 2_900_000, 31_000_000):
+        split, fresh = pair_search._split(size, 10**8, 10)
+        assert split.training + split.selection + 2 * split.refining + fresh == size
+        assert min(split.selection, fresh) >= size // 4
+        split, fresh = pair_search._split(size, 10**8, 1)
+        assert fresh == 0
+        assert split.refined().training + split.refined().selection == size
+        assert split.refined().test == 10**8
 
 
 def test_most_of_many_pairs_are_dropped_at_once():

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.one_shot import LARGEST_REFINING, LARGEST_TRAINING, Plan, choose_event
-from dpassay.benchmarks.dp_sniper_suite import Pair, Row
+from dpassay.benchmarks.dp_sniper_suite import Pair, Row, TruncatedGeometric
 from dpassay.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ __all__ = ["SEARCH_SHARE", "Found", "patterns", "search_pair"]
 
 SEARCH_SHARE = 0.5  # of the budget of samples: the pair matters as much as the event, and candidates are many
 KEPT, KEPT_OF_MANY = 2, 5  # one pair in so many is left after a round
-DOUBT = 0.5  # standard deviations, before the last round: the best events are rare, and a pair dropped is lost
+EVENTS = 18  # of every pair, tried on fresh samples before the last round
+DOUBT = 0.5  # standard deviations that a promise is granted less: the best events are rare, and a pair dropped is lost
 FEW, MANY = 3, 30  # pairs: so few are learned from as long as one audit's, so many for milliseconds each
 LARGEST_QUICK_TRAINING = 400_000  # samples per side, whose learning takes seconds
 LEAST_REFINING = 250_000
@@ -80,10 +82,11 @@ def search_pair(
 ) -> Found:
     """The pair among all patterns that promises the largest bound, by successive halving, and its event.
 
-    Every round judges the pairs that are left, half of those before or a fifth of very many, as an audit does: learns
-    orders of outputs on one part of their samples, and asks on the others which bound the best event promises a test. A
-    pair's samples of one round are the first ones of its next: they are drawn again from the start of the same streams,
-    and count once.
+    Every round judges the pairs that are left, half of those before or a fifth of very many: learns orders of outputs
+    on one part of a pair's samples, chooses events of several kinds on the second, and asks on the third which bound
+    the best of them promises a test. The last round has one pair and chooses its event as an audit does. A pair's
+    samples of one round are the first ones of its next: they are drawn again from the start of the same streams, and
+    count once.
 
     Args:
         entry: a row whose datasets are vectors, or values of a small domain.
@@ -102,24 +105,49 @@ def search_pair(
     drawn = np.zeros((len(candidates), 2, 2), int)  # pair, phase, side
     for number in rounds:
         left, size = left[:number], size + budget // (2 * len(rounds) * number)
-        events, samplers = {}, {}
+        split, fresh = _split(size, num_test, number)
+        promises, events, samplers = {}, {}, {}
         for index in left:
             sampler = Sampler(entry.mechanism, *candidates[index].arrays(), seed=seed, run=index)
-            events[index], _, _ = choose_event(
+            found, _, _ = choose_event(
                 sampler,
                 claim,
-                _split(size, num_test, number),
+                split,
                 failure_probability=failure_probability,
-                doubt=DOUBT if number > 1 else None,
                 effort="small" if number > MANY else "normal",
+                num_events=EVENTS if fresh else 1,
                 seed=seed,
             )
-            samplers[index] = sampler
+            promises[index] = found[0].predicted
+            if fresh:
+                promises[index] = _promise(sampler, found, fresh, num_test, failure_probability)
+            events[index], samplers[index] = found[0], sampler
             drawn[index] = np.maximum(drawn[index], [sampler.drawn[phase] for phase in ("training", "selection")])
-        left.sort(key=lambda index: -events[index].predicted)
-        progress(f"{entry.name}: {events[left[0]].predicted:.3g} promised by the best of {number} pairs")
+        left.sort(key=lambda index: -promises[index])
+        progress(f"{entry.name}: {promises[left[0]]:.3g} promised by the best of {number} pairs")
     best = left[0]
     return Found(candidates[best], events[best], samplers[best], int(drawn.sum()))
+
+
+def _promise(
+    sampler: "Sampler", events: Sequence["Event"], size: int, num_test: int, failure_probability: float
+) -> float:
+    """The bound that the best of the events promises a test, by its counts in so many fresh samples of each side; nats.
+
+    What they were chosen for was luck in part, and in rare events all of it.
+    """
+    counts = np.array([sampler.counts(side, "selection", size, events) for side in (0, 1)])
+    swapped = np.array([event.direction == 1 for event in events])
+    likelier, other = np.where(swapped, counts[::-1], counts)
+    bounds = predicted_lower(
+        likelier * num_test / size,
+        num_test,
+        (other + 1) * num_test / size,  # one that is never seen is not impossible
+        num_test,
+        delta=[event.point[1] for event in events],
+        failure_probability=failure_probability,
+    )
+    return float(np.max(bounds - DOUBT * np.sqrt(1 / (likelier + 1) + 1 / (other + 1))))
 
 
 def _rounds(num_pairs: int) -> list[int]:
@@ -130,17 +158,21 @@ def _rounds(num_pairs: int) -> list[int]:
     return left
 
 
-def _split(size: int, num_test: int, num_pairs: int) -> Plan:
-    """How the samples of one pair and side are split: none of them tests."""
-    refining = min(size // 5, LARGEST_REFINING)
+def _split(size: int, num_test: int, num_pairs: int) -> tuple[Plan, int]:
+    """How the samples of one pair and side are split, and how many are left to try events; none of them tests."""
+    refining = min(size // (8 if num_pairs > 1 else 5), LARGEST_REFINING)
     refining = refining if refining >= LEAST_REFINING else 0
     training = min(size // 4, LARGEST_TRAINING if num_pairs <= FEW else LARGEST_QUICK_TRAINING)
-    return Plan(training, size - training - 2 * refining, num_test + 2 * refining, refining)
+    rest = size - training - 2 * refining
+    fresh = rest // 2 if num_pairs > 1 else 0
+    return Plan(training, rest - fresh, num_test + 2 * refining, refining), fresh
 
 
 def _candidates(entry: Row) -> Sequence[Pair]:
     first = entry.pairs[0].dataset1
     if isinstance(first, tuple):
         return patterns(len(first))
+    if isinstance(entry.mechanism, TruncatedGeometric):
+        return [Pair(count, count + 1, "a search") for count in range(entry.mechanism.num_people)]
     values = range(-10, 11)  # a local mechanism: any two values are neighbors
     return [Pair(a, b, "a search") for a in values for b in values if a < b]
