@@ -24,8 +24,9 @@ FEW = 64 * SMALL  # samples that small chunks suffice for
 LARGE = 1 << 16
 _MEMORY = 64 << 20  # bytes of temporaries of one chunk
 _SECONDS = 0.05  # of one chunk
-# XLA prefers vectors of 256 bits and is half as fast as a CPU with wider ones allows.
-_OPTIONS: Any = {"xla_cpu_prefer_vector_width": 512}
+# XLA prefers vectors of 256 bits and is half as fast as a CPU with wider ones allows. It splits every step over
+# threads, which costs more than it gives where chunks are shared out over threads anyway.
+_OPTIONS: Any = {"xla_cpu_prefer_vector_width": 512, "xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 
 Compiled = Callable[..., Any]
 

@@ -135,6 +135,18 @@ def test_no_call_compiles_again():
     assert len(traced._compiled) == compiled  # both sides, every number of samples, every cut
 
 
+def test_no_step_is_split_over_threads():
+    """Chunks are: two threads that each split their steps take each other's time."""
+    sampler = Sampler(Laplace(), 0.0, 1.0)
+    sampler.counts(0, "test", 100_000, (event(0.5),))
+    traced = sampler._traced
+    assert traced is not None
+    assert traced._compiled
+    for compiled in traced._compiled.values():
+        text = compiled.as_text()  # type: ignore[attr-defined]
+        assert "outer_dimension_partitions" not in text
+
+
 def test_the_first_draw_fits_the_encoder_and_wastes_nothing():
     calls = []
 
