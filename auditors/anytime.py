@@ -231,7 +231,7 @@ def _bet(pair: _Pair, size: int) -> None:
         pair.pools = [np.concatenate([pool, new]) for pool, new in zip(pair.pools, rows, strict=True)]
     else:
         counts = [np.asarray(pair.sampler.counts(side, "test", size, pair.wager.events)) for side in (0, 1)]
-        one, two = _likelier_first(pair.wager.events, counts)
+        one, two = likelier_first(pair.wager.events, counts)
     begin = time.perf_counter()
     pair.wager.process.update(one, size, two, size)
     pair.seconds_per_look = time.perf_counter() - begin
@@ -243,12 +243,7 @@ def _bet(pair: _Pair, size: int) -> None:
 def _directed(events: Sequence[Event], rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """How often each event happened in feature vectors of both sides, its likelier side first."""
     counts = [np.array([np.count_nonzero(np.asarray(event.contains(side))) for event in events]) for side in rows]
-    return _likelier_first(events, counts)
-
-
-def _likelier_first(events: Sequence[Event], counts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    swapped = np.array([event.direction == 1 for event in events])
-    return np.where(swapped, counts[1], counts[0]), np.where(swapped, counts[0], counts[1])
+    return likelier_first(events, counts)
 
 
 def _capital(pairs: Sequence[_Pair]) -> np.ndarray:

@@ -23,7 +23,7 @@ from dpassay.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.auditors.outputs import Encoder
 
-__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "score", "select"]
+__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "likelier_first", "score", "select"]
 
 CAUTION = 0.002  # by how unlikely a luck each event is doubted when events are compared, shared by the scorers
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
@@ -82,6 +82,12 @@ class Tested:
         counts = self.counts
         first, second = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
         return (first, second) if self.event.direction == 0 else (second, first)
+
+
+def likelier_first(events: Sequence[Event], counts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """How often each event happened on its likelier side and on the other, from counts under datasets 1 and 2."""
+    swapped = np.array([event.direction == 1 for event in events])
+    return np.where(swapped, counts[1], counts[0]), np.where(swapped, counts[0], counts[1])
 
 
 def find_events(

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpassay.auditors.events import PICTURED, Event, Tested, learn, score, select
+from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
 from dpassay.privacy import PrivacyClaim
 
-__all__ = ["OneShotRun", "Plan", "choose_event", "count_event", "plan", "run_one_shot"]
+__all__ = ["OneShotRun", "Plan", "choose_events", "count_event", "plan", "run_one_shot"]
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
@@ -101,7 +101,7 @@ def run_one_shot(
     split = plan(num_samples)
     share = failure_probability / len(samplers)
     searched = [
-        choose_event(sampler, claim, split, failure_probability=share, seed=seed, progress=progress)
+        choose_events(sampler, claim, split, failure_probability=share, seed=seed, progress=progress)
         for sampler in samplers
     ]
     tested, lower, could = [], [], False
@@ -143,12 +143,12 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
 
 def count_event(sampler: Sampler, event: Event, num_test: int) -> Counts:
     """How often an event happens in so many fresh samples of each dataset, its likelier side first."""
-    counted = [int(np.asarray(sampler.counts(side, "test", num_test, (event,)))[0]) for side in (0, 1)]
-    likelier, other = counted if event.direction == 0 else counted[::-1]
-    return Counts(likelier, num_test, other, num_test)
+    counted = [np.asarray(sampler.counts(side, "test", num_test, (event,))) for side in (0, 1)]
+    (likelier,), (other,) = likelier_first((event,), counted)
+    return Counts(int(likelier), num_test, int(other), num_test)
 
 
-def choose_event(
+def choose_events(
     sampler: Sampler,
     claim: PrivacyClaim,
     split: Plan,
@@ -173,7 +173,7 @@ def choose_event(
         progress: called with a short text before every phase.
 
     Returns:
-        The event, the plan that was followed, and what pictures are drawn from.
+        The events, the most promising first, the plan that was followed, and what pictures are drawn from.
     """
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]

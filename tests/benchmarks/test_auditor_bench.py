@@ -126,7 +126,7 @@ def test_every_round_judges_more_samples_of_fewer_pairs(few_pairs, monkeypatch):
         tried.append(len(events))
         return next(promises)
 
-    monkeypatch.setattr(pair_search, "choose_event", choose)
+    monkeypatch.setattr(pair_search, "choose_events", choose)
     monkeypatch.setattr(pair_search, "_promise", promise)
     found = search_pair(row("ReportNoisyMax4"), 200_000, 100_000, PrivacyClaim(0.1), 0.1, 0)
     assert sizes == [*4 * [8_333], *2 * [24_999], 58_332]

@@ -1,14 +1,16 @@
 """The pair of datasets that tells most, searched for by samples alone."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpassay.auditors.events import likelier_first
 from dpassay.auditors.fixed_sample import predicted_lower
-from dpassay.auditors.one_shot import LARGEST_REFINING, LARGEST_TRAINING, Plan, choose_event
-from dpassay.benchmarks.dp_sniper_suite import Pair, Row, TruncatedGeometric
+from dpassay.auditors.one_shot import LARGEST_REFINING, LARGEST_TRAINING, Plan, choose_events
+from dpassay.benchmarks.dp_sniper_suite import RAPPOR_DOMAIN, Pair, Row, TruncatedGeometric
 from dpassay.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
@@ -106,10 +108,10 @@ def search_pair(
     for number in rounds:
         left, size = left[:number], size + budget // (2 * len(rounds) * number)
         split, fresh = _split(size, num_test, number)
-        promises, events, samplers = {}, {}, {}
+        promises = {}
         for index in left:
             sampler = Sampler(entry.mechanism, *candidates[index].arrays(), seed=seed, run=index)
-            found, _, _ = choose_event(
+            events, _, _ = choose_events(
                 sampler,
                 claim,
                 split,
@@ -118,15 +120,13 @@ def search_pair(
                 num_events=EVENTS if fresh else 1,
                 seed=seed,
             )
-            promises[index] = found[0].predicted
-            if fresh:
-                promises[index] = _promise(sampler, found, fresh, num_test, failure_probability)
-            events[index], samplers[index] = found[0], sampler
+            promises[index] = (
+                _promise(sampler, events, fresh, num_test, failure_probability) if fresh else events[0].predicted
+            )
             drawn[index] = np.maximum(drawn[index], [sampler.drawn[phase] for phase in ("training", "selection")])
         left.sort(key=lambda index: -promises[index])
         progress(f"{entry.name}: {promises[left[0]]:.3g} promised by the best of {number} pairs")
-    best = left[0]
-    return Found(candidates[best], events[best], samplers[best], int(drawn.sum()))
+    return Found(candidates[left[0]], events[0], sampler, int(drawn.sum()))  # of the last round's only pair
 
 
 def _promise(
@@ -136,9 +136,7 @@ def _promise(
 
     What they were chosen for was luck in part, and in rare events all of it.
     """
-    counts = np.array([sampler.counts(side, "selection", size, events) for side in (0, 1)])
-    swapped = np.array([event.direction == 1 for event in events])
-    likelier, other = np.where(swapped, counts[::-1], counts)
+    likelier, other = likelier_first(events, [sampler.counts(side, "selection", size, events) for side in (0, 1)])
     bounds = predicted_lower(
         likelier * num_test / size,
         num_test,
@@ -174,5 +172,5 @@ def _candidates(entry: Row) -> Sequence[Pair]:
         return patterns(len(first))
     if isinstance(entry.mechanism, TruncatedGeometric):
         return [Pair(count, count + 1, "a search") for count in range(entry.mechanism.num_people)]
-    values = range(-10, 11)  # a local mechanism: any two values are neighbors
-    return [Pair(a, b, "a search") for a in values for b in values if a < b]
+    # A local mechanism: any two values are neighbors.
+    return [Pair(a, b, "a search") for a, b in itertools.combinations(RAPPOR_DOMAIN, 2)]
