@@ -30,10 +30,10 @@ from dpassay.attacks.outcomes import (
     mean_metric,
     permitted_advantage,
 )
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.xsim import xsim
-from dpassay.ratings import Ratings
 
 __all__ = [
     "METHODS",

@@ -10,11 +10,11 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from dpassay import __version__
 from dpassay.attacks.verdicts import verdicts
-from dpassay.errors import InvalidInput
-from dpassay.privacy import json_number
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import json_number
+from dpassay.core.version import __version__
+from dpassay.data.ratings import Ratings
 
 __all__ = [
     "AttackReport",

@@ -33,14 +33,14 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.attacks.reconstruction import composed_advantage
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.determinantal import masks
 from dpassay.mechanisms.dpp import required_jitter
 from dpassay.mechanisms.dpp_subset_jittered import MAX_EXACT_ITEMS
 from dpassay.mechanisms.selection import check_count, check_positive
-from dpassay.numerics import float64
-from dpassay.ratings import Ratings
 
 __all__ = ["METHODS", "METRICS", "coin_advantage", "log_laws", "product_advantage", "pure_advantage", "run"]
 

@@ -28,11 +28,11 @@ from dpassay.attacks.outcomes import (
     mean_metric,
     permitted_advantage,
 )
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, describe, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
 from dpassay.mechanisms.selection import check_count
-from dpassay.ratings import Ratings
 
 __all__ = ["METHODS", "METRICS", "AbstractDevice", "composed_advantage", "device", "log_priors", "run"]
 

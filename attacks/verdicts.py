@@ -44,8 +44,7 @@ def verdicts(mechanism: str) -> list[dict[str, Any]]:
     Args:
         mechanism: "id/variant"; of one that is not in `CLAIMS` nothing is claimed.
     """
-    from dpassay.registry import select
-    from dpassay.verification import expected_outcomes
+    from dpassay.core.registry import expected_outcomes, select
 
     ids, reviewed = CLAIMS.get(mechanism, ()), expected_outcomes()
     found = []

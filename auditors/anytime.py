@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpassay.auditors.betting import EProcess
-from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, score
+from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, likelier_first, score
 from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["AnytimeRun", "Wager", "run_anytime"]
 

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpassay import __version__
-from dpassay.claims import Evidence, Verdict
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim, json_number
-from dpassay.protocol import Mechanism, as_mechanism
+from dpassay.core.claims import Evidence, Verdict
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim, json_number
+from dpassay.core.protocol import Mechanism, as_mechanism
+from dpassay.core.version import __version__
 
 if TYPE_CHECKING:
     from dpassay.auditors.anytime import AnytimeRun
     from dpassay.auditors.events import Tested
+    from dpassay.auditors.ledger import Ledger, LedgerRun
     from dpassay.auditors.one_shot import OneShotRun
     from dpassay.auditors.sampling import Sampler
-    from dpassay.ledger import Ledger, LedgerRun
 
 __all__ = ["Audit", "audit", "claim_of", "mechanism_name", "run_audit"]
 
@@ -403,8 +403,8 @@ def _ledger_run(
     representation: str,
     grid: np.ndarray,
 ) -> "LedgerRun":
-    from dpassay.fingerprint import fingerprint
-    from dpassay.ledger import Ledger
+    from dpassay.auditors.ledger import Ledger
+    from dpassay.runs.fingerprint import fingerprint
 
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from dpassay.auditors.fixed_sample import closest_null
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 __all__ = ["EProcess", "epsilon_grid", "lower_bound"]
 

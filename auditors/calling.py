@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpassay.auditors.outputs import Raised
-from dpassay.errors import InvalidInput
-from dpassay.protocol import CallableMechanism
+from dpassay.core.errors import InvalidInput
+from dpassay.core.protocol import CallableMechanism
 
 __all__ = ["Caller", "key_words", "watched"]
 

@@ -18,7 +18,7 @@ from scipy import special
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
 from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally, tally_more
 from dpassay.auditors.scorers import Scorer, Stack
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpassay.auditors.outputs import Encoder

@@ -20,11 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.errors import InvalidInput
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation
-from dpassay.protocol import FiniteMechanism
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation
+from dpassay.core.protocol import FiniteMechanism
+from dpassay.data.ratings import Ratings
 
 __all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "relation_between"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpassay.auditors.fixed_sample import certificate_inputs, detectable_epsilon, rarest_event
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
-from dpassay.protocol import FiniteMechanism, Mechanism
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.protocol import FiniteMechanism, Mechanism
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Result

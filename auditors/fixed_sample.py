@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special, stats
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 __all__ = [
     "METHODS",

@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
-from dpassay.protocol import CallableMechanism, as_mechanism
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.protocol import CallableMechanism, as_mechanism
+from dpassay.data.ratings import Ratings
 
 __all__ = ["VectorRelation", "search_black_box"]
 

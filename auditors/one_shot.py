@@ -13,7 +13,7 @@ import numpy as np
 from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.sampling import Sampler
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["OneShotRun", "Plan", "choose_events", "count_event", "plan", "run_one_shot"]
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpassay.auditors.bits import BitColumns
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 __all__ = ["Encoder", "Raised", "Representation", "fit_encoder", "plain"]
 

@@ -28,12 +28,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpassay import numerics, protocol
 from dpassay.auditors import rare_streams
 from dpassay.auditors.rare_streams import Tail, jax_key, numpy_generator
-from dpassay.errors import InvalidInput
-from dpassay.protocol import CallableMechanism, as_mechanism
-from dpassay.ratings import Ratings
+from dpassay.core import numerics, protocol
+from dpassay.core.errors import InvalidInput
+from dpassay.core.protocol import CallableMechanism, as_mechanism
+from dpassay.data.ratings import Ratings
 
 __all__ = ["StreamReport", "same_stream"]
 

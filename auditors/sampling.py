@@ -24,10 +24,10 @@ import numpy as np
 from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
 from dpassay.auditors.tracing import FEW, Traced, advance, trace
-from dpassay.errors import InvalidInput
-from dpassay.protocol import CallableMechanism, as_mechanism
-from dpassay.ratings import Ratings
-from dpassay.workers import processors
+from dpassay.core.errors import InvalidInput
+from dpassay.core.protocol import CallableMechanism, as_mechanism
+from dpassay.data.ratings import Ratings
+from dpassay.runs.parallel import processors
 
 __all__ = ["PHASES", "Sampler"]
 

@@ -20,11 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpassay.auditors.exact import QUICK_COMPILE, ExactLoss, exact, registered
-from dpassay.errors import InvalidInput
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
-from dpassay.protocol import FiniteMechanism, Mechanism
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.protocol import FiniteMechanism, Mechanism
+from dpassay.data.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
 
 __all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]

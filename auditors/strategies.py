@@ -1,6 +1,6 @@
 """Hypothesis strategies for rating datasets and neighboring pairs, so that users can test their own mechanisms.
 
-A dataset is a matrix of shape (users, items), NaN where a rating is missing; see `dpassay.privacy.NeighboringRelation`.
+A dataset is a matrix of shape (users, items), NaN where a rating is missing; see `dpassay.NeighboringRelation`.
 """
 
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation
 
 __all__ = ["neighboring_pairs", "rating_matrices"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.adapters import library, one_line
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library, one_line
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["sandwich", "upper_bound", "upper_delta"]
 

@@ -2,7 +2,7 @@
 
 Each is a frozen value with `sample(key, dataset)`, a `claim`, and where the law is finite and exact `log_prob(output,
 dataset)` and `outputs(dataset)`. Privacy losses assume real arithmetic; what floating point makes of each sampler is
-examined in `dpassay.auditors.representation`. Only the repaired `modified_laplace` and `randomized_response`, which
+examined in `dpassay.proofs.representation`. Only the repaired `modified_laplace` and `randomized_response`, which
 draw by integers alone, keep their privacy as executed; the others are references.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from dpassay.callable_module import make_callable
-from dpassay.errors import InvalidInput
+from dpassay.core.callable_module import make_callable
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms.dpp import DeterminantalPointProcess
 from dpassay.mechanisms.dpp_eigen import EigenvalueSampling
 from dpassay.mechanisms.dpp_subset_jittered import JitteredSubsets

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
 from dpassay.mechanisms.similarity import as_matrix
-from dpassay.numerics import float64
 
 __all__ = ["alterego"]
 

@@ -23,9 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from dpassay.core.numerics import float64
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.wallenius import uniform
-from dpassay.numerics import float64
 
 __all__ = [
     "REJECTION_SHARE",

@@ -12,9 +12,9 @@ from typing import Any, final
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, coin_flips
 from dpassay.mechanisms.dpp import exact_epsilon
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["EigenvalueSampling"]
 

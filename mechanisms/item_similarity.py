@@ -19,7 +19,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.selection import AbstractNeighborSelection
 from dpassay.mechanisms.similarity import (
     TIE_TOLERANCE,
@@ -32,8 +34,6 @@ from dpassay.mechanisms.similarity import (
     snap,
 )
 from dpassay.mechanisms.wallenius import combinations
-from dpassay.numerics import float64
-from dpassay.ratings import Ratings
 
 __all__ = [
     "AbstractItemSelection",

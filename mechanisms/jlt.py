@@ -18,7 +18,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.selection import check_choices, check_count, check_open_unit, check_positive
 from dpassay.mechanisms.sketch_profile import (
     exact_delta,
@@ -29,8 +31,6 @@ from dpassay.mechanisms.sketch_profile import (
     renyi_divergence,
     required_noise,
 )
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = [
     "AbstractSketch",

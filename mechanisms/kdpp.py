@@ -12,7 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.determinantal import (
     AbstractDeterminantal,
     Spectrum,
@@ -24,9 +27,6 @@ from dpassay.mechanisms.determinantal import (
 from dpassay.mechanisms.determinantal_batches import sample_fixed_size
 from dpassay.mechanisms.selection import check_count
 from dpassay.mechanisms.wallenius import uniform
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
-from dpassay.ratings import Ratings
 
 __all__ = ["FixedSizeProcess", "exact_epsilon"]
 

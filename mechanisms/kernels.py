@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
 from dpassay.mechanisms.similarity import as_matrix
-from dpassay.numerics import float64
 
 __all__ = ["Kernel", "always_semidefinite", "features", "indefinite_direction", "kernel_matrix"]
 

@@ -7,8 +7,8 @@ from typing import final
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties, fixed_groups
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["NearestNeighbors"]
 

@@ -17,13 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.exact_integers import MAX_SCALE, discrete_laplace, logistic_coin
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive, laplace
 from dpassay.mechanisms.wallenius import uniform
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
-from dpassay.ratings import Ratings
 
 __all__ = ["Coupling", "DiscreteModifiedLaplace", "ModifiedLaplace", "rescaled"]
 
@@ -80,7 +80,7 @@ class ModifiedLaplace(AbstractModifiedLaplace):
 
     xi is Laplace of scale 2/epsilon and zeta is 1 with chance e^(epsilon/2) / (1 + e^(epsilon/2)). The sampler is the
     ordinary one in float64; its law is the paper's only up to rounding, and its privacy is not (see
-    `dpassay.auditors.representation`).
+    `dpassay.proofs.representation`).
 
     Attributes:
         coupling: "independent": every entry has its own (xi, zeta), as the proof of Theorem 1 needs. "shared":

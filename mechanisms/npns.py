@@ -9,6 +9,7 @@ from typing import Literal, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.selection import (
     AbstractNeighborSelection,
     AbstractWeightedSelection,
@@ -18,7 +19,6 @@ from dpassay.mechanisms.selection import (
     fixed_groups,
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["FloorNormSelection", "NaiveSelection", "Protect"]
 

@@ -16,11 +16,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive
-from dpassay.numerics import float64
-from dpassay.privacy import PrivacyClaim
-from dpassay.ratings import Ratings
 
 __all__ = ["Completion", "NuclearNormCompletion", "Precision"]
 

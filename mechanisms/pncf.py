@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.selection import (
     AbstractWeightedSelection,
     Candidates,
@@ -21,8 +23,6 @@ from dpassay.mechanisms.selection import (
     ranks,
 )
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["Noise", "PrivateNeighborFiltering", "Release", "Truncation"]
 

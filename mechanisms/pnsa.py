@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.item_similarity import (
     AbstractItemSelection,
     ItemSimilarity,
@@ -30,8 +32,6 @@ from dpassay.mechanisms.selection import (
     check_positive,
     fixed_groups,
 )
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = [
     "ConstantSensitivitySelection",

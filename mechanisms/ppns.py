@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.npns import Protect
 from dpassay.mechanisms.selection import (
     AbstractWeightedSelection,
@@ -30,8 +32,6 @@ from dpassay.mechanisms.selection import (
     ranks,
 )
 from dpassay.mechanisms.similarity import as_matrix, candidate_rows, floor_norm_cosine, floor_norm_sensitivity
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["LastPick", "NoisyPartitionedSelection", "PartitionedSelection", "Rule", "formula_beta", "partition_quotas"]
 

@@ -16,7 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.item_similarity import (
     ItemSimilarity,
     Norms,
@@ -27,9 +30,6 @@ from dpassay.mechanisms.item_similarity import (
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, snap
 from dpassay.mechanisms.wallenius import gumbel
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
-from dpassay.ratings import Ratings
 
 __all__ = [
     "AbstractReplacementSelection",

@@ -23,7 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Real
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import (
     Similarity,
     as_matrix,
@@ -34,8 +36,6 @@ from dpassay.mechanisms.similarity import (
     snap,
 )
 from dpassay.mechanisms.wallenius import combinations, gumbel, members_log_prob, uniform
-from dpassay.numerics import float64
-from dpassay.ratings import Ratings
 
 __all__ = [
     "MAX_RANDOM_TIES",

@@ -19,9 +19,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from dpassay.errors import InvalidInput
-from dpassay.numerics import float64
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.data.ratings import Ratings
 
 __all__ = [
     "TIE_TOLERANCE",
@@ -53,7 +53,7 @@ TIE_TOLERANCE = 1e-12
 def as_matrix(dataset: Any) -> Float[Array, "users items"]:
     """The dataset as a float64 matrix of shape (users, items), NaN where a rating is missing.
 
-    Call it inside `dpassay.numerics.float64`.
+    Call it inside `dpassay.core.numerics.float64`.
 
     Raises:
         InvalidInput: not a matrix.

@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.jlt import (
     AbstractSketch,
     Protect,
@@ -31,8 +33,6 @@ from dpassay.mechanisms.jlt import (
 )
 from dpassay.mechanisms.selection import check_count, check_positive
 from dpassay.mechanisms.wallenius import uniform
-from dpassay.numerics import float64
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["ColumnSketch", "Hadamard", "ReleasedSparseSketch", "SparseAwareSketch", "hadamard_transform"]
 

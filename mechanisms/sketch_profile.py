@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfc, erfcx, gammaln, logsumexp
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms.selection import check_count, check_open_unit, check_positive
 
 __all__ = [

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpassay.errors import InvalidInput
-from dpassay.numerics import float64
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = [
     "MAX_OUTPUTS",

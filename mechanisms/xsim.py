@@ -24,8 +24,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dpassay.errors import InvalidInput
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 
 __all__ = ["Links", "Variant", "item_links", "reciprocal_sum", "xsim"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dpassay.claims import Claim, Evidence, Outcome, Verdict
+from dpassay.core.claims import Claim, Evidence, Outcome, Verdict
 from dpassay.proofs.notation import objections
 
 __all__ = ["decided"]

@@ -7,8 +7,8 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dpassay.data import load_ratings
-from dpassay.ratings import Ratings
+from dpassay.data.rating_files import load_ratings
+from dpassay.data.ratings import Ratings
 
 DATA = Path(os.environ.get("DPASSAY_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpassay as dp
-from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
-from dpassay.ratings import Ratings, synthetic
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.data.ratings import Ratings, synthetic
 
 NAN = math.nan
 BASE = np.array([[5.0, 3.0, NAN], [4.0, NAN, 2.0]])

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from dpassay.auditors.audit import run_audit
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 pytest_plugins = ["pytester"]
 

@@ -12,8 +12,8 @@ pytest_plugins = ["pytester"]
 # which arguments it was called.
 STAND_IN = """
 import json, math, os, sys, types
-from dpassay.claims import Evidence, Verdict
-from dpassay.errors import InvalidInput
+from dpassay.core.claims import Evidence, Verdict
+from dpassay.core.errors import InvalidInput
 
 def run_audit(mechanism, dataset1, dataset2, **options):
     with open(os.environ["CALLS"], "a") as file:

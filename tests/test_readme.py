@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dpassay.cli import commands
+from dpassay.commands.main import commands
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

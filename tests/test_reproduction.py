@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import dpassay
-from dpassay.claims import Claim
-from dpassay.registry import all_claims
+from dpassay.core.claims import Claim
+from dpassay.core.registry import all_claims
 
 ROOT = Path(__file__).parents[1]
-EXPECTED = json.loads((Path(dpassay.__file__).parent / "expected_verdicts.json").read_text())
+EXPECTED = json.loads((Path(dpassay.__file__).parent / "core/expected_verdicts.json").read_text())
 VERDICTS = "holds|refuted|vacuous|open"
 
 

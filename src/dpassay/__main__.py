@@ -2,6 +2,6 @@
 
 import sys
 
-from dpassay.cli import main
+from dpassay.commands.main import main
 
 sys.exit(main())

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.claims import Verdict
-    from dpassay.privacy import PrivacyClaim
+    from dpassay.core.claims import Verdict
+    from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["PrivacyViolated", "assert_private"]
 
@@ -219,7 +219,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     try:
         if state.settings.ledger is not None:
-            from dpassay.ledger import Ledger
+            from dpassay.auditors.ledger import Ledger
 
             state.shares = Ledger(state.settings.ledger).enroll(wanted)
         else:

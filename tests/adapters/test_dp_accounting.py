@@ -9,8 +9,8 @@ import pytest
 
 from dpassay.adapters.dp_accounting import claim_of, from_dp_event
 from dpassay.auditors.audit import run_audit
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
 
 accounting = pytest.importorskip("dp_accounting")
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpassay.adapters.opacus import from_opacus
 from dpassay.auditors.audit import run_audit
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
 
 pytest.importorskip("opacus")
 torch = pytest.importorskip("torch")

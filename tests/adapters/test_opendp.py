@@ -9,8 +9,8 @@ import pytest
 
 from dpassay.adapters.opendp import from_opendp
 from dpassay.auditors.audit import run_audit
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
 
 opendp = pytest.importorskip("opendp.prelude")
 opendp.enable_features("contrib")

@@ -8,10 +8,10 @@ import pytest
 
 from dpassay.attacks import alterego as attack
 from dpassay.attacks.outcomes import permitted_advantage
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings, synthetic
 from dpassay.mechanisms import mechanism as prs_mechanism
 from dpassay.mechanisms.alterego import alterego
-from dpassay.ratings import Ratings, synthetic
 
 NAN = float("nan")
 PRIVATE: tuple[attack.Method, ...] = ("prs", "prs_released", "prs_repaired")

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from dpassay.attacks import alterego, beta_knn_items, neighbor_lists, presence, reconstruction, sketch
+from dpassay.attacks import alterego, presence, reconstruction
+from dpassay.attacks.beta_knn import items as beta_knn_items
+from dpassay.attacks.beta_knn import neighbor_lists
 from dpassay.attacks.outcomes import (
     AttackReport,
     Metric,
@@ -18,10 +20,11 @@ from dpassay.attacks.outcomes import (
     mean_metric,
     permitted_advantage,
 )
+from dpassay.attacks.sketch import membership as sketch
 from dpassay.attacks.verdicts import CLAIMS, verdicts
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import describe
-from dpassay.ratings import synthetic
 
 
 def report(**changes) -> AttackReport:

@@ -11,8 +11,8 @@ from scipy.stats import chisquare
 from dpassay.attacks import presence
 from dpassay.attacks.outcomes import permitted_advantage
 from dpassay.attacks.presence import METHODS, METRICS, coin_advantage, product_advantage, pure_advantage, run
-from dpassay.errors import InvalidInput
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 
 NAN = float("nan")
 # Few shapes and parameters, so that little has to be compiled.

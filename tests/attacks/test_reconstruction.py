@@ -14,9 +14,9 @@ from scipy.stats import binom, ks_2samp
 from dpassay.attacks import reconstruction
 from dpassay.attacks.outcomes import permitted_advantage
 from dpassay.attacks.reconstruction import METHODS, METRICS, composed_advantage, device, log_priors, run
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings, synthetic
 from dpassay.mechanisms import mechanism
-from dpassay.ratings import Ratings, synthetic
 
 LEVELS = np.arange(1.0, 6.0)
 NAN = float("nan")

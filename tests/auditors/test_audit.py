@@ -207,7 +207,7 @@ def test_several_pairs_share_the_failure_probability():
 
 def test_evidence_lost_by_a_process_that_shares_the_ledger_counts(tmp_path, monkeypatch):
     """Only products that were recorded count: the audit's own luck does not, beside a past that has changed since."""
-    from dpassay.ledger import LedgerRun
+    from dpassay.auditors.ledger import LedgerRun
 
     commit = LedgerRun.commit
     rivals: list[LedgerRun] = []

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpassay.auditors import betting
 from dpassay.auditors.betting import EProcess, epsilon_grid, lower_bound
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 
 def mean_factor(slope: float, offset: float, n: int, m: int, q: float, slack: float = 0.0) -> float:

@@ -14,7 +14,7 @@ from dpassay.auditors import learners
 from dpassay.auditors.events import Event, learn, select
 from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.scorers import Column
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 TEST = 1_000_000  # samples per dataset of the test that the events are chosen for
 POINT = ((0.0, 0.0),)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dpassay.auditors import exact as module
 from dpassay.auditors.exact import exact, relation_between
-from dpassay.errors import InvalidInput
-from dpassay.ratings import Ratings
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 
 
 @dataclass(frozen=True)

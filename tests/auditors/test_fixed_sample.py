@@ -25,7 +25,7 @@ from dpassay.auditors.fixed_sample import (
     rarest_event,
     size,
 )
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 ALPHA = 0.01
 

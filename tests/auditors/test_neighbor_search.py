@@ -9,8 +9,8 @@ import pytest
 import dpassay as dp
 from dpassay.auditors import neighbor_search, tracing
 from dpassay.auditors.neighbor_search import VectorRelation, _Matrices, _Pair, _space, _Vectors, search_black_box
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 
 ADD = "add_or_remove_one:rating"
 RELATIONS = [f"add_or_remove_one:{unit}" for unit in ("rating", "user")]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpassay.auditors.outputs import Raised, fit_encoder
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 
 def column(encoder, outputs, name):

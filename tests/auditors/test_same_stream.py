@@ -9,7 +9,7 @@ import pytest
 import dpassay as dp
 from dpassay.auditors.rare_streams import jax_key, numpy_generator
 from dpassay.auditors.same_stream import StreamReport, same_stream
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
 
 A, B = np.array([3.0, 4.0, 5.0]), np.array([3.0, 4.0, 1.0])

@@ -15,9 +15,9 @@ from scipy import stats
 from dpassay.auditors.events import Event
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
-from dpassay.errors import InvalidInput
-from dpassay.numerics import float64
-from dpassay.protocol import from_callable
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
+from dpassay.core.protocol import from_callable
 
 ALPHA = 1e-6
 

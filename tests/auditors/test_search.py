@@ -10,8 +10,8 @@ import pytest
 from dpassay.auditors import search as module
 from dpassay.auditors.exact import exact
 from dpassay.auditors.search import Size, minimize, search, worst_case
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation
 
 ADD = "add_or_remove_one:rating"
 REPLACE = "replace_one:rating"

@@ -4,8 +4,8 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from dpassay.auditors.strategies import neighboring_pairs, rating_matrices
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation
 
 RELATIONS = [
     "add_or_remove_one:rating",

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from dpassay.auditors.upper_bounds import sandwich, upper_bound, upper_delta
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
 
 accounting = pytest.importorskip("dp_accounting")
 

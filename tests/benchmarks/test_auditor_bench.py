@@ -18,8 +18,8 @@ from dpassay.benchmarks.auditor import Kept, Task, audit_once
 from dpassay.benchmarks.curator import MARK, Curator, caught_from
 from dpassay.benchmarks.dp_sniper_suite import SUITE, row
 from dpassay.benchmarks.pair_search import patterns, search_pair
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
 
 
 def test_results_are_kept_and_a_cut_off_line_is_skipped(tmp_path):

@@ -11,8 +11,8 @@ from dpassay.auditors.exact import exact
 from dpassay.benchmarks import own_mechanisms
 from dpassay.benchmarks.own_mechanisms import COLUMNS, QUICK, Result, audit_subject, tables
 from dpassay.benchmarks.own_pairs import SUBJECTS, Subject
+from dpassay.core.registry import expected_outcomes
 from dpassay.mechanisms import MECHANISMS
-from dpassay.verification import expected_outcomes
 
 ALPHA = 1e-6
 NAMES: dict[tuple[str, str], Subject] = {(subject.name, subject.representation): subject for subject in SUBJECTS}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpassay.benchmarks import peers, run, samplers
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 SMALL = (
     samplers.Task(12, 3, None, 64, in_quick=True),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms.alterego import alterego
 
 _ = np.nan

@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import chi2
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import MECHANISMS, describe, mechanism, mechanisms
-from dpassay.ratings import Ratings
 
 ALPHA = 1e-6
 """Probability that a correct sampler fails one goodness-of-fit test, over the choice of its key; keys are fixed."""

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe, kdpp, mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary, masks
 from dpassay.mechanisms.determinantal_batches import (
@@ -31,7 +32,6 @@ from dpassay.mechanisms.determinantal_batches import (
 from dpassay.mechanisms.dpp import exact_epsilon, replacement_epsilon, required_jitter
 from dpassay.mechanisms.kernels import indefinite_direction, kernel_matrix
 from dpassay.mechanisms.wallenius import uniform
-from dpassay.numerics import float64
 
 ALPHA = 1e-6
 NUMBER = 8192

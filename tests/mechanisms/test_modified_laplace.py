@@ -15,10 +15,10 @@ from scipy.integrate import quad
 from scipy.stats import binomtest, chisquare, kstest, laplace
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, describe, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
-from dpassay.ratings import Ratings
 
 ALPHA = 1e-6
 _ = np.nan

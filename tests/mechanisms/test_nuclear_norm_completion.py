@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import NuclearNormCompletion, describe, mechanism
-from dpassay.ratings import Ratings
 
 SHAPE = (14, 11)
 TIGHT: dict[str, Any] = {"max_rank": 11, "tolerance": 1e-9, "max_iterations": 20_000}

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import mechanism
-from dpassay.numerics import float64
 
 NAN = np.nan
 

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 import pytest
 
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.xsim import xsim
-from dpassay.numerics import float64
 
 NAN = np.nan
 LINKS = np.array([[1, 2, NAN], [1, NAN, 2]])

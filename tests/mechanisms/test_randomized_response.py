@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import IntegerRandomizedResponse, RandomizedResponse, describe, mechanism
 from dpassay.replay.numbers import precision
 

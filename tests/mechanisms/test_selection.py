@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.ppns import formula_beta, partition_quotas
 from dpassay.mechanisms.similarity import sensitivities, similarities

@@ -8,7 +8,7 @@ from flint import arb
 from scipy.integrate import quad
 from scipy.stats import binomtest, chi2, norm
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import sketch_profile
 from dpassay.mechanisms.jlt import (
     exact_delta,

@@ -12,7 +12,7 @@ from scipy.linalg import hadamard
 from scipy.stats import chi2
 
 import dpassay as dp
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import describe, jlt, mechanism, sjlt
 
 ALPHA = 1e-6

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import nchypergeom_wallenius
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import wallenius
 from dpassay.mechanisms.wallenius import combinations, exact_mean, log_pmf, manly_mean
 

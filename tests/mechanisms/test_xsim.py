@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms.xsim import item_links, reciprocal_sum, xsim
 
 NAN = np.nan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpassay.experiments.ranking import evaluate
+from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.models import popularity
 from dpassay.models.task import NEGATIVES, Task
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.models.diverse_lists import exponential_top, greedy_determinant, marginal_relevance, spread, top_items
 
 ALPHA = 1e-6

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpassay.errors import InvalidInput
-from dpassay.experiments.ranking import metrics, ranks
+from dpassay.core.errors import InvalidInput
+from dpassay.data.pricdr_tasks import TASKS
+from dpassay.experiments.pricdr.ranking import metrics, ranks
 from dpassay.models import heterocdr
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.published import Publication, published
 from dpassay.models.task import synthetic_task
-from dpassay.papers.pricdr import TASKS
 
 SKETCH = Publication(num_rows=6, epsilon=64.0)
 SMALL = Settings(source=SKETCH, hidden=64, embedding=32, epochs=16, learning_rate=3e-3)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
+from dpassay.data.pricdr_tasks import TASKS
 from dpassay.models.published import Publication, published
 from dpassay.models.task import NEGATIVES, load_task, synthetic_task
-from dpassay.papers.pricdr import TASKS
 
 MUSIC = [(user, item) for user in range(3) for item in (user, 3, 4 + user)]
 

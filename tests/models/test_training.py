@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import cosine_similarity
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.models import cosine, popularity, puresvd
 from dpassay.models.task import Scores, Task, synthetic_task
 from dpassay.models.training import adam, dropped, feedback, labeled, negatives, paired, trained

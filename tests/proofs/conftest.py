@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import Context, Outcome
+from dpassay.core.claims import Context, Outcome
+from dpassay.core.registry import find_claim
+from dpassay.data.ratings import synthetic
+from dpassay.judging.judge import Judged, judge
 from dpassay.proofs.notation import formula, objections, proof
-from dpassay.ratings import synthetic
-from dpassay.registry import find_claim
-from dpassay.verification import Judged, judge
 
 Variant = Callable[[Mapping[str, Any], str, Mapping[str, str]], str]
 

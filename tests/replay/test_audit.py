@@ -13,8 +13,8 @@ from flint import fmpq
 
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.fixed_sample import Counts, certificate_inputs, epsilon_lower
-from dpassay.certificate import Certificate, checksum
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.certificate import Certificate, checksum
+from dpassay.core.privacy import PrivacyClaim
 from dpassay.replay import Rejected, check, replay
 from dpassay.replay.implied import read_claim
 from dpassay.replay.numbers import precision

@@ -10,9 +10,9 @@ import pytest
 from flint import arb, fmpq
 
 import dpassay as dp
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe
 from dpassay.mechanisms.dpp import exact_epsilon
-from dpassay.numerics import float64
 from dpassay.replay import Rejected, check
 from dpassay.replay.determinantal import kernel_matrix, law, read_output
 from dpassay.replay.laws import Undefined

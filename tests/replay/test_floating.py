@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.auditors.representation import executed_differences
+from dpassay.proofs.representation import executed_differences
 from dpassay.replay import Rejected, check
 from dpassay.replay.floating import FORMATS, nearest, neighbors_of, reaches
 

@@ -10,8 +10,8 @@ import pytest
 from flint import arb, fmpq
 
 import dpassay as dp
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe
-from dpassay.numerics import float64
 from dpassay.replay import Rejected
 from dpassay.replay.item_laws import law, read_output
 from dpassay.replay.laws import Undefined

@@ -8,8 +8,8 @@ import pytest
 from flint import arb
 
 import dpassay as dp
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe
-from dpassay.numerics import float64
 from dpassay.replay.laws import Undefined
 from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import precision, rational

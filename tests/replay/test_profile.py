@@ -10,8 +10,8 @@ import pytest
 from flint import acb, arb, fmpq
 
 import dpassay as dp
-from dpassay.certificate import checksum
-from dpassay.registry import find_claim
+from dpassay.core.certificate import checksum
+from dpassay.core.registry import find_claim
 from dpassay.replay import Rejected, check, replay, seal
 from dpassay.replay.numbers import precision
 from dpassay.replay.profile import gaussian_profile, integrated_profile, rater_profile, shift_delta

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import dpassay as dp
-from dpassay.certificate import checksum
-from dpassay.errors import InvalidInput
-from dpassay.registry import find_claim
+from dpassay.core.certificate import checksum
+from dpassay.core.errors import InvalidInput
+from dpassay.core.registry import find_claim
 from dpassay.replay import Rejected, check, replay, seal
 
 CLAIM = "PP-L2"  # any registered claim that is not about one mechanism: replay compares the sentence

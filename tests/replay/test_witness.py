@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.errors import InvalidInput
-from dpassay.privacy import NeighboringRelation
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import NeighboringRelation
 from dpassay.replay import Rejected, check
 from dpassay.replay.datasets import read_dataset
 from dpassay.replay.witness import neighboring_cells

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import Claim, Evidence, Verdict
-from dpassay.papers.ppns import CLAIMS
-from dpassay.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.claims import Claim, Evidence, Verdict
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.proofs.ppns.claims import CLAIMS
 
 ADD_RATING = NeighboringRelation("add_or_remove_one", "rating")
 ADD_USER = NeighboringRelation("add_or_remove_one", "user")

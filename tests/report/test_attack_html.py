@@ -14,8 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel, mean_metric
-from dpassay.errors import InvalidInput
-from dpassay.ratings import synthetic
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import synthetic
 from dpassay.report import attack_text
 from dpassay.report.attack_html import render_attack
 from dpassay.report.schema import schema, validate_attack

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel
-from dpassay.errors import InvalidInput
-from dpassay.ratings import synthetic
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import synthetic
 from dpassay.report import attack_text
 from dpassay.report.sarif import attack_to_sarif
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.report.schema import schema, validate_audits
 
 CONTENT = json.loads(Path(__file__).with_name("audits.json").read_text(encoding="utf-8"))

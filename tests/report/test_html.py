@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 
 import dpassay.report.html as report
-from dpassay.claims import OUTCOMES, EvidenceKind
-from dpassay.errors import InvalidInput
+from dpassay.core.claims import OUTCOMES, EvidenceKind
+from dpassay.core.errors import InvalidInput
 from dpassay.report.html import render
 from dpassay.report.plots import render_plot
 

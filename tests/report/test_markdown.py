@@ -59,7 +59,7 @@ def test_page_is_whole_and_names_no_folder():
 
 
 def test_map_names_files_that_exist_for_every_registered_claim():
-    from dpassay.registry import all_claims
+    from dpassay.core.registry import all_claims
 
     assert "| T-1 | sec. 1 | proofs/lemmas.py | decide | refuted | witness |" in mapping(RUN)
     root = Path(__file__).parents[2]

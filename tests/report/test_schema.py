@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.replay import CHECKERS, seal
 from dpassay.report import validate_certificate, validate_run
 from dpassay.report.schema import schema

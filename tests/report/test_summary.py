@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import OUTCOMES
+from dpassay.core.claims import OUTCOMES
 from dpassay.report import summary
 
 Builder = Callable[[], dict[str, Any]]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.adapters import AdaptedMechanism, library
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.adapters import AdaptedMechanism
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["from_diffprivlib"]
 

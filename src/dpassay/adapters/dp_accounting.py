@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.adapters import AdaptedMechanism, library
+from dpassay.adapters import AdaptedMechanism
 from dpassay.auditors.upper_bounds import upper_bound
-from dpassay.errors import InvalidInput
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["claim_of", "from_dp_event"]
 

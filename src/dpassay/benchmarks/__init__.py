@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 __all__ = ["BENCHMARKS", "run"]
 

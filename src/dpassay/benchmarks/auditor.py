@@ -32,10 +32,10 @@ from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, Pair, R
 from dpassay.benchmarks.exact_losses import best_bound, pair_law
 from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
 from dpassay.benchmarks.peers import available, measure
-from dpassay.errors import InvalidInput
-from dpassay.kept_lines import append_line, read_lines
-from dpassay.privacy import PrivacyClaim
-from dpassay.resume import cache_folder
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.judging.kept_verdicts import cache_folder
+from dpassay.runs.kept_lines import append_line, read_lines
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Audit
@@ -434,9 +434,7 @@ def _yes(condition: bool) -> str:
 
 @cache
 def _digest(*code: str) -> str:
-    import dpassay
-
     digest = hashlib.sha256()
     for name in code:
-        digest.update((Path(dpassay.__file__).parent / name).read_bytes())
+        digest.update((Path(__file__).parents[1] / name).read_bytes())
     return digest.hexdigest()

@@ -20,10 +20,10 @@ from unittest import mock
 import numpy as np
 
 from dpassay.benchmarks.calibration_cases import CASES, Case
-from dpassay.errors import InvalidInput
-from dpassay.kept_lines import append_line, read_lines
-from dpassay.resume import cache_folder
-from dpassay.workers import processors, results_in_parallel
+from dpassay.core.errors import InvalidInput
+from dpassay.judging.kept_verdicts import cache_folder
+from dpassay.runs.kept_lines import append_line, read_lines
+from dpassay.runs.parallel import processors, results_in_parallel
 
 __all__ = ["Cell", "Tally", "exceeds", "measure", "tables"]
 
@@ -231,7 +231,7 @@ def _suite(cell: Cell, seed: int) -> tuple[bool, bool]:
 
 def _search(cell: Cell, seed: int) -> tuple[bool, bool]:
     from dpassay.auditors.neighbor_search import search_black_box
-    from dpassay.protocol import from_callable
+    from dpassay.core.protocol import from_callable
 
     case = CASES[cell.case]
     witness = search_black_box(
@@ -263,7 +263,7 @@ def _one(
     case: Case, cell: Cell, seed: int, failure_probability: float, ledger: Path | None = None
 ) -> tuple[bool, bool]:
     from dpassay.auditors.audit import run_audit
-    from dpassay.protocol import from_callable
+    from dpassay.core.protocol import from_callable
 
     truth = case.claim.parameter
     mechanism = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["CASES", "Case"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special, stats
 
 from dpassay.benchmarks.noise import laplace, words
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
     from jax import Array

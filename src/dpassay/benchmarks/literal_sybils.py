@@ -1,6 +1,6 @@
 """The beta-kNN attack word for word: fakes as rows of a dense matrix, the registered mechanism, loops over items.
 
-The simulator (`dpassay.attacks.neighbor_lists`) is tested against it and timed beside it.
+The simulator (`dpassay.attacks.beta_knn.neighbor_lists`) is tested against it and timed beside it.
 """
 
 import math
@@ -8,9 +8,9 @@ import math
 import jax
 import numpy as np
 
-from dpassay.attacks.neighbor_lists import Recommender
+from dpassay.attacks.beta_knn.neighbor_lists import Recommender
+from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import similarities
-from dpassay.ratings import Ratings
 
 __all__ = ["drawn_lists", "shares_shown", "with_fakes"]
 

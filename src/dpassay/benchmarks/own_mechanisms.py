@@ -226,7 +226,7 @@ def _cells(result: Result) -> list[Any]:
 
 
 def _decided(id: str) -> str:
-    from dpassay.verification import expected_outcomes
+    from dpassay.core.registry import expected_outcomes
 
     return next(iter(expected_outcomes()[id].values())) if id else ""
 
@@ -238,7 +238,7 @@ def _black_box(mechanism: Any, dataset: Any) -> Any:
     """
     import jax
 
-    from dpassay.protocol import from_callable
+    from dpassay.core.protocol import from_callable
 
     def batch(words: Any, data: Any) -> Any:
         return jax.vmap(mechanism.sample, (0, None))(jax.random.wrap_key_data(words, impl="threefry2x32"), data)

@@ -1,6 +1,6 @@
 """Every registered mechanism and variant with a claim about it and a pair of datasets, for black-box audits.
 
-Pairs are the witnesses of `dpassay.auditors.privacy_claims`, `dpassay.auditors.xmap_claims` and `dpassay.proofs`; those
+Pairs are the witnesses of `dpassay.proofs.ppns.privacy`, `dpassay.proofs.xmap.privacy` and `dpassay.proofs`; those
 of claims that hold are worst ones by proof, or the worst that `dpassay.worst_case` found. The true epsilon of a pair is
 that of the trusted checker's laws or of the enumerated ones, a closed form, or what a proof allows at most.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpassay.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 
 __all__ = ["SUBJECTS", "Knowledge", "Subject", "Truth"]
 
@@ -158,13 +158,13 @@ def _two(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _family(num_items: int) -> tuple[np.ndarray, np.ndarray]:
-    from dpassay.auditors.privacy_claims import ADD, sensitivity_family
+    from dpassay.proofs.ppns.privacy import ADD, sensitivity_family
 
     return sensitivity_family(ADD, num_items)
 
 
 def _item_family(kind: str, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
-    from dpassay.auditors import xmap_claims
+    from dpassay.proofs.xmap import privacy as xmap_claims
 
     return _levels(getattr(xmap_claims, kind)(*arguments))
 
@@ -297,7 +297,7 @@ def _reader_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _membership(variant: str, user: int, **parameters: Any) -> Any:
-    from dpassay.auditors.privacy_claims import Membership
+    from dpassay.proofs.ppns.privacy import Membership
 
     return Membership(_mechanism("ppns", variant, **parameters), user)
 

@@ -11,7 +11,7 @@ from dpassay.auditors.events import likelier_first
 from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.one_shot import LARGEST_REFINING, LARGEST_TRAINING, Plan, choose_events
 from dpassay.benchmarks.dp_sniper_suite import RAPPOR_DOMAIN, Pair, Row, TruncatedGeometric
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
     from dpassay.auditors.events import Event

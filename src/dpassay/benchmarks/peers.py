@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 __all__ = ["available", "interpreter", "measure"]
 

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 
 from dpassay.auditors.betting import EProcess, lower_bound
 from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predicted_lower, size
-from dpassay.privacy import PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["bound_fractions", "calls_to_refute", "samples_to_refute", "sizes", "tables"]
 

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpassay.benchmarks.peers import available, measure
+from dpassay.core.numerics import float64
 from dpassay.mechanisms.determinantal import Spectrum
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
-from dpassay.numerics import float64
 
 __all__ = ["COLUMNS", "TASKS", "Task", "tables"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.beta_knn import Attack, Scene, simulate, sweep
-from dpassay.attacks.neighbor_lists import Method, Recommender
+from dpassay.attacks.beta_knn.neighbor_lists import Method, Recommender
+from dpassay.attacks.beta_knn.users import Attack, Scene, simulate, sweep
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
-from dpassay.ratings import Ratings
-from dpassay.workers import processors
+from dpassay.data.ratings import Ratings
+from dpassay.runs.parallel import processors
 
 __all__ = ["long_tail", "plots", "tables"]
 

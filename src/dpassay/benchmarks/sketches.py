@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse
 
 from dpassay.benchmarks.peers import available, interpreter, measure
+from dpassay.core.numerics import float64
 from dpassay.mechanisms import mechanism
-from dpassay.numerics import float64
 
 __all__ = ["JOBS", "ratings", "rows"]
 

@@ -24,7 +24,7 @@ from dpassay.auditors.events import Event, learn
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
 from dpassay.benchmarks.noise import laplace
-from dpassay.workers import processors
+from dpassay.runs.parallel import processors
 
 __all__ = ["LaplaceVector", "SparseVector", "peak_memory", "tables"]
 

@@ -6,24 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.ratings import Ratings
+    from dpassay.data.ratings import Ratings
 
 __all__ = ["EXPERIMENTS", "run"]
 
 EXPERIMENTS = {
-    "ppns": "dpassay.experiments.ppns_tables",
-    "beta-knn": "dpassay.experiments.sybils",
-    "dpp": "dpassay.experiments.dpp_lists",
-    "attacks": "dpassay.experiments.attacks",
-    "pricdr": "dpassay.experiments.pricdr",
-    "pricdr-sweeps": "dpassay.experiments.pricdr_sweeps",
-    "pricdr-tasks": "dpassay.experiments.pricdr_tasks",
-    "xmap": "dpassay.experiments.cross_domain",
-    "frontier": "dpassay.experiments.frontier",
-    "rating-collection": "dpassay.experiments.rating_collection",
+    "ppns": "dpassay.experiments.ppns.experiment",
+    "beta-knn": "dpassay.experiments.attacks.beta_knn",
+    "dpp": "dpassay.experiments.dpp.experiment",
+    "attacks": "dpassay.experiments.attacks.experiment",
+    "pricdr": "dpassay.experiments.pricdr.experiment",
+    "pricdr-sweeps": "dpassay.experiments.pricdr.sweeps",
+    "pricdr-tasks": "dpassay.experiments.pricdr.tasks",
+    "xmap": "dpassay.experiments.xmap.experiment",
+    "frontier": "dpassay.experiments.frontier.experiment",
+    "rating-collection": "dpassay.experiments.rating_collection.experiment",
 }
 """Name -> the module whose `run` does it."""
 
@@ -58,7 +58,7 @@ def run(
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
-    from dpassay.experiments.results import FORMAT
+    from dpassay.runs.results import FORMAT
 
     work = importlib.import_module(EXPERIMENTS[name]).run
     given: dict[str, Any] = {"quick": quick, "seed": seed, "progress": progress}

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.models.task import Scores, Task
 
 __all__ = ["Settings", "train"]

@@ -27,7 +27,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.models.published import Publication, published
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, dropped, trained

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from scipy.sparse import csr_array
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.jlt import AbstractSketch
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from dpassay.errors import InvalidInput
+from dpassay.core.errors import InvalidInput
 from dpassay.models.task import Scores, Task
 
 __all__ = ["Settings", "train"]

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from dpassay.data import load_ratings, load_split
-from dpassay.errors import InvalidInput
-from dpassay.papers.pricdr import TASKS, Sizes
+from dpassay.core.errors import InvalidInput
+from dpassay.data.pricdr_tasks import TASKS, Sizes
+from dpassay.data.rating_files import load_ratings, load_split
 
 __all__ = ["NEGATIVES", "Scores", "Task", "load_task", "synthetic_task"]
 

@@ -14,12 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpassay.callable_module import make_callable
-from dpassay.certificate import Certificate, read
-from dpassay.errors import InvalidInput
+from dpassay.core.callable_module import make_callable
+from dpassay.core.certificate import Certificate, read
+from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.claims import Claim
+    from dpassay.core.claims import Claim
 
 __all__ = ["AUDIT", "CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
 
@@ -98,7 +98,7 @@ def replay(path: str | Path) -> Replay:
     """Re-checks the certificate in a file, from the file alone.
 
     Raises:
-        InvalidInput: the file is not a readable certificate (see `dpassay.certificate.read`).
+        InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`).
     """
     certificate = read(Path(path))
     try:
@@ -124,7 +124,7 @@ def _canonical(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _same_statement(certificate: Certificate) -> "Claim":
-    from dpassay.registry import find_claim
+    from dpassay.core.registry import find_claim
 
     claim = find_claim(certificate.claim)
     if claim is None:

@@ -2,8 +2,8 @@
 
 p and q are an event's probabilities under two neighboring datasets, in either order. Sources: Dong, Roth and Su (2022),
 corollary 2.13, for Gaussian differential privacy. For Renyi differential privacy of order a and bound e the two lines
-that `dpassay.divergences.renyi_delta` proves, each valid for every value of a free number: a search in floats finds a
-good one, then the line is evaluated in Arb. Zero-concentrated privacy is a bound a rho at every order a.
+that `dpassay.core.divergences.renyi_delta` proves, each valid for every value of a free number: a search in floats
+finds a good one, then the line is evaluated in Arb. Zero-concentrated privacy is a bound a rho at every order a.
 """
 
 import functools

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.claims import OUTCOMES, EvidenceKind
+from dpassay.core.claims import OUTCOMES, EvidenceKind
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dpassay import __version__
+from dpassay.core.version import __version__
 
 if TYPE_CHECKING:
     from dpassay.auditors.same_stream import StreamReport
-    from dpassay.privacy import PrivacyClaim
+    from dpassay.core.privacy import PrivacyClaim
 
 __all__ = ["stream_audit"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from dpassay.claims import OUTCOMES
+from dpassay.core.claims import OUTCOMES
 
 __all__ = ["agreement", "counts", "datasets", "differing", "judged_on", "papers", "replay_command", "unjudged"]
 

@@ -18,8 +18,8 @@ import rich.text
 from dpassay.report import attack_text, audit_text
 
 if TYPE_CHECKING:
-    from dpassay.privacy import Witness
-    from dpassay.verification import Run
+    from dpassay.core.privacy import Witness
+    from dpassay.judging.verification import Run
 
 __all__ = [
     "live_status",

@@ -1,0 +1,497 @@
+"""The report of `dpassay attack beta-knn` on user-based recommenders; the attack itself is in `users`."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from dpassay.attacks.beta_knn.neighbor_accuracy import held_out
+from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Method, Noise, Recommender, Ties, Weight
+from dpassay.attacks.beta_knn.premise import KnownItems, Similarity
+from dpassay.attacks.beta_knn.users import NAMES, TINY, Attack, Channel, Outcome, Rule, Scene, simulate, with_beta
+from dpassay.attacks.outcomes import (
+    AttackReport,
+    Metric,
+    Privacy,
+    ThreatModel,
+    mean_metric,
+    permitted_advantage,
+)
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
+from dpassay.mechanisms import describe
+
+__all__ = ["METHODS", "METRICS", "run"]
+
+METRICS = (
+    "yield",
+    "precision",
+    "guess-precision",
+    "advantage",
+    "exact-value",
+    "guess-exact-value",
+    "inferred",
+    "surrounded",
+    "target-seen",
+    "fakes",
+    "queries",
+)
+REPAIR_TARGETS = 40
+REPAIRS: tuple[Method, ...] = ("npns_repaired", "ppns_repaired")
+RANDOM = "neighbors at random"
+BLIND = 1e-9  # an epsilon at which the exponential weights of all candidates are equal
+
+
+def run(
+    ratings: Ratings,
+    *,
+    method: Method = "knn",
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+    num_neighbors: int | None = None,
+    beta: float = 1.0,
+    num_known: int = 8,
+    targets: int | None = None,
+    choice: KnownItems = "random",
+    wrong: float = 0.0,
+    channel: Channel = "ratings",
+    list_length: int = 10,
+    rule: Rule = "votes",
+    rounds: int = 1,
+    fresh: bool = True,
+    restarts: int = 1,
+    other_attackers: int = 0,
+    similarity: Similarity = "full_cosine",
+    ties: Ties = "random",
+    min_overlap: int = 0,
+    significance: int = 0,
+    epsilon: float = 1.0,
+    sensitivity: float = 1.0,
+    weight: Weight = "exponential",
+    probability: float = 0.5,
+    rho: float = 0.5,
+    noise: Noise = "similarity",
+    norm_floor: float = 40.0,
+) -> AttackReport:
+    """Simulates the beta-kNN attack on one recommender and reports what it reached.
+
+    Args:
+        ratings: the dataset.
+        method: how the recommender chooses neighbors: nearest, k of the beta k nearest, nPNS, PNCF, PPNS, or ours.
+        seed: of everything random.
+        progress: told now and then how far it is.
+        num_neighbors: k. Default: 50, or a tenth of the users if that is less.
+        beta: fakes per neighbor; beta k fake users attack one target.
+        num_known: m, how many of the target's ratings the attacker knows.
+        targets: how many users to attack, each alone, at random; default: all with more than m ratings.
+        choice: which ratings the attacker knows: random ones, or those of the most popular or rarest items.
+        wrong: share of the known ratings that the attacker has wrong by one star.
+        channel: what the fakes are told: the predicted rating of every item ("ratings"), a list of the N items of
+            highest prediction ("top_n", of equal ones the more popular first), or that list with the predictions
+            ("both").
+        list_length: N.
+        rule: when an item counts as inferred. "seen": when any fake sees it. "votes": when the number of lists that
+            show it is explained by the target's being a neighbor, better than by the item's popularity. Popularity
+            alone shows an item in a share q = 1 - (1 - p)^h of the lists, p being its share of raters and h fitted to
+            the length of the lists; the target, drawn with chance t, raises that to q + (1 - q) t (on lists of N items
+            to the share in between that fits best). Inferred if likelihood ratio times prior odds p / (1 - p) exceed 1.
+        rounds: how often every fake asks.
+        fresh: whether the recommender draws neighbors anew in each round; if not, later rounds repeat the first.
+        restarts: attacks on the same target, each with its own known ratings and fakes; their votes are joined.
+        other_attackers: further attackers, each with beta k fakes aimed at another target.
+        similarity: "full_cosine" has norms over all of a user's ratings; "cosine" and "pearson" are the paper's, over
+            co-rated items. Full norms are the default because the attack needs them: among co-rated items everyone who
+            shares a single one has cosine 1 with the fakes, and the target is lost in the crowd.
+        ties: who of equally similar users comes first: at random, older accounts, or fakes.
+        min_overlap: defense: a similarity over fewer co-rated items counts as 0.
+        significance: defense: similarities are multiplied by min(co-rated items, g) / g; 0 for none.
+        epsilon: of private selections, nats.
+        sensitivity: RS in the weights exp(epsilon sim / (4 k RS)).
+        weight: of random selections: exponential, or the similarity itself.
+        probability: p of PPNS.
+        rho: of PNCF's truncation.
+        noise: whether PNCF adds noise to the similarities in a prediction.
+        norm_floor: c of the repaired methods' similarity, in ratings.
+
+    Raises:
+        InvalidInput: a setting out of range, no user with more than m ratings, or more fakes than fit into memory.
+    """
+    start = time.perf_counter()
+    if num_neighbors is None:
+        num_neighbors = max(2, min(50, ratings.num_users // 10))
+    recommender = Recommender(
+        method=method,
+        num_neighbors=num_neighbors,
+        similarity=similarity,
+        ties=ties,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        weight=weight,
+        probability=probability,
+        rho=rho,
+        noise=noise,
+        num_nearest=num_neighbors,
+        norm_floor=norm_floor,
+        max_rating=max(ratings.scale[1], TINY),
+        min_overlap=min_overlap,
+        significance=significance,
+    )
+    attack = Attack(
+        beta=beta,
+        num_known=num_known,
+        choice=choice,
+        channel=channel,
+        list_length=list_length,
+        rounds=rounds,
+        fresh=fresh,
+        wrong=wrong,
+        other_attackers=other_attackers,
+        restarts=restarts,
+        rule=rule,
+        seed=seed,
+    )
+    recommender = with_beta(recommender, beta)
+    scene = Scene(ratings, recommender, attack, targets, True)
+    outcome = scene.outcome(progress)
+    found = {metric.name: metric for metric in outcome.metrics()}
+    built = recommender.mechanism()
+    id, parameters = str(method), {"num_neighbors": num_neighbors, "num_nearest": recommender.num_nearest}
+    if built is not None:
+        described = describe(built)
+        id = f"{described['id']}/{described['variant']}"
+        parameters = {name: value for name, value in described["parameters"].items() if name != "target"}
+    return AttackReport(
+        attack="beta-knn",
+        title=f"{outcome.num_fakes} fake accounts against a recommender with {NAMES[method]}",
+        mechanism=id,
+        parameters=parameters,
+        threat_model=_threat_model(outcome, attack),
+        summary=_summary(outcome, attack, found),
+        settings={
+            **{f.name: getattr(attack, f.name) for f in fields(attack) if f.name != "seed"},
+            **{name: getattr(recommender, name) for name in ("similarity", "ties", "min_overlap", "significance")},
+            "noise": recommender.noise if method == "pncf" else "none",
+            "num_neighbors": num_neighbors,
+            "targets": len(outcome.targets),
+        },
+        metrics=tuple(found[name] for name in METRICS),
+        dataset=ratings,
+        tables=(_paired_table(outcome), *_size_tables(outcome)),
+        plots=(_distribution(outcome),),
+        victim=_victim(scene, outcome),
+        privacy=_privacy(recommender, attack, outcome, found["advantage"]),
+        repair=_repair(ratings, recommender, attack, outcome, progress),
+        limits=_limits(recommender, attack),
+        seed=seed,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _threat_model(outcome: Outcome, attack: Attack) -> ThreatModel:
+    sees = {
+        "ratings": "the predicted rating of every item that the recommender has one for",
+        "top_n": f"a list of {attack.list_length} recommended items",
+        "both": f"a list of {attack.list_length} recommended items with their predicted ratings",
+    }[attack.channel]
+    which = {"random": "", "popular": " of popular items", "rare": " of rare items"}[attack.choice]
+    errors = f", {attack.wrong:.0%} of them wrong by one star" if attack.wrong else ""
+    again = f" {attack.restarts} times over, each with other known ratings," if attack.restarts > 1 else ""
+    return ThreatModel(
+        knows=f"{attack.num_known} ratings{which} of one customer{errors}, the recommender, and how popular each item "
+        "is.",
+        does=f"Creates{again} {outcome.num_fakes} fake accounts with exactly these ratings.",
+        sees=f"What each fake is shown, {'once' if attack.rounds == 1 else f'{attack.rounds} times'}: {sees}.",
+    )
+
+
+def _summary(outcome: Outcome, attack: Attack, found: Mapping[str, Metric]) -> list[str]:
+    known = attack.num_known * attack.restarts
+    lines = [
+        f"With {outcome.num_fakes * attack.restarts} fake accounts and {known} known ratings, "
+        f"{_percent(found['yield'])} of a customer's other ratings were found out on average over "
+        f"{len(outcome.targets)} customers."
+    ]
+    if math.isnan(found["precision"].value):
+        lines.append("The attacker could not name a single item.")
+    else:
+        lines.append(
+            f"Of the items that the attacker named, {_percent(found['precision'])} had been rated by the customer; "
+            f"naming as many of the most popular items without any fake account is right in "
+            f"{found['guess-precision'].value:.0%}."
+        )
+    if not math.isnan(found["exact-value"].value):
+        lines.append(
+            f"The rating itself was right in {_percent(found['exact-value'])} of these cases; the item's average "
+            f"rating would be right in {found['guess-exact-value'].value:.0%}."
+        )
+    advantage = found["advantage"]
+    if advantage.low is not None and advantage.high is not None:
+        value, low, high = (100 * number for number in (advantage.value, advantage.low, advantage.high))
+        lines.append(
+            "A single rating that the customer had given was named more often than in the same world without it, by "
+            f"{value:.0f} percentage points (95% interval {low:.0f} to {high:.0f})."
+        )
+    return lines
+
+
+def _percent(metric: Metric) -> str:
+    return f"{metric.value:.0%} (95% interval {metric.low:.0%} to {metric.high:.0%})"
+
+
+def _paired_table(outcome: Outcome) -> dict[str, Any]:
+    rows = []
+    for text, values in (("present", outcome.found_present), ("removed", outcome.found_absent)):
+        metric = mean_metric("share", values, "")
+        rows.append([text, metric.trials, metric.cell()])
+    return {
+        "title": "One hidden rating per target, the same world with and without it",
+        "columns": ["the rating is", "targets", "it is named (95% interval)"],
+        "rows": rows,
+    }
+
+
+def _distribution(outcome: Outcome) -> dict[str, Any]:
+    """How many targets lost how much, beside what naming as many popular items finds out."""
+    edges = np.linspace(0, 1, 11)
+    hidden = np.maximum(outcome.hidden, 1)
+    series = []
+    for label, hits in (("attack", outcome.hits), ("as many popular items, without it", outcome.guess_hits)):
+        counts, _ = np.histogram(hits / hidden, edges)
+        series.append({"label": label, "x": edges.tolist(), "y": [*counts.tolist(), 0], "shape": "steps"})
+    return {
+        "title": "How much of each target's other ratings was found out",
+        "x_label": "share of the target's other ratings",
+        "y_label": "targets",
+        "series": series,
+    }
+
+
+def _size_tables(outcome: Outcome) -> tuple[dict[str, Any], ...]:
+    """Who is at risk: the targets in four groups by their number of hidden ratings."""
+    if len(outcome.targets) < 8:
+        return ()
+    rows = []
+    for part in np.array_split(np.argsort(outcome.hidden, kind="stable"), 4):
+        group = replace(
+            outcome,
+            **{
+                f.name: getattr(outcome, f.name)[part]
+                for f in fields(outcome)
+                if isinstance(getattr(outcome, f.name), np.ndarray)
+            },
+        )
+        found = {metric.name: metric for metric in group.metrics()}
+        hidden = outcome.hidden[part]
+        names = ("yield", "precision", "guess-precision", "exact-value")
+        rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(found[name].cell() for name in names)])
+    columns = ["unknown ratings of the target", "targets", "found out", "right when named", "best guess", "value right"]
+    return ({"title": "Who is at risk", "columns": columns, "rows": rows},)
+
+
+def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
+    """The target whose share of recovered ratings is the median, with the ten items that most lists showed."""
+    share = outcome.hits / np.maximum(outcome.hidden, 1)
+    number = int(np.argsort(share, kind="stable")[len(share) // 2])
+    target, known = outcome.targets[number], scene.known[:, number]
+    evidence = scene.observe(number, False)
+    inferred = np.flatnonzero(scene.infer(evidence, known, scene.popularity))
+    shown = inferred[np.argsort(-evidence.votes[inferred], kind="stable")][:10]
+    span = slice(scene.starts[target], scene.starts[target + 1])
+    truth = dict(zip(scene.items[span].tolist(), scene.values[span].tolist(), strict=True))
+    rows = []
+    for place, item in enumerate(shown.tolist()):
+        told = "-" if evidence.levels is None else f"{scene.levels[evidence.levels[item].argmax()]:g}"
+        rows.append(
+            [
+                f"item {place + 1}",
+                f"{evidence.votes[item]} of {evidence.trials[item]}",
+                told,
+                f"{truth[item]:g}" if item in truth else "not rated",
+            ]
+        )
+    story = [
+        f"User A rated {len(truth)} items; the attacker knew {len(np.unique(known))} of them.",
+        f"User A was behind {evidence.with_target} of the {evidence.lists} answers that the fakes got.",
+        f"The attacker named {len(inferred)} further items; {outcome.hits[number]:.0f} of them are among the "
+        f"{outcome.hidden[number]:.0f} others that user A had rated.",
+    ]
+    if not math.isnan(outcome.exact[number]) and outcome.hits[number]:
+        story.append(f"The rating itself was right for {outcome.exact[number]:.0f} of these.")
+    columns = ["item", "answers that showed it", "rating inferred", "true rating"]
+    title = "Items that most answers showed, user A being the median target"
+    return {"story": story, "tables": [{"title": title, "columns": columns, "rows": rows}] if rows else []}
+
+
+def _privacy(recommender: Recommender, attack: Attack, outcome: Outcome, advantage: Metric) -> tuple[Privacy, ...]:
+    what = "the neighbors of one user, when another user's rating is added or removed"
+    built, method = recommender.mechanism(), recommender.method
+    claimed = math.inf if built is None else float(built.claim.epsilon)
+    if method == "pncf":  # its authors claim epsilon for the selection and the noisy prediction together
+        claimed = recommender.epsilon
+    unbounded = method in ("knn", "top_beta_k", "pncf", "ppns") or (
+        not recommender.repaired and recommender.weight == "similarity"
+    )
+    observed = "not measured" if math.isnan(advantage.value) else f"{advantage.value:.3f}"
+    permitted = permitted_advantage(claimed)
+    exceeds = advantage.low is not None and advantage.low > permitted
+    answers = round(outcome.num_queries) if attack.fresh else outcome.num_fakes * attack.restarts
+    if math.isinf(claimed):
+        says = f"Nothing is claimed, and nothing limits the attacker: the observed advantage is {observed}."
+    elif exceeds:
+        says = (
+            f"The observed advantage, {observed}, is above the {permitted:.3f} that the claim permits for one list; "
+            f"the attacker reads {answers}, and the ratings in them, which the claim does not cover."
+        )
+    else:
+        says = (
+            f"The observed advantage, {observed}, does not exceed the {permitted:.3f} that the claim permits for one "
+            f"list, although the attacker reads {answers}; another attacker may reach more."
+        )
+    if unbounded and not math.isinf(claimed):
+        says += " The claim is false: an exact analysis shows outputs that one rating makes possible or impossible."
+    entries = [Privacy(what, claimed, math.inf if unbounded else None, advantage, says)]
+    if recommender.repaired:
+        total = answers * claimed
+        entries.append(
+            Privacy(
+                f"the neighbors of all fakes together, {answers} lists",
+                total,
+                None,
+                advantage,
+                f"Guarantees add up: {answers} lists of epsilon {claimed:g} each are only guaranteed epsilon "
+                f"{total:g}, which permits an advantage of {permitted_advantage(total):.3f}. No epsilon covers the "
+                "neighbors' ratings that a prediction is made of.",
+            )
+        )
+    return tuple(entries)
+
+
+def _repair(
+    ratings: Ratings, recommender: Recommender, attack: Attack, outcome: Outcome, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """The repaired selections under the same attack, on some of the same targets, and what they cost in accuracy."""
+    chosen = np.random.default_rng([attack.seed, 4]).permutation(outcome.targets)[:REPAIR_TARGETS]
+    compared: dict[str, Recommender] = {}
+    rows: list[list[Any]] = []
+    found: dict[str, Mapping[str, Metric]] = {}
+    unusable = ""
+    for method in dict.fromkeys((recommender.method, *REPAIRS)):
+        progress(f"beside it: {NAMES[method]}")
+        other = replace(recommender, method=method)
+        try:
+            each = simulate(ratings, other, attack, np.sort(chosen), paired=True)
+        except InvalidInput as refusal:
+            unusable += f" {NAMES[method]} cannot be used on these data: {refusal}."
+            continue
+        compared[method], found[method] = other, {metric.name: metric for metric in each.metrics()}
+        names = ("yield", "precision", "guess-precision", "advantage", "target-seen")
+        rows.append([NAMES[method], _guarantee(method, recommender), *(found[method][name].cell() for name in names)])
+    columns = [
+        "method",
+        "epsilon of one list",
+        "found out",
+        "right when named",
+        "best guess",
+        "advantage",
+        "target seen",
+    ]
+    table = {"title": "The same attack on the repaired selections", "columns": columns, "rows": rows}
+    usable = [method for method in REPAIRS if method in found]
+    if not usable:
+        return {"text": f"No repaired selection fits these data; use fewer neighbors.{unusable}", "tables": [table]}
+    best = min(usable, key=lambda method: found[method]["yield"].value)
+    progress("accuracy on held-out ratings")
+    blind = replace(recommender, method="npns", weight="exponential", epsilon=BLIND)
+    cost, accuracy = _accuracy(ratings, {**compared, RANDOM: blind}, best, attack.seed)
+    shares = [f"{found[method]['yield'].value:.1%} with {NAMES[method]}" for method in {best: 0, recommender.method: 0}]
+    how = (
+        "This selection is repaired already" if recommender.repaired else "Choose neighbors by our repaired selections"
+    )
+    return {
+        "text": f"{how}: over {len(chosen)} of the targets the same attack finds out {', '.join(shares)}. With "
+        f"{NAMES[best]}, what it names is right in {found[best]['precision'].value:.1%}, as many popular items in "
+        f"{found[best]['guess-precision'].value:.1%}. The guarantee covers one list: limit how often an account is "
+        f"answered anew, and how many accounts hold the same ratings.{unusable}\n{cost}",
+        "tables": [table] if accuracy is None else [table, accuracy],
+    }
+
+
+def _guarantee(method: str, recommender: Recommender) -> str:
+    return f"{recommender.epsilon:g}" if method in REPAIRS else "0" if method == RANDOM else "none proved"
+
+
+def _accuracy(
+    ratings: Ratings, recommenders: Mapping[str, Recommender], best: Method, seed: int
+) -> tuple[str, dict[str, Any] | None]:
+    """What the first of the recommenders, the repaired ones and random neighbors get wrong, in words and as a table."""
+    try:
+        measured = held_out(ratings, recommenders, seed)
+    except InvalidInput as refusal:
+        return f"What it costs in accuracy was not measured: {refusal}.", None
+    attacked, *_ = recommenders
+    names = {**NAMES, RANDOM: RANDOM}
+    width = ratings.scale[1] - ratings.scale[0]
+
+    def mean(values: np.ndarray) -> Metric:
+        return mean_metric("error", values, "", measured.counts, bounds=(-width, width))
+
+    def difference(first: str, second: str) -> Metric:
+        return mean(measured.errors[first] - measured.errors[second])
+
+    error = {name: mean(values) for name, values in measured.errors.items()}
+    own = mean(measured.own_mean)
+    rows: list[list[Any]] = []
+    for name, cell in error.items():
+        extra = None if name == attacked or attacked not in error else difference(name, attacked).cell()
+        covered = f"{np.average(measured.covered[name], weights=measured.counts):.0%}"
+        rows.append([names[name], _guarantee(name, recommenders[attacked]), cell.cell(), extra, covered])
+    rows.append(["no neighbors: the user's own mean", None, own.cell(), None, None])
+    table = {
+        "title": f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
+        f"(scale {ratings.scale[0]:g} to {ratings.scale[1]:g}, 95% intervals)",
+        "columns": [
+            "method",
+            "epsilon of one list",
+            "error",
+            f"more than {names[attacked]}",
+            "ratings that a neighbor has",
+        ],
+        "rows": rows,
+    }
+    parts = [
+        f"{error[name].value:.3f} with {names[name]}" for name in {attacked: 0, best: 0, RANDOM: 0} if name in error
+    ]
+    text = (
+        f"What it costs in accuracy: on {measured.counts.sum():,} held-out ratings the mean absolute error is "
+        f"{', '.join([*parts, f'{own.value:.3f} with the own mean rating of each user'])}."
+    )
+    if best in error and RANDOM in error:
+        gain, chosen = difference(best, RANDOM), recommenders[best]
+        if gain.high is not None and gain.high >= 0:
+            text += (
+                f" So {chosen.num_neighbors} neighbors at epsilon {chosen.epsilon:g} are not measurably better than "
+                "random ones."
+            )
+    for name, reason in measured.refused.items():
+        text += f" It could not be measured with {names[name]}: {reason}."
+    return text, table
+
+
+def _limits(recommender: Recommender, attack: Attack) -> tuple[str, ...]:
+    limits = [
+        "The attacker follows one rule of inference; a cleverer one can find out more, so that a low number is no "
+        "guarantee.",
+        "The recommender is the one of the paper: no profile is too small for it, no account is too similar to another,"
+        " and its answers are shown unrounded.",
+    ]
+    if attack.rule == "votes" and not recommender.repaired:
+        limits.append("Popularity is modeled as if users rated items independently of their taste.")
+    if attack.other_attackers == 0:
+        limits.append("Every target is attacked alone; other fakes in the system would be in the attacker's way.")
+    if recommender.method == "pncf" and recommender.noise != "none":
+        limits.append("PNCF's noise is drawn once per neighbor and list, for all items of the list.")
+    limits.append("Accounts cost nothing here; what an attacker pays for them is not modeled.")
+    return tuple(limits)

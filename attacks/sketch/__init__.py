@@ -1,0 +1,1 @@
+"""Telling from a published sketch whether a rating is in it."""

@@ -1,0 +1,1 @@
+"""Determinantal point processes (Fitzsimons et al.): the claims, and what decides them."""

@@ -1,0 +1,1 @@
+"""PPNS (Lu and Shen): its claims, and what decides them."""

@@ -1,0 +1,1 @@
+"""PriCDR (Chen et al.): its claims, and what decides them."""

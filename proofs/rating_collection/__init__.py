@@ -1,0 +1,1 @@
+"""Private rating collection (Zheng): its claims, and what decides them."""

@@ -1,0 +1,1 @@
+"""X-Map (Guerraoui et al.): its claims, and what decides them."""

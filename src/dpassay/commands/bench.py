@@ -1,0 +1,63 @@
+"""`dpassay bench`: power, calibration and speed, side by side with the rivals."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpassay.commands.output import VIOLATED, interruptible, path_type, what_is_kept, writable, write_tables
+
+__all__ = ["bench"]
+
+
+@click.command()
+@click.argument("name")
+@click.option("--quick", is_flag=True, help="Fewer jobs, shorter runs.")
+@click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--peers", type=path_type(), metavar="PYTHON", help="A Python that has the rivals installed. Default: this one."
+)
+@click.option("--output", type=path_type(), metavar="FILE", help="Write the tables as JSON, and as Markdown beside it.")
+@click.option(
+    "--resume", type=path_type(), metavar="FILE", help="Keep finished rows in this file, and go on from them."
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
+@click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
+def bench(
+    name: str,
+    quick: bool,
+    seed: int,
+    peers: Path | None,
+    output: Path | None,
+    resume: Path | None,
+    seeds: int | None,
+    parts: tuple[str, ...],
+) -> int:
+    """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
+
+    Exits with 1 when a row says FAIL.
+    """
+    from dpassay.benchmarks import run
+    from dpassay.report.terminal import print_tables
+
+    for path in (output, resume):
+        writable(path)
+    options: dict[str, Any] = {} if resume is None else {"resume": resume}
+    with interruptible(what_is_kept(resume)):
+        result = run(
+            name,
+            quick=quick,
+            seed=seed,
+            peers=peers,
+            progress=lambda text: click.echo(f"  {text}", err=True),
+            seeds=seeds,
+            parts=parts,
+            **options,
+        )
+    print_tables(result["tables"])
+    if output is not None:
+        write_tables(result, f"Benchmark {name}", output)
+    failed = sum(row[-1] == "FAIL" for table in result["tables"] for row in table["rows"])
+    if failed:
+        click.echo(f"{failed} rows FAIL", err=True)
+    return VIOLATED if failed else 0

@@ -1,0 +1,60 @@
+"""`dpassay experiment`: a paper's tables rerun, or an attack swept."""
+
+from pathlib import Path
+
+import click
+
+from dpassay.commands.output import interruptible, path_type, what_is_kept, writable, write_tables
+
+__all__ = ["experiment"]
+
+
+@click.command()
+@click.argument("name")
+@click.option("--data", type=path_type(), help="Ratings, for example the folder ml-100k. Default: synthetic.")
+@click.option("--quick", is_flag=True, help="Fewer seeds and settings.")
+@click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--output",
+    type=path_type(),
+    metavar="FILE",
+    help="Write the result file (JSON: hashes, seeds, per-run numbers), and its tables as Markdown beside it.",
+)
+@click.option(
+    "--resume", type=path_type(), metavar="FILE", help="Keep finished runs in this file, and go on from them."
+)
+@click.option("--runs", type=path_type(), metavar="FILE", help="Write the numbers of every run as a Parquet table.")
+def experiment(
+    name: str,
+    data: Path | None,
+    quick: bool,
+    seed: int,
+    output: Path | None,
+    resume: Path | None,
+    runs: Path | None,
+) -> int:
+    """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
+    from dpassay.experiments import run
+
+    for path in (output, resume, runs):
+        writable(path)
+    with interruptible(what_is_kept(resume)):
+        result = run(
+            name,
+            data,
+            quick=quick,
+            seed=seed,
+            resume=resume,
+            progress=lambda text: click.echo(f"  {text}", err=True),
+        )
+    from dpassay.report.terminal import print_tables
+
+    print_tables(result["tables"])
+    if output is not None:
+        write_tables(result, f"Experiment {name}", output)
+    if runs is not None:
+        import pandas as pd
+
+        pd.DataFrame(result["runs"]).to_parquet(runs)
+        click.echo(f"runs in {runs}")
+    return 0

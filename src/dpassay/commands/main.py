@@ -1,0 +1,54 @@
+"""The command line. Heavy libraries are imported inside the commands that need them."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from dpassay.commands.attack import attack
+from dpassay.commands.audit import audit
+from dpassay.commands.bench import bench
+from dpassay.commands.experiment import experiment
+from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted
+from dpassay.commands.replay import replay
+from dpassay.commands.search import search
+from dpassay.commands.verify import verify
+from dpassay.core.errors import InvalidInput
+from dpassay.core.version import __version__
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns 0 when nothing is violated, 1 violated, 2 unusable input, 3 interrupted."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
+    except (InvalidInput, click.ClickException) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo("dpassay: " + " ".join(message.split()), err=True)
+        return UNUSABLE
+    except Interrupted as stop:
+        click.echo(f"dpassay: interrupted; {stop}", err=True)
+        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("dpassay: interrupted; nothing was written", err=True)
+        return INTERRUPTED
+    except Exception as error:  # Python would exit with 1, which says "violated": an error of ours is no finding
+        if os.environ.get("DPASSAY_TRACEBACK"):
+            raise
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        click.echo(f"dpassay: stopped by an error of its own ({message}); DPASSAY_TRACEBACK=1 shows where", err=True)
+        return UNUSABLE
+    return code if isinstance(code, int) else 0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dpassay")
+def commands() -> None:
+    """Decides whether differential-privacy claims are true, with evidence a stranger can replay."""
+
+
+for command in (verify, audit, search, attack, experiment, replay, bench):
+    commands.add_command(command)

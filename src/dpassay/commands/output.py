@@ -1,0 +1,85 @@
+"""What all commands share: exit codes, output files, and a clean end when interrupted."""
+
+import contextlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpassay.core.certificate import write_text
+from dpassay.core.errors import InvalidInput
+
+__all__ = [
+    "INTERRUPTED",
+    "UNUSABLE",
+    "VIOLATED",
+    "Interrupted",
+    "command_line",
+    "interruptible",
+    "path_type",
+    "what_is_kept",
+    "writable",
+    "write_tables",
+]
+
+
+VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
+
+
+def path_type(**options: Any) -> click.Path:
+    """An option that is a path."""
+    return click.Path(path_type=Path, **options)
+
+
+def what_is_kept(resume: Path | None) -> str:
+    """What an interrupted run leaves, as a clause."""
+    if resume is None:
+        return "nothing was written"
+    return f"what was finished is in {resume}; the same command goes on from it"
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with a clause that says what is kept of the work."""
+
+
+@contextlib.contextmanager
+def interruptible(kept: str) -> Iterator[None]:
+    """Turns Ctrl-C into `Interrupted`; `kept` says what is kept of the work."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise Interrupted(kept) from stop
+
+
+def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
+    """The result as JSON and its tables and plots as a page, whichever of the two names was given."""
+    from dpassay.report.markdown import tables_page
+    from dpassay.report.plots import plot_file
+
+    numbers = output.with_suffix(".json" if output.suffix == ".md" else output.suffix)
+    page = output.with_suffix(".md")
+    write_text(numbers, json.dumps(result, indent=1) + "\n")
+    images = {}
+    for number, plot in enumerate(result.get("plots", ()), start=1):
+        image = page.with_name(f"{page.stem}-{number}.svg")
+        write_text(image, plot_file(plot))
+        images[image.name] = plot["title"]
+    write_text(page, tables_page(title, result["tables"], command_line(), images))
+    click.echo(f"numbers in {numbers}, tables{' and plots' * bool(images)} in {page}")
+
+
+def command_line() -> str:
+    """The command line that runs now, as one would type it."""
+    return shlex.join(["dpassay", *click.get_current_context().find_root().obj])
+
+
+def writable(path: Path | None) -> None:
+    """Long work must not end in a file that cannot be written."""
+    if path is None:
+        return
+    parent = path.absolute().parent
+    if path.is_dir() or not parent.is_dir():
+        raise InvalidInput(f"cannot write {path}: " + ("it is a folder" if path.is_dir() else f"no folder {parent}"))

@@ -1,0 +1,132 @@
+"""`dpassay search`: neighboring datasets that break a claim."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpassay.commands.output import VIOLATED, interruptible, path_type, writable
+from dpassay.commands.target import named_mechanism
+from dpassay.core.certificate import write_text
+from dpassay.core.errors import InvalidInput
+
+__all__ = ["search"]
+
+
+@click.command()
+@click.argument("target", metavar="MODULE:NAME|ID")
+@click.option("--variant", help="Of a registered ID: paper (the default), released or repaired.")
+@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered mechanism.")
+@click.option(
+    "--relation",
+    required=True,
+    metavar="KIND:UNIT",
+    help="For example add_or_remove_one:rating; for vectors of numbers vector:one or vector:all.",
+)
+@click.option("--epsilon", required=True, type=float, help="The claim, nats.")
+@click.option("--delta", default=0.0, show_default=True, help="The claim, a probability.")
+@click.option("--black-box", is_flag=True, help="Search on samples although the law is known.")
+@click.option("--batched", is_flag=True, help="The callable is fn(rng, dataset, num_samples).")
+@click.option(
+    "--failure-probability", default=0.05, show_default=True, help="Of a witness that keeps the claim (on samples)."
+)
+@click.option(
+    "--start", type=path_type(), help="Ratings to start from: delimited text, .json or .npy. Default: random ones."
+)
+@click.option("--users", default=4, show_default=True, help="Users of the random ratings.")
+@click.option("--items", default=3, show_default=True, help="Items of the random ratings; the length of vectors.")
+@click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the search.")
+@click.option("--json", "json_path", type=path_type(), help="Write the witness as JSON.")
+def search(
+    target: str,
+    variant: str | None,
+    parameters: tuple[str, ...],
+    relation: str,
+    epsilon: float,
+    delta: float,
+    black_box: bool,
+    batched: bool,
+    failure_probability: float,
+    start: Path | None,
+    users: int,
+    items: int,
+    time_limit: float,
+    seed: int,
+    json_path: Path | None,
+) -> int:
+    """Search for neighboring datasets that break a mechanism's claim, and shrink what is found.
+
+    The mechanism is MODULE:NAME of your own, or the ID of a registered one such as ppns. With finitely many outputs
+    and an exact law (`log_prob` and `outputs`) the search is exact; any other that can be sampled is searched as a
+    black box. Exits with 1 when a witness was found.
+    """
+    from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+    from dpassay.core.protocol import FiniteMechanism
+
+    vectors = relation.startswith("vector:")
+    parsed = None if vectors else NeighboringRelation.parse(relation)
+    claim = PrivacyClaim(epsilon, delta)
+    if not time_limit > 0:
+        raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
+    writable(json_path)
+    mechanism = named_mechanism(target, variant, parameters, batched)
+    sampled = black_box or vectors or not isinstance(mechanism, FiniteMechanism)
+    begin = None
+    if start is not None:
+        from dpassay.data.dataset_files import load_dataset
+
+        begin = load_dataset(start) if sampled else _dense(start)
+    from dpassay.report.terminal import live_status
+
+    with interruptible("nothing was written"), live_status(target, time_limit) as status:
+        if sampled:
+            from dpassay.auditors.neighbor_search import search_black_box
+
+            found = search_black_box(
+                mechanism,
+                relation,
+                claim=claim,
+                start=begin,
+                num_users=users,
+                num_items=items,
+                failure_probability=failure_probability,
+                time_limit=time_limit,
+                seed=seed,
+                progress=status.note,
+            )
+        else:
+            from dpassay.auditors.search import search as find
+
+            assert parsed is not None, "exact laws are of rating matrices"
+            found = find(
+                mechanism,
+                parsed,
+                epsilon=epsilon,
+                delta=delta,
+                start=begin,
+                num_users=users,
+                num_items=items,
+                time_limit=time_limit,
+                seed=seed,
+            )
+    if found is None:
+        click.echo(
+            f"no witness against {claim} ({relation}) found within {time_limit:g} s; "
+            "this does not show the mechanism private"
+        )
+        return 0
+    from dpassay.report.terminal import witness_text
+
+    click.echo(witness_text(found))
+    if json_path is not None:
+        write_text(json_path, json.dumps(found.to_json(), indent=1) + "\n")
+        click.echo(f"witness in {json_path}")
+    return VIOLATED
+
+
+def _dense(path: Path) -> Any:
+    from dpassay.data.rating_files import load_ratings
+
+    return load_ratings(path).dense()

@@ -1,0 +1,120 @@
+"""`dpassay verify`: the main job."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dpassay.core.certificate import write_text
+
+if TYPE_CHECKING:
+    from dpassay.judging.verification import Run
+from dpassay.commands.output import VIOLATED, command_line, interruptible, path_type, writable
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.option("--paper", help="Judge one paper's claims only (see --list).")
+@click.option("--claim", "claims", multiple=True, metavar="ID", help="Judge this claim only; may be repeated.")
+@click.option(
+    "--data", type=path_type(), help="Ratings to judge on, for example the folder ml-100k. Default: synthetic."
+)
+@click.option("--quick", is_flag=True, help="Less work where that does not weaken a verdict.")
+@click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes that judge at once. Default: one for each processor.")
+@click.option("--json", "json_path", type=path_type(), help="Write the verdicts as JSON.")
+@click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
+@click.option(
+    "--markdown", type=path_type(), metavar="FOLDER", help="Write a Markdown page of verdicts for each paper."
+)
+@click.option("--mapping", "mapping_path", type=path_type(), help="Write which code decides which claim, as Markdown.")
+@click.option(
+    "--certificates", type=path_type(), help="Write every certificate into this folder, for `dpassay replay`."
+)
+@click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
+def verify(
+    paper: str | None,
+    claims: tuple[str, ...],
+    data: Path | None,
+    quick: bool,
+    seed: int,
+    jobs: int | None,
+    json_path: Path | None,
+    html_path: Path | None,
+    markdown: Path | None,
+    mapping_path: Path | None,
+    certificates: Path | None,
+    list_only: bool,
+) -> int:
+    """Judge the papers' claims: the main job.
+
+    Exits with 1 when a verdict differs from the reviewed file of expected ones.
+    """
+    from dpassay.core import registry
+
+    chosen = registry.select(paper, list(claims))
+    if list_only:
+        for claim in chosen:
+            click.echo(f"{claim.id:12} {claim.statement}")
+        return 0
+    for path in (json_path, html_path, mapping_path):
+        writable(path)
+    from dpassay.runs.parallel import processors
+
+    result = _judge_with_progress(paper, claims, data, quick, seed, jobs or processors())
+    from dpassay.report.terminal import print_verdicts
+
+    print_verdicts(result)
+    content = result.to_json()
+    if certificates is not None:
+        count = result.write_certificates(certificates)
+        click.echo(f"{count} certificates in {certificates}; re-check them with: dpassay replay {certificates}/*.json")
+    if json_path is not None:
+        write_text(json_path, json.dumps(content, indent=1) + "\n")
+        click.echo(f"verdicts in {json_path}")
+    if html_path is not None:
+        from dpassay.report.html import render
+
+        write_text(html_path, render(content))
+        click.echo(f"report in {html_path}")
+    if markdown is not None:
+        from dpassay.report.markdown import pages
+
+        for paper_name, page in pages(content).items():
+            write_text(markdown / f"{paper_name}.md", page)
+        click.echo(f"pages in {markdown}")
+    if mapping_path is not None:
+        from dpassay.report.markdown import mapping
+
+        write_text(mapping_path, mapping(content))
+        click.echo(f"map in {mapping_path}")
+    return VIOLATED if result.unexpected else 0
+
+
+def _judge_with_progress(
+    paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
+) -> "Run":
+    from dpassay.core.registry import select
+    from dpassay.judging.kept_verdicts import cache_folder
+    from dpassay.judging.verification import run
+    from dpassay.report.terminal import progress_bar
+
+    command = command_line()
+    kept = "what verify had judged is kept, and the same command goes on from it"
+    with interruptible(kept), progress_bar(len(select(paper, list(claims)))) as bar:
+        return run(
+            paper,
+            claims,
+            quick=quick,
+            data=data,
+            seed=seed,
+            command=command,
+            jobs=jobs,
+            cache=cache_folder(),
+            started=lambda claim: bar.start(claim.id),
+            finished=lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds),
+            progress=bar.note,
+        )

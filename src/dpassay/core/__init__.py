@@ -1,0 +1,1 @@
+"""Claims, verdicts, certificates and privacy definitions: pure values, which need no JAX."""

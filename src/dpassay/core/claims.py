@@ -1,0 +1,167 @@
+"""A paper's claim, the verdict on it, and the evidence behind the verdict: pure values, JSON in and out."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from dpassay.core.privacy import Witness, json_number
+
+if TYPE_CHECKING:
+    from dpassay.data.ratings import Ratings
+
+__all__ = ["OUTCOMES", "SCHEMA_VERSION", "Claim", "Context", "Evidence", "Verdict"]
+
+SCHEMA_VERSION = 1
+
+Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]
+EvidenceKind = Literal["proof", "certificate", "witness", "statistics", "reproduction"]
+Arithmetic = Literal["ideal", "executed"]
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One piece of evidence.
+
+    Attributes:
+        kind: what it carries: a proof for all parameters, a certificate on a finite instance, a witness, statistics, or
+            a reproduction of published numbers.
+        summary: one or two sentences for a reader who has not seen the paper.
+        certificate: the body that `replay` re-checks (see `certificate.py`), without which nothing is replayable.
+        tables: each {"title", "columns", "rows"}; cells are strings or numbers.
+        plots: each {"title", "x_label", "y_label", "series": [{"label", "x", "y", "low"?, "high"?}]}.
+    """
+
+    kind: EvidenceKind
+    summary: str
+    certificate: Mapping[str, Any] | None = None
+    tables: tuple[Mapping[str, Any], ...] = ()
+    plots: tuple[Mapping[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The record without the certificate, which is a file of its own."""
+        return {
+            "kind": self.kind,
+            "summary": self.summary,
+            "tables": [dict(table) for table in self.tables],
+            "plots": [dict(plot) for plot in self.plots],
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was decided about one claim, and why.
+
+    Attributes:
+        outcome: `holds`, `refuted`, `vacuous`, `not refuted` or `open`.
+        explanation: the verdict in plain words; for `open`, what was tried.
+        dataset: the ratings it was judged on, "" when none were needed.
+        epsilon_lower: largest privacy loss shown, nats (infinity allowed); None unless audited or exact.
+        epsilon_claimed: what the claim allows, nats.
+        confidence: 1 - failure probability; None unless statistical.
+        arithmetic: `ideal` (exact real arithmetic) or `executed` (the floating-point code).
+        repair: the nearest mechanism or constant for which the claim is true.
+    """
+
+    id: str
+    outcome: Outcome
+    explanation: str
+    evidence: tuple[Evidence, ...] = ()
+    dataset: str = ""
+    epsilon_lower: float | None = None
+    epsilon_claimed: float | None = None
+    confidence: float | None = None
+    witness: Witness | None = None
+    assumptions: tuple[str, ...] = ()
+    arithmetic: Arithmetic = "ideal"
+    repair: str = ""
+
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise ValueError(f"{self.id}: {self.outcome!r} is not an outcome")
+        if self.outcome not in ("open", "not refuted") and not self.evidence:
+            raise ValueError(f"{self.id}: the outcome {self.outcome!r} needs evidence")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping, described by `verdicts.schema.json`."""
+        return {
+            "id": self.id,
+            "outcome": self.outcome,
+            "explanation": self.explanation,
+            "evidence": [record.to_json() for record in self.evidence],
+            "dataset": self.dataset,
+            "epsilon_lower": None if self.epsilon_lower is None else json_number(self.epsilon_lower),
+            "epsilon_claimed": None if self.epsilon_claimed is None else json_number(self.epsilon_claimed),
+            "confidence": self.confidence,
+            "witness": None if self.witness is None else self.witness.to_json(),
+            "assumptions": list(self.assumptions),
+            "arithmetic": self.arithmetic,
+            "repair": self.repair,
+        }
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a claim may be judged with.
+
+    Attributes:
+        data: the ratings given by the user, or the synthetic default.
+        quick: judge with less work where that does not weaken the verdict (fewer seeds, smaller searches).
+        seed: of everything random.
+        progress: called with a short text when a long step advances.
+    """
+
+    data: "Ratings"
+    quick: bool = False
+    seed: int = 0
+    progress: Callable[[str], None] = field(default=lambda _: None, repr=False)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper, made decidable.
+
+    Attributes:
+        place: where the paper says it.
+        statement: in plain words.
+        formula: in our notation.
+        predicate: for reproductions and vague wordings, the rule fixed beforehand by which it is judged.
+        data: the dataset the claim is about; "" when it is about none.
+        about: the mechanisms that a witness may speak of, "id" or "id/value" with the variant or the value of one
+            parameter; a certificate about any other does not check.
+        allows: the epsilon the claim allows, as a multiple of the mechanism's parameter epsilon; a witness must claim
+            to exceed at least that.
+        decide: "module:function", imported only when the claim is judged; called with (claim, context).
+    """
+
+    id: str
+    paper: str
+    place: str
+    statement: str
+    formula: str
+    decide: str
+    assumptions: tuple[str, ...] = ()
+    predicate: str = ""
+    data: str = ""
+    about: tuple[str, ...] = ()
+    allows: str = "1"
+
+    def judge(self, context: Context) -> Verdict:
+        """Decides the claim; without the dataset it is about, the verdict is `open`."""
+        if self.data and context.data.name != self.data:
+            return Verdict(
+                self.id,
+                "open",
+                f"needs {self.data}: give its folder with --data; this claim is never judged on other ratings",
+                assumptions=self.assumptions,
+            )
+        module, _, function = self.decide.partition(":")
+        verdict: Verdict = getattr(importlib.import_module(module), function)(self, context)
+        if verdict.id != self.id:
+            raise ValueError(f"{self.decide} judged {verdict.id}, not {self.id}")
+        return replace(
+            verdict,
+            dataset=verdict.dataset or self.data,
+            assumptions=tuple(dict.fromkeys((*self.assumptions, *verdict.assumptions))),
+        )

@@ -1,0 +1,59 @@
+"""The explicit list of papers and claims, and the reviewed verdicts on them. Importing it costs no JAX and no solver.
+
+Claims are looked up by name, as their deciders are: they lie beside what decides them, in `dpassay.proofs.<paper>`.
+"""
+
+import difflib
+import importlib
+import json
+from importlib import resources
+
+from dpassay.core.claims import Claim
+from dpassay.core.errors import InvalidInput
+
+__all__ = ["PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
+
+_MODULES = {
+    name: importlib.import_module(f"dpassay.proofs.{name.replace('-', '_')}.claims")
+    for name in ("xmap", "ppns", "dpp", "rating-collection", "pricdr")
+}
+
+PAPERS: dict[str, tuple[Claim, ...]] = {name: module.CLAIMS for name, module in _MODULES.items()}
+TITLES: dict[str, str] = {name: module.TITLE for name, module in _MODULES.items()}
+
+
+def all_claims() -> tuple[Claim, ...]:
+    """Every registered claim, in the papers' order."""
+    return tuple(claim for claims in PAPERS.values() for claim in claims)
+
+
+def find_claim(claim_id: str) -> Claim | None:
+    """The claim of this id, or None."""
+    return next((claim for claim in all_claims() if claim.id == claim_id), None)
+
+
+def select(paper: str | None = None, claims: list[str] | None = None) -> tuple[Claim, ...]:
+    """The claims of one paper, or those named, or all.
+
+    Raises:
+        InvalidInput: an unknown paper or claim id.
+    """
+    if paper is not None and paper not in PAPERS:
+        raise InvalidInput(f"no paper is called {paper!r}; choose from {', '.join(PAPERS)}")
+    chosen = all_claims() if paper is None else PAPERS[paper]
+    if not claims:
+        return chosen
+    known = {claim.id for claim in chosen}
+    for name in claims:
+        if name not in known:
+            close = difflib.get_close_matches(name.upper(), sorted(known), cutoff=0.5)
+            hint = f"; did you mean {', '.join(close)}" if close else ""
+            raise InvalidInput(f"no claim is called {name!r}{hint}; `dpassay verify --list` shows all")
+    return tuple(claim for claim in chosen if claim.id in set(claims))
+
+
+def expected_outcomes() -> dict[str, dict[str, str]]:
+    """The reviewed outcomes: claim id -> dataset name ("" for none) -> outcome."""
+    text = resources.files("dpassay.core").joinpath("expected_verdicts.json").read_text(encoding="utf-8")
+    outcomes: dict[str, dict[str, str]] = json.loads(text)
+    return outcomes

@@ -1,0 +1,1 @@
+"""Ratings and datasets: their types, and the files they are read from."""

@@ -1,0 +1,458 @@
+"""Reads ratings from the formats they are published in. The package itself ships no data.
+
+Importing this module costs neither JAX nor pandas.
+"""
+
+import gzip
+import hashlib
+import json
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings, synthetic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MOVIELENS_100K",
+    "Split",
+    "fetch_movielens",
+    "load_dense_pair",
+    "load_folds",
+    "load_ratings",
+    "load_split",
+    "ratings_or_synthetic",
+]
+
+MOVIELENS_100K = "movielens-100k"
+MOVIELENS_100K_FINGERPRINT = "94570898bd53500b8872e1c046530f54edf21104f35d8ca4305bcdbade9febe3"
+
+# GroupLens publishes the MD5 sums beside the archives, in files of the same name and the ending .md5.
+ARCHIVES = {
+    "100k": ("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "0e33842e24a9c977be4e0107933c0723"),
+    "1m": ("https://files.grouplens.org/datasets/movielens/ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906"),
+}
+FOLDER_FILES = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet")
+SUFFIXES = {".csv": ",", ".tsv": "\t"}
+COLUMN_NAMES = {
+    "user": ("user", "userid", "user_id", "uid"),
+    "item": ("item", "itemid", "item_id", "iid", "movie", "movieid", "movie_id"),
+    "rating": ("rating", "ratings", "value", "score", "stars"),
+    "timestamp": ("timestamp", "time", "date"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A leave-one-out split of users' items: one for validation, one for testing, and items never chosen.
+
+    Attributes:
+        users: int64, shape (users,).
+        validation_items: int64, shape (users,).
+        test_items: int64, shape (users,).
+        negatives: int64, shape (users, negatives), ranked against the held-out item.
+        All ids are those of the file.
+    """
+
+    users: np.ndarray
+    validation_items: np.ndarray
+    test_items: np.ndarray
+    negatives: np.ndarray
+
+
+def load_ratings(path: str | Path, scale: tuple[float, float] | None = None) -> Ratings:
+    """Reads a rating dataset.
+
+    Formats: the MovieLens 100K folder or its `u.data`, `u1.base`, ...; the MovieLens 1M layout (`ratings.dat`, fields
+    separated by `::`); delimited text with or without a header (`user,item,rating[,timestamp]`, any of it gzipped);
+    Parquet with columns of these names; a matrix of shape (users, items) in `.npy` (NaN where missing) or `.json`
+    (null where missing).
+
+    User and item ids become 0, 1, ... in the order of the ids (by number where every id is one, else by text).
+    MovieLens 100K is recognized by its content and named so; other ratings are named after their fingerprint.
+
+    Args:
+        path: a file, or a folder that holds one of the files above.
+        scale: smallest and largest rating allowed; 1 to 5 unless given.
+
+    Raises:
+        InvalidInput: the file is missing, empty or malformed, or a rating is unusable; the message names the line.
+    """
+    path = _file(Path(path))
+    bounds = (1.0, 5.0) if scale is None else (float(scale[0]), float(scale[1]))
+    if not bounds[0] < bounds[1]:
+        raise InvalidInput(f"scale {bounds[0]:g} to {bounds[1]:g}: give the smallest rating first")
+    if path.suffix in (".npy", ".json"):
+        matrix = _matrix(path)
+        outside = (matrix < bounds[0]) | (matrix > bounds[1])
+        if outside.any():
+            user, item = (int(index) for index in np.argwhere(outside)[0])
+            raise InvalidInput(
+                f"{path.name}: row {user + 1}, column {item + 1}: rating {matrix[user, item]:g} is outside the scale "
+                f"{bounds[0]:g} to {bounds[1]:g}; correct it or set the scale"
+            )
+        return _named(Ratings.from_dense(matrix, scale=bounds))
+    table = _Table(path)
+    users, items = _codes(table.ids("user")), _codes(table.ids("item"))
+    return _named(table.ratings(users, items, bounds))
+
+
+def ratings_or_synthetic(data: Ratings | Path | str | None) -> Ratings:
+    """Ratings as they are, read from a path, or the small synthetic set for None; raises what `load_ratings` does."""
+    return synthetic() if data is None else data if isinstance(data, Ratings) else load_ratings(data)
+
+
+def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Two files of delimited or Parquet ratings as matrices (users, items) in which a row is one user of both files.
+
+    Ratings may be any finite numbers; whoever is in one file only has a row of NaN in the other's matrix.
+
+    Raises:
+        InvalidInput: a file is missing, empty or malformed.
+    """
+    tables = [_Table(_file(Path(path))) for path in (path1, path2)]
+    users = _common_codes([table.ids("user") for table in tables])
+    items = _common_codes([table.ids("item") for table in tables])
+    matrices = [
+        table.ratings(user, item, (-np.inf, np.inf)).dense()
+        for table, user, item in zip(tables, users, items, strict=True)
+    ]
+    return matrices[0], matrices[1]
+
+
+def load_folds(folder: str | Path) -> tuple[tuple[Ratings, Ratings], ...]:
+    """The five published folds of MovieLens 100K as (training, test) pairs with common user and item numbers.
+
+    Raises:
+        InvalidInput: a fold is missing or malformed.
+    """
+    folder = Path(folder)
+    folds = []
+    for number in range(1, 6):
+        tables = [_Table(_file(folder / f"u{number}.{part}")) for part in ("base", "test")]
+        (train_users, test_users), (train_items, test_items) = (
+            _common_codes([table.ids(name) for table in tables]) for name in ("user", "item")
+        )
+        folds.append(
+            (
+                _named(tables[0].ratings(train_users, train_items, (1.0, 5.0))),
+                _named(tables[1].ratings(test_users, test_items, (1.0, 5.0))),
+            )
+        )
+    return tuple(folds)
+
+
+def load_split(path: str | Path) -> Split:
+    """Reads a leave-one-out split with negatives.
+
+    The file is delimited text (gzipped or not) with a header: columns `user`, `valid_item` (or `validation_item`),
+    `test_item`, and one column whose name starts with `negatives` and holds item ids separated by spaces.
+
+    Raises:
+        InvalidInput: the file is missing or malformed, or a held-out item is among the negatives.
+    """
+    path = _file(Path(path))
+    text = _text(path)
+    header, *lines = text.splitlines()
+    separator = _separator(path, header)
+    names = [name.strip().lower() for name in header.split(separator)]
+    columns = {}
+    for wanted in ("user", "valid", "test", "negatives"):
+        found = [index for index, name in enumerate(names) if name.startswith(wanted)]
+        if len(found) != 1:
+            raise InvalidInput(
+                f"{path.name}: columns are {', '.join(names)}; a split has user, valid_item, test_item, negatives"
+            )
+        columns[wanted] = found[0]
+    rows: list[tuple[int, int, int, list[int]]] = []
+    for number, line in enumerate(lines, start=2):
+        fields = line.split(separator)
+        try:
+            user, validation, test = (int(fields[columns[name]]) for name in ("user", "valid", "test"))
+            negatives = [int(item) for item in fields[columns["negatives"]].split()]
+        except (IndexError, ValueError) as error:
+            raise InvalidInput(f"{path.name}, line {number}: ids must be whole numbers, one per column") from error
+        if rows and len(negatives) != len(rows[0][3]):
+            raise InvalidInput(
+                f"{path.name}, line {number}: {len(negatives)} negatives, {len(rows[0][3])} in the first line; "
+                "give every user the same number"
+            )
+        if validation == test or {validation, test} & set(negatives):
+            raise InvalidInput(
+                f"{path.name}, line {number}: validation item, test item and negatives must differ from one another"
+            )
+        rows.append((user, validation, test, negatives))
+    if not rows:
+        raise InvalidInput(f"{path.name} has no line below its header; give one per user")
+    users = np.array([row[0] for row in rows])
+    if len(np.unique(users)) < len(users):
+        raise InvalidInput(f"{path.name}: a user has more than one line; give one per user")
+    return Split(users, *(np.array([row[index] for row in rows]) for index in (1, 2, 3)))
+
+
+def fetch_movielens(folder: str | Path, version: str = "100k") -> Path:
+    """Downloads the official MovieLens archive into `folder`, checks its published MD5 sum and unpacks it.
+
+    The license of MovieLens forbids passing it on, so every user fetches it from GroupLens.
+
+    Args:
+        folder: where to unpack; made if need be.
+        version: `100k` or `1m`.
+
+    Returns:
+        The unpacked folder, ready for `load_ratings`. Nothing is downloaded if it is there already.
+
+    Raises:
+        InvalidInput: unknown version, no connection, or an archive whose checksum is not the published one.
+    """
+    if version not in ARCHIVES:
+        raise InvalidInput(f"MovieLens {version!r} cannot be fetched; choose from {', '.join(ARCHIVES)}")
+    address, checksum = ARCHIVES[version]
+    folder = Path(folder)
+    unpacked = folder / f"ml-{version}"
+    if any((unpacked / name).is_file() for name in FOLDER_FILES):
+        return unpacked
+    try:
+        with urllib.request.urlopen(address, timeout=60) as response:
+            content = response.read()
+    except (urllib.error.URLError, OSError) as error:
+        raise InvalidInput(
+            f"cannot download {address} ({error}); fetch it elsewhere, unpack it, and give the folder's path"
+        ) from error
+    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    if found != checksum:
+        raise InvalidInput(
+            f"{address} has the MD5 sum {found}, published is {checksum}; nothing was unpacked, try again later"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(folder)
+    return unpacked
+
+
+class _Table:
+    """The columns of a rating file as text or numbers, and the line each row came from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frame = _parquet(path) if path.suffix == ".parquet" else _delimited(path)
+        if self.frame.empty:
+            raise InvalidInput(f"{path.name} has no ratings; give at least one user,item,rating")
+
+    def where(self, row: int) -> str:
+        """`FILE, line N`, or the row of a Parquet file."""
+        word = "row" if self.path.suffix == ".parquet" else "line"
+        return f"{self.path.name}, {word} {self.frame.index[row]}"
+
+    def ids(self, name: str) -> np.ndarray:
+        """One column of ids: int64 if every id is a whole number, else text."""
+        import pandas as pd
+
+        column = self.frame[name]
+        text = column.astype(str).str.strip()
+        missing = (column.isna() | text.str.lower().isin(["", "nan", "null", "none"])).to_numpy()
+        if missing.any():
+            raise InvalidInput(f"{self.where(int(missing.argmax()))}: the {name} is missing; give its id")
+        numbers = pd.to_numeric(text, errors="coerce").to_numpy(float)
+        if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all():
+            return numbers.astype(np.int64)
+        return text.to_numpy(str)
+
+    def ratings(
+        self, users: tuple[np.ndarray, int], items: tuple[np.ndarray, int], scale: tuple[float, float]
+    ) -> Ratings:
+        """The ratings under given user and item numbers, checked one by one."""
+        import pandas as pd
+
+        low, high = scale
+        values = pd.to_numeric(self.frame["rating"], errors="coerce").to_numpy(float)
+        unusable = ~np.isfinite(values)
+        if unusable.any():
+            row = int(unusable.argmax())
+            written = self.frame["rating"].iloc[row]
+            raise InvalidInput(f"{self.where(row)}: the rating {str(written)!r} is not a number; correct or delete it")
+        outside = (values < low) | (values > high)
+        if outside.any():
+            row = int(outside.argmax())
+            raise InvalidInput(
+                f"{self.where(row)}: rating {values[row]:g} is outside the scale {low:g} to {high:g}; "
+                "correct it or set the scale"
+            )
+        pairs = pd.Series(users[0] * items[1] + items[0])
+        repeated = pairs.duplicated().to_numpy()
+        if repeated.any():
+            row = int(repeated.argmax())
+            first = int((pairs == pairs.iloc[row]).to_numpy().argmax())
+            raise InvalidInput(
+                f"{self.where(row)}: user {self.frame['user'].iloc[row]} rated item {self.frame['item'].iloc[row]} "
+                f"before, in line {self.frame.index[first]}; keep one rating per pair"
+            )
+        timestamps = None
+        if "timestamp" in self.frame:
+            moments = pd.to_numeric(self.frame["timestamp"], errors="coerce").to_numpy(float)
+            if np.isfinite(moments).all():  # dates in words order nothing here and are left out
+                timestamps = moments.astype(np.int64)
+        return Ratings(users[0], items[0], values, users[1], items[1], scale=scale, timestamps=timestamps)
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        for name in FOLDER_FILES:
+            if (path / name).is_file():
+                return path / name
+        raise InvalidInput(f"folder {path} has none of {', '.join(FOLDER_FILES)}; give the rating file itself")
+    if not path.is_file():
+        raise InvalidInput(f"no file {path}; give a rating file or the folder of MovieLens 100K")
+    if path.stat().st_size == 0:
+        raise InvalidInput(f"{path.name} is empty; give at least one user,item,rating")
+    return path
+
+
+def _named(ratings: Ratings) -> Ratings:
+    fingerprint = ratings.fingerprint()
+    known = fingerprint == MOVIELENS_100K_FINGERPRINT and (ratings.num_users, ratings.num_items) == (943, 1682)
+    return replace(ratings, name=MOVIELENS_100K if known else f"custom-{fingerprint[:8]}")
+
+
+def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
+    values, codes = np.unique(ids, return_inverse=True)
+    return codes.astype(np.int64), len(values)
+
+
+def _common_codes(columns: list[np.ndarray]) -> list[tuple[np.ndarray, int]]:
+    codes, count = _codes(np.concatenate(columns))
+    return [(part, count) for part in np.split(codes, np.cumsum([len(column) for column in columns[:-1]]))]
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError) as error:
+            raise InvalidInput(f"{path.name} is not a whole gzip file ({error}); fetch it again") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path.name} is not text in UTF-8; give delimited text, .parquet, .npy or .json") from error
+    if not text.strip():
+        raise InvalidInput(f"{path.name} is empty; give at least one user,item,rating")
+    return text
+
+
+def _separator(path: Path, line: str) -> str:
+    """The separator of the file's ending if its first line has it, else the first that the line has."""
+    usual = SUFFIXES.get(Path(path.name.removesuffix(".gz")).suffix, "::")
+    return next((mark for mark in (usual, "::", "\t", ",", ";") if mark in line), " ")
+
+
+def _delimited(path: Path) -> "pd.DataFrame":
+    """Columns user, item, rating[, timestamp] as text, indexed by line number."""
+    import io
+
+    import pandas as pd
+
+    text = _text(path)
+    first = next(line for line in text.splitlines() if line.strip())
+    separator = _separator(path, first)
+    if separator == "::":  # pandas' fast parser wants one character
+        text, first, separator = text.replace("::", "\t"), first.replace("::", "\t"), "\t"
+    spaces = separator == " "
+    fields = [field.strip().strip('"') for field in (first.split() if spaces else first.split(separator))]
+    header = not any(_is_number(field) for field in fields)
+    names = _columns(path, fields, header)
+    try:
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=r"\s+" if spaces else separator,
+            header=None,
+            names=range(len(fields)),
+            dtype=str,
+            na_filter=False,
+            skip_blank_lines=False,
+        )
+    except pd.errors.ParserError as error:
+        reason = str(error).strip().splitlines()[0].removeprefix("Error tokenizing data. C error: ")
+        raise InvalidInput(f"{path.name}: {reason}; give every line the same columns") from error
+    frame.index = np.arange(1, len(frame) + 1)
+    blank = (frame.isna() | (frame == "")).to_numpy()
+    frame, blank = frame[~blank.all(axis=1)], blank[~blank.all(axis=1)]
+    if header:
+        frame, blank = frame.iloc[1:], blank[1:]
+    wanted = [index for index, name in enumerate(names) if name]
+    short = blank[:, [index for index in wanted if names[index] != "timestamp"]].any(axis=1)
+    if short.any():
+        line = frame.index[int(short.argmax())]
+        raise InvalidInput(f"{path.name}, line {line}: a column is missing; give user, item and rating")
+    return frame[wanted].rename(columns=dict(enumerate(names)))
+
+
+def _columns(path: Path, fields: list[str], header: bool) -> list[str]:
+    """The meaning of each column, "" for one that is not used."""
+    if not header:
+        if len(fields) not in (3, 4):
+            raise InvalidInput(
+                f"{path.name} has {len(fields)} columns and no header; give user, item, rating and perhaps timestamp"
+            )
+        return list(COLUMN_NAMES)[: len(fields)]
+    meanings = {name: meaning for meaning, names in COLUMN_NAMES.items() for name in names}
+    columns = [meanings.get(field.lower(), "") for field in fields]
+    if any(columns.count(name) != 1 for name in ("user", "item", "rating")) or columns.count("timestamp") > 1:
+        raise InvalidInput(
+            f"{path.name}: columns are {', '.join(fields)}; there must be one each of user, item, rating"
+        )
+    return columns
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path)
+    except Exception as error:  # pyarrow raises many kinds of its own
+        raise InvalidInput(f"{path.name} cannot be read as Parquet ({str(error).splitlines()[0]})") from error
+    names = _columns(path, [str(name) for name in frame.columns], header=True)
+    frame.columns = [name or f"unused {index}" for index, name in enumerate(names)]
+    frame.index = np.arange(1, len(frame) + 1)
+    return frame[[name for name in names if name]]
+
+
+def _matrix(path: Path) -> np.ndarray:
+    """A float matrix of shape (users, items), NaN where missing."""
+    try:
+        if path.suffix == ".npy":
+            matrix = np.asarray(np.load(path, allow_pickle=False), float)
+        else:
+            rows = json.loads(path.read_text(encoding="utf-8"))
+            matrix = np.array([[np.nan if cell is None else cell for cell in row] for row in rows], float)
+    except (ValueError, TypeError, OSError, EOFError) as error:
+        raise InvalidInput(
+            f"{path.name} is not a matrix of numbers ({str(error).splitlines()[0]}); "
+            "give users in rows, items in columns"
+        ) from error
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise InvalidInput(f"{path.name} holds an array of shape {matrix.shape}; give a matrix (users, items)")
+    if np.isinf(matrix).any():
+        raise InvalidInput(f"{path.name} holds an infinite rating; write missing ones as NaN or null")
+    if np.isnan(matrix).all():
+        raise InvalidInput(f"{path.name} holds no rating; give at least one")
+    return matrix

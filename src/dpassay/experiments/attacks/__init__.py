@@ -1,0 +1,1 @@
+"""Attacks swept over their methods and settings."""

@@ -1,0 +1,226 @@
+"""What the attacks beside `beta-knn` find out, method by method, and sybils where items are compared."""
+
+import importlib
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dpassay.attacks import alterego
+from dpassay.attacks.outcomes import Metric, permitted_advantage
+from dpassay.data.rating_files import ratings_or_synthetic
+from dpassay.data.ratings import Ratings
+from dpassay.runs.results import FinishedRuns
+
+__all__ = ["run"]
+
+MODULES = {
+    "items": "dpassay.attacks.beta_knn.items",
+    "sketch": "dpassay.attacks.sketch.report",
+    "reconstruction": "dpassay.attacks.reconstruction",
+    "presence": "dpassay.attacks.presence",
+}
+"""Attacks whose report is about one method; AlterEgos are compared by `alterego.compare`."""
+
+EPSILON = 1.0
+Settings = Mapping[str, Any]
+
+
+def run(
+    data: Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """The experiment `attacks`: every method under the attack that fits it, at epsilon 1.
+
+    Args:
+        data: ratings, or where to read them; None takes the small synthetic set.
+        quick: fewer methods, targets and trials.
+        seed: of everything random.
+        resume: keeps finished runs.
+        progress: told what is attacked.
+    """
+    ratings = ratings_or_synthetic(data)
+    finished = FinishedRuns(resume, [ratings.fingerprint()], [__name__, *MODULES.values(), alterego.__name__])
+    runs: list[dict[str, Any]] = []
+    for attack, settings in _plan(ratings, quick):
+        progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
+        about = {"attack": attack, **settings, "seed": seed}
+        measure = _alteregos if attack == "alterego" else _reported
+        # The defaults bind this turn's values.
+        found = finished.get(
+            about,
+            lambda attack=attack, settings=settings, measure=measure: {  # type: ignore[misc]
+                "methods": measure(ratings, attack, settings, seed, progress)
+            },
+        )
+        runs += [{**about, **each} for each in found["methods"]]
+    return {"inputs": [ratings.described()], "tables": _tables(runs, ratings.name), "runs": runs}
+
+
+def _plan(ratings: Ratings, quick: bool) -> list[tuple[str, Settings]]:
+    """Every attack with its settings; methods side by side get the same."""
+    sketches = {"targets": 10, "trials": 40} if quick else {"targets": 20, "trials": 100}
+    crowds = (10,) if quick else (10, ratings.num_users - 1)
+    seen = {"rounds": 4, "targets": 10, "trials": 20} if quick else {"rounds": 16, "targets": 20, "trials": 40}
+    answers = {"rounds": 1, "targets": 20 if quick else 50}
+    # The public lists of similar items, read once and before and after the target's ratings arrive; then fakes.
+    looks = ({"looks": "once"}, {"looks": "twice"}, {"looks": "twice", "turnover": 0.0})
+    told = [{"channel": "similar_scores", "beta": 0.0, **look} for look in looks]
+    told += [{"channel": channel, "beta": 1.0, "looks": "once"} for channel in ("ratings", "top_n")]
+    plan: list[tuple[str, Settings]] = []
+    for method in _methods("items"):
+        for channel in told[:2] if quick else told:
+            plan.append(("items", {"method": method, "turnover": 0.05, **channel, "targets": 5 if quick else 20}))
+    for shape in ("full_rank",) if quick else ("full_rank", "rank_deficient"):
+        for method in ("jlt", "jlt_repaired") if quick else _methods("sketch"):
+            plan.append(("sketch", {"method": method, "shape": shape, **sketches}))
+    plan += [("reconstruction", {"method": method, **answers}) for method in _methods("reconstruction")]
+    for others in crowds:
+        for method in ("dpp", "kdpp") if quick else _methods("presence"):
+            plan.append(("presence", {"method": method, "others": others, **seen}))
+    plan.append(("alterego", {"rounds": 4 if quick else 10, "targets": 10 if quick else 30}))
+    return plan
+
+
+def _methods(attack: str) -> tuple[str, ...]:
+    return tuple(importlib.import_module(MODULES[attack]).METHODS)
+
+
+def _reported(
+    ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """One method's metrics, and what its claim permits in place of `advantage`."""
+    work = importlib.import_module(MODULES[attack]).run
+    assert settings.keys() <= inspect.signature(work).parameters.keys()
+    report = work(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    claim = report.privacy[0]
+    permitted = permitted_advantage(claim.epsilon_claimed, claim.delta)
+    size = {name: report.settings[name] for name in ("items", "users", "num_items") if name in report.settings}
+    return [{**size, "permitted": permitted, **_numbers(report.metrics)}]
+
+
+def _alteregos(
+    ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    measured = alterego.compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    promised = {method: math.inf if method == "alterego" else settings["rounds"] * EPSILON for method in measured}
+    return [
+        {"method": method, "permitted": permitted_advantage(promised[method]), **_numbers(metrics)}
+        for method, metrics in measured.items()
+    ]
+
+
+def _numbers(metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Every metric as value, low, high and trials, without those that could not be measured."""
+    kept = ("value", "low", "high", "trials")
+    return {
+        metric.name: {name: asdict(metric)[name] for name in kept} for metric in metrics if not math.isnan(metric.value)
+    }
+
+
+def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    """One table for each attack: what it reached, what epsilon permits, and the best guess without it."""
+
+    def table(attack: str, title: str, about: Sequence[str], columns: Mapping[str, str]) -> dict[str, Any]:
+        own = [each for each in runs if each["attack"] == attack]
+        some = own[0]
+        rows = [[*(_setting(each, key) for key in about), *(_cell(each, key) for key in columns)] for each in own]
+        return {
+            "title": title.format(name=name, **some) + " (95% intervals)",
+            "columns": [*(key.replace("_", " ") for key in about), *columns.values()],
+            "rows": rows,
+        }
+
+    return [
+        table(
+            "items",
+            "Sybils and public lists where items are compared: {name}, {targets} users, 8 known ratings, epsilon 1",
+            ("method", "channel", "read", "beta"),
+            {
+                "yield": "found out",
+                "precision": "right when named",
+                "guess-precision": "by popularity",
+                "advantage": "advantage on one rating (guessing: 0)",
+                "permitted": "permitted",
+            },
+        ),
+        table(
+            "sketch",
+            "Is one rating in a published sketch? {name}, {targets} ratings, {trials} sketches with and without each, "
+            "epsilon 1",
+            ("shape", "items", "users", "method"),
+            {
+                "advantage": "advantage (guessing: 0)",
+                "permitted": "permitted",
+                "auc": "auc (guessing: 1/2)",
+                "tpr-at-fpr-1-percent": "recognized at 1% false alarms (guessing: 0.01)",
+                "told-with-certainty": "told with certainty",
+            },
+        ),
+        table(
+            "reconstruction",
+            "What a collector of noisy ratings learns: {name}, {targets} users, one collection, epsilon 1 for each "
+            "rating",
+            ("method",),
+            {
+                "value-accuracy": "values right",
+                "guess-value-accuracy": "without collecting",
+                "auc": "which items are rated (auc)",
+                "guess-auc": "by popularity",
+                "advantage": "advantage on one rating (guessing: 0)",
+                "permitted": "permitted",
+                "profile-advantage": "advantage on all of a user's ratings",
+            },
+        ),
+        table(
+            "presence",
+            "Is a person in the data behind recommended sets? {name}, {targets} persons, {rounds} sets, epsilon 1 for "
+            "each set",
+            ("others", "num_items", "method"),
+            {
+                "advantage": "advantage (guessing: 0)",
+                "permitted": "permitted",
+                "advantage-limit": "best test on these data",
+                "advantage-worst-case": "best test on any data",
+                "auc": "auc (guessing: 1/2)",
+            },
+        ),
+        table(
+            "alterego",
+            "What {rounds} mapped profiles tell of the original ratings: {name}, {targets} users, epsilon 1 for each "
+            "replaced rating",
+            ("method",),
+            {
+                "source-precision": "named items right",
+                "guess-precision": "by popularity",
+                "source-recall": "items found",
+                "advantage": "which of two items, advantage (guessing: 0)",
+                "join-advantage": "a user behind the similarities, advantage",
+                "permitted": "permitted",
+                "value-advantage": "which of two values, advantage",
+            },
+        ),
+    ]
+
+
+def _setting(run: Mapping[str, Any], key: str) -> Any:
+    if key != "read":
+        return run[key]
+    if run["looks"] == "once":
+        return "once"
+    return f"twice, {run['turnover']:.0%} of others' ratings new" if run["turnover"] else "twice, nothing of others new"
+
+
+def _cell(record: Mapping[str, Any], key: str) -> str:
+    found = record.get(key)
+    if found is None:
+        return "-"
+    if isinstance(found, Mapping):
+        return Metric(key, found["value"], "", found["low"], found["high"]).cell()
+    return f"{found:.3f}"

@@ -1,0 +1,1 @@
+"""Determinantal point processes (Fitzsimons et al.): relevance and diversity of private lists."""

@@ -1,0 +1,367 @@
+"""Tables and plots of the experiment `dpp`, from its runs alone."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpassay.data.ratings import Ratings
+from dpassay.experiments.dpp.jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
+from dpassay.runs.results import mean_interval
+
+__all__ = ["kept", "plots", "tables", "threshold"]
+
+Runs = Sequence[Mapping[str, Any]]
+
+DELTA = 1e-6
+SHARES = (0.1, 0.5, 0.9)
+RECOMMENDATIONS = (1, 10, 100, 1000)
+FAMILIES: tuple[tuple[Family, Features], ...] = (("k-DPP", "binary"), ("k-DPP", "counts"), ("DPP", "binary"))
+COLUMNS = (
+    ("precision", "precision@10", 4),
+    ("recall", "recall@10", 4),
+    ("hit_share", "users with a hit", 3),
+    ("raters", "raters per item", 1),
+    ("cosine_distance", "distance, co-rating", 3),
+    ("genre_distance", "distance, genre", 3),
+    ("log_volume", "log det", 2),
+    ("coverage", "items in 100 lists", 3),
+    ("gini", "Gini, 100 lists", 3),
+    ("like_uniform", "lists as uniform's", 2),
+)
+
+
+def kept(runs: Runs, method: str, features: str, theorem: str, asked: float) -> list[float]:
+    """Per split, the share of the noiseless process' gain in precision over uniform lists that is left; exact laws."""
+    own = [run for run in runs if (run["method"], run["features"]) == (f"{method}, exact law", features)]
+    best = {run["split"]: run["precision"] - run["uniform_precision"] for run in own if run["theorem"] is None}
+    return [
+        (run["precision"] - run["uniform_precision"]) / best[run["split"]]
+        for run in own
+        if (run["theorem"], run["asked"]) == (theorem, asked)
+    ]
+
+
+def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) -> float:
+    """The epsilon from which on `share` is kept, by interpolation in log epsilon; 0 or infinite outside the grid.
+
+    Args:
+        epsilons: increasing.
+        shares: kept at each.
+        share: looked for.
+    """
+    below = [place for place, value in enumerate(shares) if value < share]
+    if not below:
+        return 0.0
+    last = below[-1]
+    if last + 1 == len(shares):
+        return math.inf
+    part = (share - shares[last]) / (shares[last + 1] - shares[last])
+    return math.exp((1 - part) * math.log(epsilons[last]) + part * math.log(epsilons[last + 1]))
+
+
+def tables(runs: Runs, ratings: Ratings) -> list[dict[str, Any]]:
+    """All tables.
+
+    Args:
+        runs: of the experiment.
+        ratings: for their name and size.
+    """
+    return [_main(runs, ratings.name), _jitters(runs, ratings), _uniformity(runs), _several(), _budget(runs)]
+
+
+def plots(runs: Runs, name: str) -> list[dict[str, Any]]:
+    """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity.
+
+    Args:
+        runs: of the experiment.
+        name: of the dataset.
+    """
+    diversities = [("cosine_distance", "co-rating cosine")]
+    if runs[0]["genre_distance"] is not None:
+        diversities.append(("genre_distance", "genres"))
+    relevance = _against_epsilon(runs, "precision", f"Relevance against true epsilon per list, {name}", "precision@10")
+    drawn = [relevance]
+    for metric, title in diversities:
+        heading = f"Diversity by {title} against true epsilon per list, {name}"
+        drawn.append(_against_epsilon(runs, metric, heading, "mean distance within a list"))
+    label = "share of the relevance over uniform that is left"
+    drawn.append(_curves(runs, "What is left of a noiseless DPP's relevance, by the bound used", label, _kept_at))
+    title = "Total variation between the shown items' law and the uniform one"
+    drawn.append(_curves(runs, title, "total variation", lambda runs, *key: _values(runs, "total_variation", *key)))
+    return [*drawn, *(_front(runs, metric, title) for metric, title in diversities)]
+
+
+def _main(runs: Runs, name: str) -> dict[str, Any]:
+    shown = [column for column in COLUMNS if any(run.get(column[0]) is not None for run in runs)]
+    keys = dict.fromkeys(_key(run) for run in runs if "recall" in run)
+    rows = []
+    for key in keys:
+        own = _of(runs, *key)
+        cells = [
+            _label(key),
+            _epsilon(own[0]["epsilon"]),
+            "-" if own[0]["jitter"] is None else f"{own[0]['jitter']:.4g}",
+        ]
+        rows.append([*cells, *(_cell([run[field] for run in own], digits) for field, _, digits in shown)])
+    return {
+        "title": f"Lists of 10 for everybody on {name}: means over splits, 95% intervals over splits (half width)",
+        "columns": ["method", "epsilon per list", "jitter", *(title for _, title, _ in shown)],
+        "rows": rows,
+    }
+
+
+def _jitters(runs: Runs, ratings: Ratings) -> dict[str, Any]:
+    num = ratings.num_items
+    rows = []
+    for epsilon in dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"]):
+        paper = paper_jitter("binary", num, epsilon)
+        exact = {family: required_jitter(family, "binary", num, epsilon) for family in ("k-DPP", "DPP")}
+        rows.append(
+            [
+                epsilon,
+                f"{exact['k-DPP']:.4g}",
+                f"{required_jitter('k-DPP', 'counts', num, epsilon):.4g}",
+                f"{exact['DPP']:.4g}",
+                f"{paper:.4g}",
+                f"{paper / exact['DPP']:.4g}",
+                f"{true_epsilon('DPP', 'binary', num, paper):.3g}",
+                f"{true_epsilon('k-DPP', 'binary', num, paper):.3g}",
+            ]
+        )
+    return {
+        "title": f"Jitter for an epsilon per list, {num} items, one user added or removed",
+        "columns": [
+            "epsilon",
+            "k-DPP, binary, exact",
+            "k-DPP, counts up to 5, exact",
+            "DPP, binary, exact",
+            "paper's bound, binary",
+            "paper's over exact DPP",
+            "true epsilon of a DPP at the paper's jitter",
+            "of a k-DPP",
+        ],
+        "rows": rows,
+    }
+
+
+def _uniformity(runs: Runs) -> dict[str, Any]:
+    rows = []
+    for family, features in FAMILIES:
+        for theorem in ("exact", "paper"):
+            grid = _grid(runs)
+            by_split = list(zip(*(kept(runs, family, features, theorem, at) for at in grid), strict=True))
+            cells = [_bounds([threshold(grid, own, share) for own in by_split], grid) for share in SHARES]
+            at_one = _values(runs, "total_variation", family, features, theorem, 1.0)
+            rows.append(
+                [
+                    family,
+                    features,
+                    theorem,
+                    *cells,
+                    _cell(at_one, 4),
+                    _cell(kept(runs, family, features, theorem, 1.0), 4),
+                ]
+            )
+        limit = _values(runs, "total_variation", family, features, None, None)
+        rows.append([family, features, "no jitter", *("-" * len(SHARES)), _cell(limit, 4), "1"])
+    return {
+        "title": "Where privacy makes it uniform: the epsilon asked for from which a share of the relevance over "
+        "uniform lists is left (exact laws; interpolated between 4 values per decade)",
+        "columns": [
+            "process",
+            "kernel",
+            "jitter by",
+            *(f"{share:.0%} from epsilon" for share in SHARES),
+            "total variation from uniform at epsilon 1",
+            "share left at epsilon 1",
+        ],
+        "rows": rows,
+    }
+
+
+def _several() -> dict[str, Any]:
+    """A list of a k-DPP has a loss of range epsilon, hence epsilon^2/8-zCDP; of `SIZE` draws each epsilon/SIZE."""
+    rates = (1 / 8, 1 / (8 * SIZE))
+    return {
+        "title": f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)",
+        "columns": ["T", "delta = 0, either", "k-DPP, with delta", "exponential top-N, with delta"],
+        "rows": [
+            [number, f"{number:g}", *(f"{min(number, _from_zcdp(number * rate)):.3g}" for rate in rates)]
+            for number in RECOMMENDATIONS
+        ],
+    }
+
+
+def _budget(runs: Runs) -> dict[str, Any]:
+    rows = []
+    for number in RECOMMENDATIONS[:3]:
+        epsilon = float(f"{1 / number:.4g}")
+        own = [_cell(kept(runs, family, features, "exact", epsilon), 3) for family, features in FAMILIES]
+        jitter = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon)[0]["jitter"]
+        values = [
+            [run["precision"] for run in _of(runs, *key)]
+            for key in (
+                ("k-DPP, exact law", "binary", "exact", epsilon),
+                ("exponential top-N", None, None, epsilon),
+            )
+        ]
+        rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
+    return {
+        "title": "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left",
+        "columns": [
+            "T",
+            "epsilon per list",
+            "jitter, k-DPP binary",
+            *(f"{family} {features}" for family, features in FAMILIES),
+            "precision@10, k-DPP binary",
+            "precision@10, exponential top-N",
+        ],
+        "rows": rows,
+    }
+
+
+def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> dict[str, Any]:
+    series = [
+        _series(
+            runs,
+            f"{method} {features or ''}".strip(),
+            metric,
+            [key for key in _sampled(runs) if key[:3] == (method, features, theorem)],
+        )
+        for method, features, theorem in (
+            ("k-DPP", "binary", "exact"),
+            ("k-DPP", "counts", "exact"),
+            ("DPP", "binary", "exact"),
+            ("exponential top-N", None, None),
+            ("exponential top-N, spread by genre", None, None),
+        )
+        if any(key[:3] == (method, features, theorem) for key in _sampled(runs))
+    ]
+    uniform = _of(runs, "uniform", None, None, None)
+    grid = np.geomspace(min(series[-1]["x"]), max(series[-1]["x"]), 15)
+    band = {
+        "label": "uniform, 95% of single lists" if f"{metric}_low" in uniform[0] else "uniform",
+        "x": [float(f"{x:.4g}") for x in grid],
+        "y": [float(np.mean([run[metric] for run in uniform]))] * len(grid),
+    }
+    if f"{metric}_low" in uniform[0]:
+        for end in ("low", "high"):
+            band[end] = [float(np.mean([run[f"{metric}_{end}"] for run in uniform]))] * len(grid)
+    marks = [
+        {"axis": "y", "at": float(np.mean([run[metric] for run in _of(runs, *key)])), "label": text}
+        for key, text in ((("top-N", None, None, None), "top-N"), (("k-DPP", "binary", None, None), "k-DPP, no jitter"))
+    ]
+    return {
+        "title": title,
+        "x_label": "true epsilon per list (nats)",
+        "y_label": label,
+        "x_scale": "log",
+        "series": [*series, band],
+        "marks": marks,
+    }
+
+
+def _series(runs: Runs, label: str, metric: str, keys: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    points = sorted(
+        (_of(runs, *key)[0]["epsilon"], *mean_interval([run[metric] for run in _of(runs, *key)])) for key in keys
+    )
+    x, y, low, high = (list(column) for column in zip(*points, strict=True))
+    return {"label": label, "x": x, "y": y, "low": low, "high": high}
+
+
+def _curves(runs: Runs, title: str, label: str, values: Callable[..., list[float]]) -> dict[str, Any]:
+    series = []
+    for family, features in FAMILIES:
+        for theorem in ("exact", "paper"):
+            points = [mean_interval(values(runs, family, features, theorem, at)) for at in _grid(runs)]
+            y, low, high = (list(column) for column in zip(*points, strict=True))
+            text = f"{family} {features}, {'exact theorem' if theorem == 'exact' else 'paper bound'}"
+            series.append({"label": text, "x": _grid(runs), "y": y, "low": low, "high": high})
+    return {
+        "title": title,
+        "x_label": "epsilon asked for, per list (nats)",
+        "y_label": label,
+        "x_scale": "log",
+        "series": series,
+    }
+
+
+def _front(runs: Runs, metric: str, title: str) -> dict[str, Any]:
+    series = []
+    groups: dict[str, list[tuple[Any, ...]]] = {}
+    for key in _sampled(runs):
+        if key[2] != "paper":
+            groups.setdefault(f"{key[0].split(' 0')[0]} {key[1] or ''}".strip(), []).append(key)
+    single = [groups.pop(name) for name in ("uniform", "top-N", "greedy MAP binary", "greedy MAP counts")]
+    groups["uniform, top-N, greedy MAP"] = [key for keys in single for key in keys]
+    for label, keys in groups.items():
+        x, y = (
+            [float(np.mean([run[name] for run in _of(runs, *key)])) for key in keys] for name in ("precision", metric)
+        )
+        series.append({"label": label, "x": x, "y": y})
+    return {
+        "title": f"Relevance against diversity by {title}; along a line epsilon or lambda changes",
+        "x_label": "precision@10",
+        "y_label": "mean distance within a list",
+        "series": series,
+    }
+
+
+def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return run["method"], run["features"], run["theorem"], run["asked"]
+
+
+def _of(runs: Runs, *key: Any) -> list[Mapping[str, Any]]:
+    return [run for run in runs if _key(run) == key]
+
+
+def _sampled(runs: Runs) -> list[tuple[Any, ...]]:
+    return list(dict.fromkeys(_key(run) for run in runs if "recall" in run))
+
+
+def _values(
+    runs: Runs, metric: str, family: str, features: str, theorem: str | None, asked: float | None
+) -> list[float]:
+    return [run[metric] for run in _of(runs, f"{family}, exact law", features, theorem, asked)]
+
+
+def _kept_at(runs: Runs, family: str, features: str, theorem: str, asked: float) -> list[float]:
+    return kept(runs, family, features, theorem, asked)
+
+
+def _grid(runs: Runs) -> list[float]:
+    return sorted({run["asked"] for run in runs if run["method"].endswith("exact law") and run["asked"]})
+
+
+def _from_zcdp(rho: float) -> float:
+    return rho + 2 * math.sqrt(rho * math.log(1 / DELTA))
+
+
+def _label(key: tuple[Any, ...]) -> str:
+    method, features, theorem, asked = key
+    parts = [method, *([features] if features else [])]
+    if method in ("k-DPP", "DPP") and asked is None:
+        parts.append("no jitter")
+    if theorem == "paper":
+        parts.append(f"paper's jitter for {asked:g}")
+    return ", ".join(parts) + (" (10 of its items)" if method == "DPP" else "")
+
+
+def _epsilon(value: float | None) -> str:
+    return "not private" if value is None else f"{value:.3g}"
+
+
+def _cell(values: Sequence[float | None], digits: int) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    mean, low, high = mean_interval(known)
+    return f"{mean:.{digits}f} ± {(high - low) / 2:.{digits}f}"
+
+
+def _bounds(values: Sequence[float], grid: Sequence[float]) -> str:
+    if not all(0 < value < math.inf for value in values):
+        return f"below {grid[0]:g}" if min(values) == 0 else f"above {grid[-1]:g}"
+    return f"{np.mean(values):.2g}"

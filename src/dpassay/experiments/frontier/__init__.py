@@ -1,0 +1,1 @@
+"""Accuracy against true epsilon, every mechanism on the same readers."""

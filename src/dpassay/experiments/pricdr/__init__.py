@@ -1,0 +1,1 @@
+"""PriCDR (Chen et al.): its table and its sweeps, with trained recommenders."""

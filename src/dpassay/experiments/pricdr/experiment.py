@@ -1,0 +1,180 @@
+"""The experiment `pricdr`: Table 1 of Chen et al. (2022) for Douban Book to Music, and what the paper left out.
+
+Their split and negatives, every model by the protocol of the released code and by a clean one (`ranking.PROTOCOLS`),
+five seeds. Beside the printed rows stand recommenders that need no training.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
+from dpassay.experiments.pricdr.printed import TABLE
+from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS, evaluate
+from dpassay.experiments.pricdr.sweeps import MODELS as PRICDR
+from dpassay.experiments.pricdr.sweeps import SOURCES
+from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
+from dpassay.models.task import Task, load_task, synthetic_task
+from dpassay.runs.results import FinishedRuns
+
+__all__ = ["MODELS", "SEEDS", "Entry", "run"]
+
+SEEDS = 5
+SHORT = 2
+"""Epochs and seeds where the table is only shown to work."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table.
+
+    Attributes:
+        label: its name; the printed row of the same name stands beside it.
+        module: has `train`; see `dpassay.models.task`.
+        settings: for it.
+        seeds: how many runs; 1 where chance plays no part.
+        depends: names of the modules, beside its own and those of every model, whose source its runs depend on.
+    """
+
+    label: str
+    module: ModuleType
+    settings: Any
+    seeds: int = SEEDS
+    depends: tuple[str, ...] = ()
+
+
+MODELS: tuple[Entry, ...] = (
+    Entry("popularity", popularity, popularity.Settings(), seeds=1),
+    Entry("item cosine", cosine, cosine.Settings("item"), seeds=1),
+    Entry("user cosine", cosine, cosine.Settings("user"), seeds=1),
+    Entry("user cosine, source only", cosine, cosine.Settings("source"), seeds=1),
+    Entry("PureSVD", puresvd, puresvd.Settings(), seeds=1),
+    Entry("BPR", bpr, bpr.Settings()),
+    Entry("NeuMF", neumf, neumf.Settings()),
+    Entry("DMF", dmf, dmf.Settings()),
+    Entry("CoNet", conet, conet.Settings()),
+    Entry("DDTCDR", ddtcdr, ddtcdr.Settings()),
+    Entry("DARec", darec, darec.Settings()),
+    Entry("ETL", etl, etl.Settings()),
+    *(Entry(label, heterocdr, settings, depends=SOURCES) for label, settings in PRICDR.items()),
+)
+
+
+def run(
+    data: Task | Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    models: Sequence[Entry] | None = None,
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Trains and tests every model with every seed.
+
+    Args:
+        data: the folder of Douban Book and Music (see `dpassay.models.task.load_task`), or a task; None takes a small
+            synthetic one and two seeds.
+        quick: two seeds and two epochs.
+        seed: the first seed.
+        resume: the file that keeps finished runs.
+        progress: told about every run and epoch.
+        models: the rows; None takes `MODELS`.
+        limit: of epochs; None takes the model's own number.
+
+    Returns:
+        "inputs"; "runs", each the record of `ranking.evaluate` with "model", "seed" and "limit" (of epochs, null for
+        the model's own number); "tables", by both protocols, with the printed numbers if the task is theirs; for that
+        task "plots", ours against printed.
+
+    Raises:
+        InvalidInput: data that are no such folder.
+    """
+    if isinstance(data, Ratings):
+        raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
+    task = synthetic_task() if data is None else data if isinstance(data, Task) else load_task(data)
+    models, limit = MODELS if models is None else models, SHORT if quick else limit
+    seeds = range(seed, seed + (SHORT if quick or data is None else SEEDS))
+    hashes = [entry["sha256"] for entry in task.inputs]
+    runs = []
+    for entry in models:
+        about = [*hashes, repr(asdict(entry.settings))]
+        finished = FinishedRuns(resume, about, [*_SHARED, entry.module.__name__, *entry.depends])
+        for own in seeds[: entry.seeds]:
+            progress(f"{entry.label}, seed {own}")
+            settings = {"model": entry.label, "seed": own, "limit": limit}
+            runs.append(finished.get(settings, functools.partial(_trained, entry, task, own, limit, progress)))
+    printed = TABLE.get(task.name, {})
+    tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
+    result = {
+        "inputs": [dict(entry) for entry in task.inputs],
+        "tables": [*tables, _effort(runs, models)],
+        "runs": runs,
+    }
+    return {**result, "plots": [_against_printed(runs, printed)]} if printed else result
+
+
+_SHARED = [f"dpassay.{name}" for name in ("experiments.ranking", "models.task", "models.training")]
+
+
+def _trained(entry: Entry, task: Task, seed: int, limit: int | None, progress: Callable[[str], None]) -> dict[str, Any]:
+    return evaluate(entry.module.train(task, entry.settings, seed=seed), task, limit, progress)
+
+
+def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndarray]:
+    """Of each model the numbers called `name`, shape (seeds,)."""
+    labels = dict.fromkeys(run["model"] for run in runs)
+    return {label: np.array([run[name] for run in runs if run["model"] == label]) for label in labels}
+
+
+def _table(
+    runs: Sequence[Mapping[str, Any]], name: str, protocol: str, printed: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Mean and standard deviation over seeds of every metric, each beside the printed number."""
+    columns = ["model", "runs"]
+    rows: dict[str, list[Any]] = {}
+    for index, metric in enumerate(METRICS):
+        columns += [metric, "printed"] if printed else [metric]
+        for label, values in _by_model(runs, f"{protocol}_{metric}").items():
+            row = rows.setdefault(label, [label, len(values)])
+            spread = f" ± {values.std(ddof=1):.4f}" if len(values) > 1 else ""
+            row.append(f"{values.mean():.4f}{spread}")
+            if printed:
+                row.append(printed[label][index] if label in printed else "-")
+    title = f"{name}: mean ± standard deviation over seeds; tested is {PROTOCOLS[protocol]}"
+    return {"title": title, "columns": columns, "rows": list(rows.values())}
+
+
+def _effort(runs: Sequence[Mapping[str, Any]], models: Sequence[Entry]) -> dict[str, Any]:
+    """What was trained with which hyper-parameters, for how long."""
+    rows = []
+    for entry in models:
+        own = [run for run in runs if run["model"] == entry.label]
+        settings = ", ".join(f"{name} {value}" for name, value in asdict(entry.settings).items())
+        best = "/".join(str(run["epoch_NDCG"]) for run in own)
+        seconds = np.median([run["seconds"] for run in own])
+        rows.append([entry.label, own[0]["epochs"], best, f"{seconds:.1f}", settings or "-"])
+    columns = ["model", "epochs", "best epoch by seed (NDCG@10)", "seconds, median", "hyper-parameters"]
+    return {"title": "What was trained", "columns": columns, "rows": rows}
+
+
+def _against_printed(runs: Sequence[Mapping[str, Any]], printed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """NDCG@10 of every printed model, ours by the authors' protocol against theirs."""
+    series = []
+    for label, values in _by_model(runs, "authors_NDCG10").items():
+        if label in printed:
+            theirs, ours = float(printed[label][METRICS.index("NDCG10")]), float(values.mean())
+            span = {"low": [float(values.min())], "high": [float(values.max())]}
+            series.append({"label": label, "x": [theirs], "y": [ours], **span})
+    return {
+        "title": "NDCG@10 on Douban Book to Music, mean and range over seeds",
+        "x_label": "printed in Table 1",
+        "y_label": "here",
+        "series": series,
+    }

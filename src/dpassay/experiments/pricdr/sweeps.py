@@ -1,0 +1,302 @@
+"""The experiment `pricdr-sweeps`: what the published source adds to HeteroCDR, by epsilon, size, density and sparsity.
+
+Every PriCDR is run beside controls that differ in the source only: noise of the same law (an empty matrix published by
+the same mechanism), zeros, and the source in plain text; and beside the repaired sketch, which spends the same epsilon
+and delta with the noise that the exact privacy profile asks for. Runs of the same seed share initial weights, batches
+and the draw of the sketch.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import Ratings
+from dpassay.experiments.pricdr.ranking import evaluate
+from dpassay.models.heterocdr import Settings, released, train
+from dpassay.models.task import Task, load_task, synthetic_task
+from dpassay.runs.results import FinishedRuns, mean_interval
+
+__all__ = ["DENSITIES", "EPSILONS", "MODELS", "ROWS", "SHARES", "TABLE_EPSILON", "Setting", "plan", "run", "thinned"]
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+MAIN = (1.0, 8.0, 64.0)
+ROWS = (100, 200, 400, 600, 800)
+DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
+SHARES = (1.0, 0.5, 0.25, 0.125)
+TABLE_EPSILON = 64.0
+"""Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
+
+READINGS: Mapping[str, Settings] = {"paper": Settings(), "released": released()}
+SOURCES = ("dpassay.models.published", *(f"dpassay.mechanisms.{name}" for name in ("jlt", "sjlt", "sketch_profile")))
+"""Modules that what the source publishes depends on."""
+MODULES = (
+    *(f"dpassay.models.{name}" for name in ("heterocdr", "training", "task")),
+    *SOURCES,
+    "dpassay.experiments.pricdr.ranking",
+)
+SHOWN = ("HR10", "NDCG10")
+SKETCH = ("epsilon", "w", "rows", "density")
+
+
+def _settings(reading: str, target: Literal["dmf", "autoencoder"] = "dmf", **source: Any) -> Settings:
+    base = READINGS[reading]
+    return replace(base, target=target, source=replace(base.source, **{"epsilon": TABLE_EPSILON, **source}))
+
+
+MODELS: Mapping[str, Settings] = {
+    f"{model}{suffix}": settings
+    for reading, suffix in (("paper", ""), ("released", " (released)"))
+    for model, settings in (
+        ("PriCDR-SYM", _settings(reading, "autoencoder")),
+        ("PriCDR-J", _settings(reading)),
+        ("PriCDR-S", _settings(reading, transform="sjlt")),
+    )
+}
+"""The paper's own rows of Table 1, in both readings."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a sweep: a model, the share of the source's ratings that is kept, and how many seeds."""
+
+    settings: Settings
+    share: float = 1.0
+    seeds: int = 3
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What says which run this is, flat."""
+        settings = asdict(self.settings)
+        source = settings.pop("source")
+        return {"model": self.model, **settings, **source, "share": self.share}
+
+    @property
+    def model(self) -> str:
+        """PriCDR-J, -S or -SYM, and what its source is unless that is the printed or the released sketch."""
+        source = self.settings.source
+        name = "PriCDR-S" if source.transform == "sjlt" else "PriCDR-J"
+        if self.settings.target == "autoencoder":
+            name = "PriCDR-SYM"
+        if source.transform in ("plaintext", "zero"):
+            return f"{name} on {source.transform}"
+        if not source.ratings:
+            return f"{name} on noise"
+        return f"{name} repaired" if source.variant == "repaired" else name
+
+
+def plan(reading: str) -> list[Setting]:
+    """The runs of one reading, "paper" or "released".
+
+    Settings that claims are judged by have five seeds, and so have zeros and noise at the epsilon of the table.
+
+    Raises:
+        InvalidInput: an unknown reading.
+    """
+    if reading not in READINGS:
+        raise InvalidInput(f"reading is {reading!r}; use {' or '.join(READINGS)}")
+
+    def points(seeds: int = 1, share: float = 1.0, **changed: Any) -> Setting:
+        return Setting(_settings(reading, **changed), share, seeds)
+
+    found = [points(5), points(5, epsilon=EPSILONS[0]), points(5, transform="sjlt")]
+    found += [points(5, num_rows=rows) for rows in (ROWS[0], 400, ROWS[-1])]
+    found += [points(5, transform="sjlt", density=density) for density in (DENSITIES[0], 0.5, DENSITIES[-1])]
+    found += [points(5, SHARES[-1], transform=transform) for transform in ("jlt", "sjlt")]
+    found += [points(5, transform="zero"), points(5, ratings=False), points(transform="plaintext")]
+    for epsilon in MAIN[::-1]:
+        found += [points(epsilon=epsilon, transform="sjlt"), points(epsilon=epsilon, ratings=False)]
+        found.append(points(epsilon=epsilon, target="autoencoder"))
+    for epsilon in EPSILONS:
+        found += [points(epsilon=epsilon), points(epsilon=epsilon, variant="repaired")]
+    found += [points(num_rows=rows) for rows in ROWS]
+    found += [points(transform="sjlt", density=density) for density in DENSITIES]
+    for share in SHARES[1:]:
+        found += [points(share=share, transform=transform) for transform in ("jlt", "sjlt")]
+        found.append(points(share=share, variant="repaired"))
+    most: dict[tuple[Settings, float], Setting] = {}
+    for setting in found:
+        most.setdefault((setting.settings, setting.share), setting)  # the first has the most seeds
+    return list(most.values())
+
+
+def thinned(task: Task, share: float, *, seed: int = 0) -> Task:
+    """The task with a random share of the source's ratings, at least one (the paper's sd).
+
+    Raises:
+        InvalidInput: `share` is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise InvalidInput(f"share is {share}; it must be above 0 and at most 1")
+    if share == 1:
+        return task
+    entries = task.source.tocoo()
+    number = max(1, round(share * entries.nnz))
+    kept = np.random.default_rng(seed).choice(entries.nnz, number, replace=False)
+    places = tuple(axis[kept] for axis in entries.coords)
+    return replace(task, source=csr_array((entries.data[kept], places), shape=task.source.shape))
+
+
+def run(
+    data: Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Trains every setting of `plan`, both readings.
+
+    Args:
+        data: the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
+            settings and epochs.
+        quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
+        seed: the first of the consecutive seeds.
+        resume: keeps finished runs.
+        progress: told about every run.
+
+    Raises:
+        InvalidInput: ratings instead of a folder, or an unreadable one.
+    """
+    if isinstance(data, Ratings):
+        raise InvalidInput("pricdr-sweeps needs two domains: give the folder of a task, not one dataset of ratings")
+    task = synthetic_task() if data is None else load_task(data)
+    settings = [setting for reading in READINGS for setting in plan(reading)]
+    if quick or data is None:
+        few = (
+            _settings("released", transform="zero"),
+            *(_settings("released", epsilon=e, ratings=r) for e in MAIN[::2] for r in (True, False)),
+        )
+        settings = [Setting(replace(s, epochs=30 if data else 3), seeds=2) for s in few]
+    runs = list(_measured(task, settings, seed, resume, progress))
+    return {"inputs": list(task.inputs), "tables": _tables(runs, task.name), "plots": _plots(runs), "runs": runs}
+
+
+def _measured(
+    task: Task, settings: Sequence[Setting], seed: int, resume: Path | None, progress: Callable[[str], None]
+) -> Iterator[dict[str, Any]]:
+    """The records of all settings; the first seed of every one comes first."""
+    hashes = [entry["sha256"] for entry in task.inputs]
+    finished = FinishedRuns(resume, hashes, MODULES)
+    pairs = [(number, setting) for number in range(5) for setting in settings if number < setting.seeds]
+    for place, (number, setting) in enumerate(pairs, start=1):
+        own = seed + number
+        source = setting.settings.source
+        noise = None if source.transform in ("plaintext", "zero") else source.mechanism(task.num_users).noise
+        told = f"run {place} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
+
+        def work(setting: Setting = setting, own: int = own, told: str = told) -> dict[str, Any]:
+            epochs = train(thinned(task, setting.share, seed=own), setting.settings, seed=own)
+            return evaluate(epochs, task, progress=lambda text: progress(f"{told}, {text}"))
+
+        progress(told)
+        yield finished.get({**setting.record, "noise": noise, "seed": own}, work)
+
+
+def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    keys = ("reading", "model", "epsilon", "num_rows", "density", "share")
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        found.setdefault(tuple(run[key] for key in keys), []).append(run)
+    return found
+
+
+def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
+    rows = []
+    for (reading, model, *_, share), group in sorted(_groups(runs).items()):
+        cells = []
+        for protocol in ("authors", "clean"):
+            for metric in SHOWN:
+                mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
+                cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
+        rows.append([reading, model, *_sketch(group[0]), f"{share:g}", len(group), *cells])
+    whole = {
+        "title": f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
+        "columns": ["reading", "model", *SKETCH, "share", "seeds", *columns],
+        "rows": rows,
+    }
+    return [whole, _against_controls(runs, name)]
+
+
+def _sketch(run: Mapping[str, Any]) -> list[Any]:
+    """What was published: the cells of `SKETCH`."""
+    if run["noise"] is None:
+        return ["-"] * len(SKETCH)
+    sparse = run["transform"] == "sjlt" and run["variant"] != "repaired"
+    return [f"{run['epsilon']:g}", f"{run['noise']:.3g}", run["num_rows"], f"{run['density']:g}" if sparse else "-"]
+
+
+def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """What a source adds to zeros, paired by seed."""
+    controls = {(r["reading"], r["seed"]): r for r in runs if r["transform"] == "zero"}
+    rows = []
+    for (reading, model, *_, share), group in sorted(_groups(runs).items()):
+        paired = [(run, controls[reading, run["seed"]]) for run in group if (reading, run["seed"]) in controls]
+        if share != 1 or len(paired) < 2 or group[0]["transform"] == "zero":
+            continue
+        cells = []
+        for metric in SHOWN:
+            mean, low, high = mean_interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
+            cells.append(f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]")
+        rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
+    return {
+        "title": f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
+        "columns": ["reading", "model", *SKETCH, "seeds", *SHOWN],
+        "rows": rows,
+    }
+
+
+def _plots(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """HR@10 and NDCG@10 by epsilon with the controls, and HR@10 by rows, density and share."""
+    found = []
+    for reading, base in READINGS.items():
+        own = [run for run in runs if run["reading"] == reading]
+        usual = {"num_rows": base.source.num_rows, "density": base.source.density, "share": 1.0}
+        for metric in SHOWN:
+            found.append(
+                _plot(own, reading, metric, "epsilon", "epsilon (nats), as the mechanism is told", usual, True)
+            )
+        at_most = {**usual, "epsilon": TABLE_EPSILON}
+        for key, label in (("num_rows", "rows published"), ("density", "density"), ("share", "share of the source")):
+            fixed = {name: value for name, value in at_most.items() if name != key}
+            found.append(_plot(own, reading, "HR10", key, label, fixed, key == "share"))
+    return [plot for plot in found if any(len(series["x"]) > 1 for series in plot["series"])]
+
+
+def _plot(
+    runs: Sequence[Mapping[str, Any]],
+    reading: str,
+    metric: str,
+    key: str,
+    label: str,
+    fixed: Mapping[str, Any],
+    logarithmic: bool,
+) -> dict[str, Any]:
+    sketched = [run for run in runs if run["noise"] is not None and all(run[k] == v for k, v in fixed.items())]
+    places = sorted({run[key] for run in sketched})
+    series = []
+    for model in sorted({run["model"] for run in sketched}):
+        by_place = {x: [run for run in sketched if run["model"] == model and run[key] == x] for x in places}
+        series.append(_series(model, metric, {x: group for x, group in by_place.items() if group}))
+    for control in ("zero", "plaintext"):
+        group = [run for run in runs if run["transform"] == control]
+        if group and places:
+            series.append(_series(group[0]["model"], metric, {x: group for x in (places[0], places[-1])}))
+    plot = {
+        "title": f"{metric[:-2]}@10 by {label.partition(',')[0]}, {reading} settings (authors' protocol)",
+        "x_label": label,
+        "y_label": f"{metric[:-2]}@10",
+        "series": series,
+    }
+    return {**plot, "x_scale": "log"} if logarithmic else plot
+
+
+def _series(label: str, metric: str, groups: Mapping[float, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    intervals = [mean_interval([run[f"authors_{metric}"] for run in group]) for group in groups.values()]
+    mean, low, high = (list(values) for values in zip(*intervals, strict=True))
+    return {"label": label, "x": list(groups), "y": mean, "low": low, "high": high}

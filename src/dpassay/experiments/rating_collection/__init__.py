@@ -1,0 +1,1 @@
+"""Private rating collection (Zheng): completion of perturbed ratings."""

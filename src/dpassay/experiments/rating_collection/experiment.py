@@ -1,0 +1,226 @@
+"""The experiment `rating-collection`: what collecting perturbed ratings costs in accuracy (Zheng, sec. 3; RC-UTIL).
+
+Protocol: per seed a tenth of the ratings is held out; every user perturbs the others, missing entries included, and the
+collector completes what she gets. Errors are those of predictions, clipped to the scale, on the held-out ratings. The
+true ratings Theta are unknown on real data: the completion of the clean ratings, clipped to the scale, stands for them
+where rho, the bounds and ||Theta^ - Theta||_F need them. A second setting has a known Theta of low rank. Everything is
+in stars (1 to 5); the modified Laplace mechanism works on (rating - 3)/2. Seeds are paired over epsilon: the same
+ratings are held out and the same key is used.
+"""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpassay.core.errors import InvalidInput
+from dpassay.data.rating_files import ratings_or_synthetic
+from dpassay.data.ratings import Ratings
+from dpassay.experiments.rating_collection.bounds import GAMMA
+from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
+from dpassay.runs.results import FinishedRuns
+
+__all__ = ["EPSILONS", "LIMIT", "NAME", "comparisons", "run"]
+
+EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+LIMIT = 1000.0
+"""Stands for eps -> infinity: noise of 0.006 stars, and no rating changes its place."""
+QUICK = (0.3, 4.0, LIMIT)
+SEEDS = 5
+REPAIRED = (1.0, 4.0, 10.0)
+"""Where the repaired variants are run, on one seed: their law differs by rounding only."""
+NAME = "rating-collection"
+_MODULES = (
+    "dpassay.experiments.rating_collection.collected_ratings",
+    *(f"dpassay.mechanisms.{name}" for name in ("nuclear_norm_completion", "modified_laplace", "randomized_response")),
+    "dpassay.proofs.rating_collection.accuracy",
+)
+
+
+def run(
+    data: Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Errors of the collector's predictions by mechanism, epsilon and method.
+
+    Args:
+        data: ratings of 1 to 5 stars, or where to read them; None takes the small synthetic set.
+        quick: fewer epsilons, seeds and variants.
+        seed: the first of the seeds.
+        resume: the file that keeps finished runs.
+        progress: called with a short text when a long step advances.
+
+    Returns:
+        "inputs", "tables", "plots", "runs" (one record per setting, mechanism, variant, epsilon and seed; epsilon None
+        is the clean data).
+
+    Raises:
+        InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5.
+    """
+    ratings = ratings_or_synthetic(data)
+    if not np.isin(ratings.values, np.arange(1, STARS + 1)).all():
+        raise InvalidInput("the experiment needs ratings of 1, 2, 3, 4 or 5 stars; round or rescale them")
+    seeds = tuple(range(seed, seed + (2 if quick else SEEDS)))
+    epsilons = QUICK if quick else (*EPSILONS, LIMIT)
+    kept = FinishedRuns(resume, (ratings.fingerprint(),), _MODULES)
+    runs: list[dict[str, Any]] = []
+    for setting in ("ratings", "known truth"):
+        for number in seeds:
+            matrix, truth = (ratings.dense(), None) if setting == "ratings" else known_truth(number)
+            releases = [("paper", epsilon) for epsilon in epsilons]
+            first = number == seed
+            if first and setting == "ratings":
+                releases += [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
+            runs += seed_runs(setting, matrix, truth, number, releases, first or setting != "ratings", kept, progress)
+    return {
+        "inputs": [ratings.described()],
+        "tables": _tables(runs, ratings),
+        "plots": _plots(runs, ratings.name),
+        "runs": runs,
+    }
+
+
+def _series(runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> dict[str, list[float]]:
+    """Mean, smallest and largest over seeds by epsilon, of the paper's variant, without the limit."""
+    values: dict[float, list[float]] = {}
+    for entry in runs:
+        chosen = (entry["mechanism"], entry["variant"], entry["setting"]) == (id, "paper", setting)
+        if chosen and entry["epsilon"] < LIMIT and key in entry:
+            values.setdefault(entry["epsilon"], []).append(entry[key])
+    return {
+        "x": list(values),
+        "y": [float(np.mean(v)) for v in values.values()],
+        "low": [min(v) for v in values.values()],
+        "high": [max(v) for v in values.values()],
+    }
+
+
+def _plots(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    plots = []
+    for id in MECHANISMS:
+        clean = [entry["constrained_rmse"] for entry in runs if _is(entry, "ratings", "none")]
+        series = [{"label": label, **_series(runs, id, f"{key}_rmse")} for key, label in METHODS.items()]
+        x = series[0]["x"]
+        series.append({"label": "completion of the clean ratings", "x": x, "y": [float(np.mean(clean))] * len(x)})
+        plots.append(
+            {
+                "title": f"Error on held-out ratings, {id}, {name}",
+                "x_label": "eps of one entry (nats)",
+                "y_label": "RMSE (stars)",
+                "x_scale": "log",
+                "series": series,
+            }
+        )
+    return plots
+
+
+def _is(entry: dict[str, Any], setting: str, id: str, variant: str = "paper") -> bool:
+    same = entry["setting"] == setting and entry["mechanism"] == id
+    return same and (id == "none" or entry["variant"] == variant)
+
+
+def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]]:
+    tables = []
+    for setting, name, key in (
+        ("ratings", f"{ratings.name}, RMSE on held-out ratings", "rmse"),
+        ("ratings", f"{ratings.name}, MAE on held-out ratings", "mae"),
+        ("known truth", "a known truth of low rank, error of the completion ||Theta^ - Theta||_F", "frobenius"),
+    ):
+        rows = [
+            [
+                *_named(group[0], ratings),
+                *(_spread([e[f"{m}_{key}"] for e in group if f"{m}_{key}" in e]) for m in METHODS),
+            ]
+            for group in _groups(runs, setting)
+        ]
+        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
+        tables.append(
+            {
+                "title": f"{name} (mean over seeds, standard deviation; one seed where there is none)",
+                "columns": columns,
+                "rows": rows,
+            }
+        )
+    for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
+        rows = [
+            [
+                *_named(group[0], ratings),
+                f"{_mean(group, 'share_released'):.4f}",
+                f"{_mean(group, 'rho'):,.1f}",
+                f"{_mean(group, 'bound'):,.1f}",
+                f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
+                f"{_mean(group, 'bound_on_error'):,.1f}",
+                f"{_mean(group, 'constrained_frobenius'):,.1f}",
+                f"{_mean(group, 'constrained_rank'):.1f}",
+            ]
+            for group in _groups(runs, setting)
+            if group[0]["variant"] == "paper"
+        ]
+        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", "p", "rho", "bound (6) or (7)", "ratio"]
+        columns += ["bound p^(-1/2)", "error of (4)", "its rank"]
+        tables.append(
+            {
+                "title": f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}",
+                "columns": columns,
+                "rows": rows,
+            }
+        )
+    return tables
+
+
+def _groups(runs: list[dict[str, Any]], setting: str) -> list[list[dict[str, Any]]]:
+    """Runs that differ by the seed only."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for entry in runs:
+        if entry["setting"] == setting:
+            groups.setdefault((entry["mechanism"], entry["variant"], entry["epsilon"]), []).append(entry)
+    return list(groups.values())
+
+
+def _named(entry: dict[str, Any], ratings: Ratings) -> list[str]:
+    if entry["epsilon"] is None:
+        return ["none", "", "", ""]
+    return [entry["mechanism"], entry["variant"], f"{entry['epsilon']:g}", f"{entry['user_epsilon']:,.0f}"]
+
+
+def _mean(group: list[dict[str, Any]], key: str) -> float:
+    return float(np.mean([entry[key] for entry in group]))
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return ""
+    deviation = f" ({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
+    return f"{np.mean(values):.4f}{deviation}"
+
+
+def comparisons(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Paired differences of the error of (4) between successive eps, and between the limit and the clean ratings.
+
+    Args:
+        runs: of a result of `run`.
+
+    Returns:
+        {name: {"claimed": "negative" or "zero", "differences": [one number per seed]}}.
+    """
+    compared = {}
+    for id in MECHANISMS:
+        errors: dict[float | None, dict[int, float]] = {}
+        for entry in runs:
+            if _is(entry, "ratings", id) or _is(entry, "ratings", "none"):
+                errors.setdefault(entry["epsilon"], {})[entry["seed"]] = entry["constrained_rmse"]
+        levels = sorted(level for level in errors if level is not None)
+        pairs = [*itertools.pairwise(levels), (None, levels[-1])]
+        for before, after in pairs:
+            name = f"{id}, eps {after:g} against {'clean ratings' if before is None else f'eps {before:g}'}"
+            compared[name] = {
+                "claimed": "zero" if before is None else "negative",
+                "differences": [f"{errors[after][s] - errors[before][s]:.8f}" for s in sorted(errors[after])],
+            }
+    return compared

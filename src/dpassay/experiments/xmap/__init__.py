@@ -1,0 +1,1 @@
+"""X-Map (Guerraoui et al.): what private AlterEgos and neighbors cost in accuracy."""

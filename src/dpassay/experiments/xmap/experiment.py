@@ -1,0 +1,379 @@
+"""The experiment `xmap`: what AlterEgos and private neighbors cost when ratings of another domain are predicted.
+
+The readers, users of both domains, have their target ratings hidden (`dpassay.experiments.xmap.domains`). Their source
+ratings become AlterEgos by the most similar item (NX-Map) or by PRS, and the hidden ratings are predicted from item
+neighbors, the nearest or those of PNSA with PNCF's noise: as printed, as released, and repaired. Neighbors come from
+the real target ratings of all others. X-Map's technical report prints no accuracy; its journal version measures other
+data (Amazon), so only directions of sweeps can be compared.
+"""
+
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from dpassay.data.ratings import Ratings
+from dpassay.experiments.xmap.domains import Domains, Split, load_domains, split
+from dpassay.experiments.xmap.item_neighbors import (
+    Items,
+    Predictions,
+    item_means,
+    item_table,
+    log_weights,
+    nearest,
+    noise_scales,
+    of_the_reader,
+    predict,
+    profiles,
+    race,
+    replacements,
+)
+from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
+from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
+from dpassay.mechanisms import mechanism
+from dpassay.runs.results import FinishedRuns
+
+__all__ = ["BASELINES", "DEFAULT", "World", "dense", "measure", "run", "settings"]
+
+FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
+EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
+VARIANTS = ("paper", "released", "repaired")
+BASELINES = ("global mean", "global mean with noise", "reader's mean", "item mean", "item mean + reader's deviation")
+DEFAULT: dict[str, Any] = {
+    "overlap": 1.0,
+    "kept": 0,
+    "links": "meta-paths",
+    "mapping": "nearest",
+    "epsilon": None,
+    "recommender": "nearest of the item",
+    "epsilon_prime": None,
+    "k": NEIGHBORS,
+}
+"""NX-Map on fresh readers, all others linked."""
+_MODULES = (
+    *(f"dpassay.experiments.{name}" for name in ("cross_domain", "domains", "item_neighbors", "meta_paths")),
+    *(f"dpassay.mechanisms.{name}" for name in ("prs", "pnsa")),  # what replacements and neighbors take constants from
+)
+
+
+def run(
+    data: Ratings | Path | str | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Predicts every hidden rating under all methods and sweeps.
+
+    Args:
+        data: a folder with the rating files of two domains, MovieLens 100K (cut by genre), other ratings (cut by
+            popularity), or None for the small synthetic set.
+        quick: fewer folds, and fewer points of every sweep.
+        seed: of everything random.
+        resume: keeps finished runs.
+        progress: told about every fold and part.
+
+    Raises:
+        InvalidInput: unreadable data, or too few users of both domains.
+    """
+    domains = load_domains(data)
+    parts = (domains.source, domains.target)
+    finished = FinishedRuns(resume, [part.fingerprint() for part in parts], _MODULES)
+    records: list[dict[str, Any]] = []
+    plan = settings(quick or data is None)
+    for fold in range(SWEPT if quick else FOLDS):
+        worlds: dict[tuple[float, int], World] = {}
+        for part, chosen in plan if fold < SWEPT else plan[:1]:
+            progress(f"{domains.name}, fold {fold + 1}: {part}")
+            for each in chosen:
+                setting = {**DEFAULT, **each, "seed": seed, "fold": fold}
+
+                def work(setting: dict[str, Any] = setting, worlds: dict[Any, World] = worlds) -> dict[str, Any]:
+                    key = setting["overlap"], setting["kept"]
+                    if key not in worlds:
+                        # The first stays; of the others one at a time: similarities of thousands of items are large.
+                        for other in list(worlds)[1:]:
+                            del worlds[other]
+                        worlds[key] = World(domains, setting["fold"], setting["seed"], *key)
+                    return measure(worlds[key], setting)
+
+                records.append({"part": part, **finished.get(setting, work)})
+    return {
+        "inputs": [part.described() for part in parts],
+        "domains": {"name": domains.name, "rule": domains.rule},
+        "tables": tables(records, domains.name),
+        "plots": plots(records, domains.name),
+        "runs": [{name: value for name, value in record.items() if not isinstance(value, list)} for record in records],
+    }
+
+
+def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The parts of the experiment, each a list of what differs from `DEFAULT`."""
+    epsilons = (0.1, 1.0, 16.0) if quick else (0.1, 0.3, 1.0, 4.0, 16.0, 64.0, 256.0)
+    grid = (0.1, 1.0) if quick else (0.1, 0.3, 1.0)
+    both = [
+        {"mapping": f"prs/{name}", "epsilon": EPSILON, "recommender": f"pnsa/{name}", "epsilon_prime": EPSILON}
+        for name in VARIANTS
+    ]
+    methods: list[dict[str, Any]] = [
+        *({"mapping": "none", "recommender": name} for name in BASELINES),
+        {"mapping": "linked", "recommender": "nearest of the reader"},
+        {},
+        {"recommender": "nearest of the reader"},
+        {"recommender": "nearest of the item, adjusted cosine"},
+        *({"links": links} for links in ("meta-paths as released", "direct")),
+        *({"mapping": f"prs/{name}", "epsilon": EPSILON} for name in VARIANTS),
+        {"mapping": "prs/released", "epsilon": EPSILON, "links": "meta-paths as released"},
+        *({"recommender": f"pnsa/{name}", "epsilon_prime": EPSILON} for name in VARIANTS),
+        *both,
+    ]
+    parts = [
+        ("methods", methods),
+        ("epsilon of PRS", [{"mapping": f"prs/{name}", "epsilon": e} for name in VARIANTS for e in epsilons]),
+        (
+            "epsilon' of PNSA and PNCF",
+            [{"recommender": f"pnsa/{name}", "epsilon_prime": e} for name in VARIANTS for e in epsilons],
+        ),
+        (
+            "both epsilons",
+            [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid],
+        ),
+        (
+            "both epsilons, large",
+            [{**each, "epsilon": e, "epsilon_prime": e} for each in both for e in epsilons if e > max(grid)],
+        ),
+        (
+            "neighbors",
+            [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))],
+        ),
+        (
+            "overlap",
+            [
+                {**each, "overlap": share}
+                for share in ((0.25, 1.0) if quick else (0.1, 0.25, 0.5, 1.0))
+                for each in (
+                    {"mapping": "none", "recommender": "item mean"},
+                    {},
+                    {"links": "direct"},
+                    {"mapping": "prs/paper", "epsilon": EPSILON},
+                    {"mapping": "linked", "recommender": "nearest of the reader"},
+                )
+            ],
+        ),
+        (
+            "ratings kept",
+            [
+                {**each, "kept": kept}
+                for kept in ((0, 3) if quick else (0, 2, 10))
+                for each in (
+                    {"mapping": "none", "recommender": "item mean"},
+                    {"mapping": "none", "recommender": "item mean + reader's deviation"},
+                    {"mapping": "own", "recommender": "nearest of the reader"},
+                    {"recommender": "nearest of the reader"},
+                    {"mapping": "linked", "recommender": "nearest of the reader"},
+                )
+            ],
+        ),
+    ]
+    return parts
+
+
+def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
+    """One method on one fold.
+
+    Args:
+        world: the fold.
+        setting: see `DEFAULT`, and "seed".
+
+    Returns:
+        Counts; mean absolute errors of the three forms in `item_neighbors.Predictions` ("mae" is that of `centered`),
+        and "rounded", of `centered` with the released code's rounding; per reader, as lists, her user number and her
+        errors.
+    """
+    text = json.dumps(setting, sort_keys=True)
+    generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
+    data = world.split
+    if setting["recommender"] in BASELINES:
+        flat = world.baseline(setting["recommender"], generator)
+        prediction, mapped = Predictions(flat, flat, flat, np.ones(len(flat), bool)), 0
+    else:
+        prediction, mapped = world.predicted(setting, generator)
+    counted = world.known[data.items]
+    forms = {
+        "mae": prediction.centered,
+        "rounded": np.clip(np.floor(prediction.centered + 0.5), 0, data.scale[1]),
+        "own": prediction.own,
+        "positive": prediction.positive,
+    }
+    errors = {name: np.abs(values - data.values)[counted] for name, values in forms.items()}
+    owners = data.owners[counted]
+    number = np.bincount(owners, minlength=len(data.readers))
+    some = number > 0
+    by_reader = {
+        f"{name}_by_reader": (np.bincount(owners, each, len(number))[some] / number[some]).round(5).tolist()
+        for name, each in errors.items()
+    }
+    return {
+        **{name: float(each.mean()) for name, each in errors.items()},
+        "covered": float(prediction.covered[counted].mean()),
+        "predictions": len(owners),
+        "left_out": int((~counted).sum()),
+        "readers": int(some.sum()),
+        "linked": data.linked,
+        "source_ratings": float(np.diff(data.source.indptr)[data.readers].mean()),
+        "mapped": mapped / max(1, int(np.diff(data.source.indptr)[data.readers].sum())),
+        "predictions_per_reader": len(owners) / max(1, int(some.sum())),
+        "readers_list": data.users[some].tolist(),
+        **by_reader,
+    }
+
+
+class World:
+    """A split, and what is computed from it once.
+
+    Args:
+        domains: source and target.
+        fold: which of the five.
+        seed: of the folds.
+        overlap: share of the training users whose two accounts are linked.
+        kept: target ratings that a reader keeps.
+    """
+
+    def __init__(self, domains: Domains, fold: int, seed: int, overlap: float, kept: int) -> None:
+        self.split: Split = split(domains, fold, FOLDS, seed, overlap, kept)
+        self.means, self.known = item_means(self.split.target)
+        """Items that somebody rated; the released code leaves out the others, too."""
+        self.overall = float(self.split.target.data.mean())
+        self.rows, self.which = np.unique(self.split.items, return_inverse=True)
+        self._links: dict[str, csr_matrix] = {}
+        self._items: dict[str, Items] = {}
+
+    def links(self, name: str) -> csr_matrix:
+        """X-SIM."""
+        if name not in self._links:
+            source, target = self.split.source, self.split.target
+            if name == "direct":
+                self._links[name] = direct_similarities(source, target)
+            else:
+                self._links[name] = xsim(source, target, variant="released" if "released" in name else "paper")
+        return self._links[name]
+
+    def items(self, variant: Any) -> Items:
+        """Similarities of target items."""
+        if variant not in self._items:
+            self._items[variant] = item_table(self.split.target, variant)
+        return self._items[variant]
+
+    def baseline(self, name: str, generator: np.random.Generator) -> np.ndarray:
+        """Predictions without any neighbor."""
+        data = self.split
+        mine = hstack([data.source[data.readers], data.target[data.readers]]).tocsr()
+        own = np.asarray(mine.sum(1)).ravel() / np.diff(mine.indptr)
+        if name == "global mean":
+            return np.full(len(data.items), self.overall)
+        if name == "global mean with noise":
+            # One number per user, her mean in the target domain, moves the sum by at most half the scale's width and
+            # the count by 1: each is released with half of epsilon.
+            size = np.diff(data.target.indptr)
+            each = np.asarray(data.target.sum(1)).ravel()[size > 0] / size[size > 0]
+            low, high = data.scale
+            noise = generator.laplace(scale=2 / PRIVATE_MEAN, size=2)
+            total = (each - (low + high) / 2).sum() + noise[0] * (high - low) / 2
+            mean = (low + high) / 2 + total / max(1.0, len(each) + noise[1])
+            return np.full(len(data.items), float(np.clip(mean, low, high)))
+        if name == "reader's mean":
+            return own[data.owners]
+        if name == "item mean":
+            return self.means[data.items]
+        both = np.concatenate([item_means(data.source)[0], self.means])
+        expected = np.bincount(
+            np.repeat(np.arange(len(own)), np.diff(mine.indptr)), both[mine.indices], len(own)
+        ) / np.diff(mine.indptr)
+        return np.clip(self.means[data.items] + (own - expected)[data.owners], *data.scale)
+
+    def predicted(self, setting: dict[str, Any], generator: np.random.Generator) -> tuple[Predictions, int]:
+        """Predictions from neighbors, and how many of the readers' ratings were mapped."""
+        data, k = self.split, setting["k"]
+        if setting["mapping"] == "linked":
+            return self._linked(k), 0
+        if setting["mapping"] == "own":
+            profile, mapped = dense(data.target[data.readers]), 0
+        else:
+            variant = None if setting["mapping"] == "nearest" else setting["mapping"].removeprefix("prs/")
+            links, epsilon = self.links(setting["links"]), setting["epsilon"] or 1.0
+            profile, mapped = profiles(
+                data.source,
+                data.target,
+                data.readers,
+                lambda sources: replacements(links, sources, variant, epsilon, generator),
+            )
+        recommender = setting["recommender"]
+        if recommender.startswith("pnsa/"):
+            items = self.items(recommender.removeprefix("pnsa/"))
+            more = {"rho": RHO} if items.variant == "paper" else {}
+            selection = mechanism("pnsa", items.variant, num_neighbors=k, epsilon=setting["epsilon_prime"], **more)
+            logs = log_weights(items, self.rows, selection)
+            neighbors = race(logs, self.which, k, generator)
+            similarity = items.score[data.items[:, None], neighbors].astype(float)
+            scales = noise_scales(items, data.items[:, None], neighbors, selection)
+            with np.errstate(invalid="ignore"):  # no noise times an infinite scale
+                similarity = similarity + scales * generator.laplace(size=scales.shape)
+        else:
+            items = self.items("paper" if recommender.endswith("adjusted cosine") else "released")
+            if recommender == "nearest of the reader":
+                rated = ~np.isnan(profile)
+                neighbors = of_the_reader(items.score, data.items, rated, data.owners, k)
+            else:
+                neighbors = nearest(items, self.rows, k)[self.which]
+            similarity = items.score[data.items[:, None], neighbors].astype(float)
+        ratings = profile[data.owners[:, None], neighbors]
+        return self._from(neighbors, similarity, ratings, self.means[neighbors], profile), mapped
+
+    def _linked(self, k: int) -> Predictions:
+        """Neighbors among all that the reader rated, of both domains, by the released code's weighted cosine."""
+        data = self.split
+        joined = hstack([data.source, data.target]).tocsr()
+        norms = np.sqrt(np.asarray(joined.multiply(joined).sum(0)).ravel())
+        columns = joined[:, data.source.shape[1] + self.rows]
+        common = (_voted(columns.tocsr()).T @ _voted(joined)).toarray()
+        dots = (columns.T @ joined).toarray()
+        size = norms[data.source.shape[1] + self.rows][:, None] * norms
+        cap = mechanism("pnsa", "released").significance_cap
+        cosine = np.divide(dots, size, out=np.zeros_like(dots), where=size > 0) * np.minimum(common, cap) / cap
+        cosine[np.arange(len(self.rows)), data.source.shape[1] + self.rows] = 0.0
+        profile = dense(joined[data.readers])
+        neighbors = of_the_reader(cosine, self.which, ~np.isnan(profile), data.owners, k)
+        means, _ = item_means(joined)
+        ratings = profile[data.owners[:, None], neighbors]
+        return self._from(neighbors, cosine[self.which[:, None], neighbors], ratings, means[neighbors], profile)
+
+    def _from(
+        self,
+        neighbors: np.ndarray,
+        similarity: np.ndarray,
+        ratings: np.ndarray,
+        neighbor_means: np.ndarray,
+        profile: np.ndarray,
+    ) -> Predictions:
+        data = self.split
+        number = (~np.isnan(profile)).sum(1)
+        middle = (data.scale[0] + data.scale[1]) / 2
+        own = np.where(number > 0, np.nansum(profile, 1) / np.maximum(number, 1), middle)
+        return predict(
+            neighbors, similarity, ratings, neighbor_means, self.means[data.items], own[data.owners], data.scale
+        )
+
+
+def _voted(matrix: csr_matrix) -> csr_matrix:
+    """1 for every stored rating."""
+    return csr_matrix((np.ones_like(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
+
+
+def dense(matrix: csr_matrix) -> np.ndarray:
+    """The stored ratings as a matrix of the same shape, NaN where none is stored."""
+    return np.where(_voted(matrix).toarray() > 0, matrix.toarray(), np.nan)

@@ -1,0 +1,319 @@
+"""Tables and plots of the experiment `xmap`: errors, differences paired by reader, and which epsilon is true."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpassay.core.registry import expected_outcomes
+from dpassay.runs.results import mean_interval
+
+__all__ = ["Pooled", "claimed_epsilon", "paired", "plots", "pool", "tables", "true_epsilon"]
+
+CLAIMS = {
+    "prs/paper": "XM-T1",
+    "prs/released": "XM-T1-REL",
+    "prs/repaired": "XM-T1-REP",
+    "pnsa/paper": "XM-PNSA",
+    "pnsa/released": "XM-PNSA-REL",
+    "pnsa/repaired": "XM-PNSA-REP",
+}
+"""The claim whose verdict says whether a selection's epsilon is true."""
+METHOD = ("mapping", "links", "recommender", "epsilon", "epsilon_prime", "k", "overlap", "kept")
+VARIANTS = {"paper": "as printed", "released": "as released", "repaired": "repaired"}
+PRIVATE_MEAN = 0.6
+"""Epsilon of the baseline 'global mean with noise'; nats."""
+
+
+class Pooled:
+    """All folds of one setting.
+
+    Attributes:
+        setting: the method's fields.
+        by_reader: form of the error -> reader's user number -> mean absolute error.
+        mean: name -> mean over all predictions (or folds, for counts).
+        spread: standard deviation of the folds' "mae".
+    """
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self.setting = {name: records[0][name] for name in METHOD}
+        weights = [record["predictions"] for record in records]
+        names = [name for name, value in records[0].items() if isinstance(value, float) and name not in METHOD]
+        self.mean = {name: float(np.average([each[name] for each in records], weights=weights)) for name in names}
+        self.spread = float(np.std([each["mae"] for each in records], ddof=1)) if len(records) > 1 else math.nan
+        self.predictions, self.readers = sum(weights), sum(each["readers"] for each in records)
+        self.by_reader = {
+            form: {
+                user: value
+                for each in records
+                for user, value in zip(each["readers_list"], each[f"{form}_by_reader"], strict=True)
+            }
+            for form in ("mae", "rounded", "own", "positive")
+        }
+
+
+def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
+    """The settings of one part, each with all its folds, in order.
+
+    Args:
+        records: runs, see `dpassay.experiments.xmap.experiment.measure`.
+        part: which.
+    """
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for record in records:
+        if record["part"] == part:
+            groups.setdefault(tuple(record[name] for name in METHOD), []).append(record)
+    return [Pooled(group) for group in groups.values()]
+
+
+def paired(one: Pooled, two: Pooled, forms: tuple[str, str] = ("mae", "mae")) -> tuple[float, float, float]:
+    """Mean over readers of the difference of their errors, and its 95% t-interval; readers are independent."""
+    first, second = one.by_reader[forms[0]], two.by_reader[forms[1]]
+    return mean_interval([first[user] - second[user] for user in first if user in second])
+
+
+def claimed_epsilon(pooled: Pooled) -> float:
+    """What the paper's epsilons add up to for one reader: L replaced ratings and T predictions; nats."""
+    size, predictions = pooled.mean["source_ratings"], pooled.mean["predictions_per_reader"]
+    setting = pooled.setting
+    draws = size * setting["epsilon"] if setting["mapping"].startswith("prs/") else 0.0
+    shown = predictions * setting["epsilon_prime"] if setting["recommender"].startswith("pnsa/") else 0.0
+    return draws + shown
+
+
+def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> float:
+    """Epsilon of all that one reader sees, protecting any other user, of the predictions without item means; nats.
+
+    Infinite unless both the mapping and the recommender are private by a claim that holds.
+
+    Args:
+        pooled: the method.
+        outcomes: verdicts by claim, as `dpassay.judging.verification.expected_outcomes` gives them.
+    """
+    if pooled.setting["recommender"] == "reader's mean":
+        return 0.0
+    if pooled.setting["recommender"] == "global mean with noise":
+        return PRIVATE_MEAN
+    steps = (pooled.setting["mapping"], pooled.setting["recommender"])
+    true = all(step in CLAIMS and outcomes.get(CLAIMS[step], {}).get("") == "holds" for step in steps)
+    return claimed_epsilon(pooled) if true else math.inf
+
+
+def tables(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    """All tables.
+
+    Args:
+        records: runs with their per-reader lists.
+        name: of the two domains.
+    """
+    return [
+        _methods(records, name),
+        *(_sweep(records, *each, name) for each in SWEEPS),
+        *_grids(records, name),
+        _directions(records, name),
+    ]
+
+
+SWEEPS = (
+    ("epsilon of PRS", "epsilon", "MAE against the epsilon of one replacement, nearest neighbors without privacy"),
+    (
+        "epsilon' of PNSA and PNCF",
+        "epsilon_prime",
+        "MAE against the epsilon' of one prediction, most similar replacements without privacy",
+    ),
+    ("neighbors", "k", "MAE against k"),
+    ("overlap", "overlap", "MAE against the share of other users who link the domains"),
+    ("ratings kept", "kept", "MAE against the ratings that a reader keeps in the target domain"),
+)
+
+
+def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    """One plot per sweep.
+
+    Args:
+        records: runs with their per-reader lists.
+        name: of the two domains.
+    """
+    result = []
+    for part, axis, title in SWEEPS:
+        lines = _lines(records, part, axis)
+        folds = {record["fold"] for record in records if record["part"] == part}
+        plot: dict[str, Any] = {
+            "title": f"{name}: {title}",
+            "x_label": axis.replace("_prime", "'"),
+            "y_label": "mean absolute error",
+            "series": [
+                {
+                    "label": label,
+                    "x": [float(each.setting[axis]) for each in chosen],
+                    "y": [each.mean["mae"] for each in chosen],
+                }
+                for label, chosen in lines.items()
+            ],
+        }
+        if axis.startswith("epsilon"):
+            same = _named([record for record in records if record["fold"] in folds], "item mean")
+            plot |= {"x_scale": "log", "marks": [{"axis": "y", "at": same.mean["mae"], "label": "item mean"}]}
+        result.append(plot)
+    return result
+
+
+def _lines(records: Sequence[Mapping[str, Any]], part: str, axis: str) -> dict[str, list[Pooled]]:
+    """The settings of a sweep by what they have in common."""
+    lines: dict[str, list[Pooled]] = {}
+    for each in pool(records, part):
+        lines.setdefault(_label(each.setting), []).append(each)
+    return {label: sorted(chosen, key=lambda each: each.setting[axis]) for label, chosen in lines.items()}
+
+
+def _label(setting: Mapping[str, Any]) -> str:
+    mapping, recommender = setting["mapping"], setting["recommender"]
+    if mapping == "none":
+        return recommender
+    if mapping == "linked":
+        return "linked-domain kNN"
+    if mapping == "own":
+        return "target-only kNN"
+    text = "NX-Map" if mapping == "nearest" else f"PRS {VARIANTS[mapping.removeprefix('prs/')]}"
+    if recommender.startswith("pnsa/"):
+        text += f", PNSA and PNCF {VARIANTS[recommender.removeprefix('pnsa/')]}"
+    elif recommender != "nearest of the item":
+        text += f", {recommender}"
+    return text + ("" if setting["links"] == "meta-paths" else f", {setting['links']}")
+
+
+def _named(records: Sequence[Mapping[str, Any]], label: str) -> Pooled:
+    return next(each for each in pool(records, "methods") if _label(each.setting) == label)
+
+
+def _methods(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    methods, outcomes = pool(records, "methods"), expected_outcomes()
+    base, plain = _named(records, "item mean"), _named(records, "NX-Map")
+    rows = []
+    for each in methods:
+        claimed = claimed_epsilon(each)
+        rows.append(
+            [
+                _label(each.setting),
+                _number(each.setting["epsilon"]),
+                _number(each.setting["epsilon_prime"]),
+                f"{each.mean['mae']:.4f}",
+                f"{each.spread:.4f}",
+                f"{each.mean['rounded']:.4f}",
+                f"{each.mean['own']:.4f}",
+                f"{each.mean['positive']:.4f}",
+                _interval(paired(each, base)),
+                _interval(paired(each, plain)),
+                f"{each.mean['mapped']:.0%}",
+                f"{each.mean['covered']:.0%}",
+                "-" if claimed == 0 else f"{claimed:.1f}",
+                _number(true_epsilon(each, outcomes)),
+            ]
+        )
+    one = methods[0]
+    return {
+        "title": f"Predicting hidden ratings on {name}: {one.readers} readers, {one.predictions} ratings, k = "
+        f"{plain.setting['k']}; a reader has L = {one.mean['source_ratings']:.1f} source ratings and T = "
+        f"{one.mean['predictions_per_reader']:.1f} predictions on average",
+        "columns": [
+            "method",
+            "epsilon per replacement",
+            "epsilon' per prediction",
+            "MAE",
+            "sd of folds",
+            "MAE rounded",
+            "MAE of sum s r / sum |s|",
+            "same, s > 0 only",
+            "minus item mean (95%)",
+            "minus NX-Map (95%)",
+            "ratings mapped",
+            "predictions with a neighbor",
+            "claimed for a reader: L epsilon + T epsilon'",
+            "true for a reader, without item means",
+        ],
+        "rows": rows,
+    }
+
+
+def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: str, name: str) -> dict[str, Any]:
+    lines = _lines(records, part, axis)
+    values = sorted({each.setting[axis] for chosen in lines.values() for each in chosen})
+    rows = []
+    for label, chosen in lines.items():
+        by_value = {each.setting[axis]: each for each in chosen}
+        forms = ("mae", "positive") if "PNSA" in label else ("mae",)
+        for form in forms:
+            shown = label if form == "mae" else f"{label}, without item means"
+            cells = [f"{by_value[value].mean[form]:.4f}" if value in by_value else "-" for value in values]
+            rows.append([shown, *cells])
+    folds = {record["fold"] for record in records if record["part"] == part}
+    symbol = {"epsilon_prime": "epsilon'", "overlap": "share", "kept": "kept"}.get(axis, axis)
+    return {
+        "title": f"{title} ({name}; {len(folds)} folds)",
+        "columns": ["method", *(f"{symbol} = {value:g}" for value in values)],
+        "rows": rows,
+    }
+
+
+def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    outcomes, result = expected_outcomes(), []
+    for label, chosen in _lines(records, "both epsilons", "epsilon").items():
+        cells = {(each.setting["epsilon"], each.setting["epsilon_prime"]): each for each in chosen}
+        rows, columns = (sorted({place[axis] for place in cells}) for axis in (0, 1))
+        result.append(
+            {
+                "title": f"MAE, {label} ({name}); rows epsilon, columns epsilon'",
+                "columns": ["epsilon", *(f"epsilon' = {value:g}" for value in columns)],
+                "rows": [[f"{e:g}", *(f"{cells[e, f].mean['mae']:.4f}" for f in columns)] for e in rows],
+            }
+        )
+    rest = [*pool(records, "both epsilons"), *pool(records, "both epsilons, large")]
+    same = [each for each in rest if each.setting["epsilon"] == each.setting["epsilon_prime"]]
+    result.append(
+        {
+            "title": f"What the whole of X-Map costs at epsilon = epsilon' ({name})",
+            "columns": ["method", "epsilon", "claimed for a reader", "true for a reader", "MAE", "without item means"],
+            "rows": [
+                [
+                    _label(each.setting),
+                    f"{each.setting['epsilon']:g}",
+                    f"{claimed_epsilon(each):.1f}",
+                    _number(true_epsilon(each, outcomes)),
+                    f"{each.mean['mae']:.4f}",
+                    f"{each.mean['positive']:.4f}",
+                ]
+                for each in sorted(same, key=lambda each: (_label(each.setting), each.setting["epsilon"]))
+            ],
+        }
+    )
+    return result
+
+
+def _directions(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """The last point of every sweep less its first, paired by reader."""
+    rows = []
+    for part, axis, _ in SWEEPS:
+        for label, chosen in _lines(records, part, axis).items():
+            if len(chosen) < 2:
+                continue
+            first, last = chosen[0], chosen[-1]
+            change = paired(last, first)
+            side = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "not decided"
+            ends = f"{first.setting[axis]:g} to {last.setting[axis]:g}"
+            rows.append([part, label, ends, _interval(change), side])
+    return {
+        "title": f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
+        "columns": ["sweep", "method", "from, to", "change (95%)", "MAE"],
+        "rows": rows,
+    }
+
+
+def _interval(value: tuple[float, float, float]) -> str:
+    return f"{value[0]:+.4f} [{value[1]:+.4f}, {value[2]:+.4f}]" if any(value) else "0"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "infinite" if math.isinf(value) else f"{value:.1f}" if value >= 10 else f"{value:.3g}"

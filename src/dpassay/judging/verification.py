@@ -1,0 +1,160 @@
+"""The main job: judge claims, seal their certificates, compare with the reviewed verdicts."""
+
+import datetime as dt
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.core.registry import TITLES, select
+from dpassay.core.version import __version__
+from dpassay.data.ratings import Ratings, synthetic
+from dpassay.judging.judge import Judged, judge
+from dpassay.judging.kept_verdicts import Kept
+from dpassay.judging.parallel import judge_in_parallel
+
+__all__ = ["Run", "run", "verify"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one call of `verify` judged, and with what."""
+
+    judged: tuple[Judged, ...]
+    data: Ratings
+    quick: bool
+    seed: int
+    seconds: float
+    command: str = ""
+
+    @property
+    def unexpected(self) -> tuple[Judged, ...]:
+        """The verdicts that differ from the reviewed file."""
+        return tuple(item for item in self.judged if not item.as_expected)
+
+    def to_json(self) -> dict[str, Any]:
+        """The mapping that `verify --json` writes; described by `report/verdicts.schema.json`."""
+        return {
+            "format": "dpassay-verdicts",
+            "version": 1,
+            "dpassay": __version__,
+            "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            "data": {
+                "name": self.data.name,
+                "fingerprint": self.data.fingerprint(),
+                "users": self.data.num_users,
+                "items": self.data.num_items,
+                "ratings": len(self.data),
+            },
+            "quick": self.quick,
+            "seed": self.seed,
+            "command": self.command,
+            "seconds": round(self.seconds, 1),
+            "papers": {
+                paper: TITLES.get(paper, paper) for paper in dict.fromkeys(item.claim.paper for item in self.judged)
+            },
+            "claims": {item.claim.id: _claim(item.claim) for item in self.judged},
+            "verdicts": [
+                {
+                    **item.verdict.to_json(),
+                    "certificates": item.file_names(),
+                    "expected": item.expected,
+                    "seconds": round(item.seconds, 2),
+                }
+                for item in self.judged
+            ],
+        }
+
+    def write_certificates(self, folder: Path) -> int:
+        """Writes every certificate as a file of its own; returns how many."""
+        for item in self.judged:
+            for name, certificate in zip(item.file_names(), item.certificates, strict=True):
+                certificate.write(folder / name)
+        return sum(len(item.certificates) for item in self.judged)
+
+
+def verify(
+    paper: str | None = None,
+    claims: Sequence[str] | None = None,
+    quick: bool = False,
+    data: Ratings | Path | None = None,
+) -> list[Verdict]:
+    """Judges the papers' claims.
+
+    Args:
+        paper: only this paper's claims.
+        claims: only these claim ids.
+        quick: less work where that does not weaken a verdict.
+        data: ratings, or where to read them; None takes the small synthetic set. Claims about a dataset that was not
+            given come back `open`.
+
+    Raises:
+        InvalidInput: unknown paper or claim, unreadable data.
+    """
+    return [item.verdict for item in run(paper, claims, quick=quick, data=data).judged]
+
+
+def run(
+    paper: str | None = None,
+    claims: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    data: Ratings | Path | None = None,
+    seed: int = 0,
+    command: str = "",
+    jobs: int = 1,
+    cache: Path | None = None,
+    started: Callable[[Claim], None] = lambda _: None,
+    finished: Callable[[Judged], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Like `verify`, with everything that was found out on the way.
+
+    `jobs` processes judge at once; with more than one, a script that calls this needs the usual
+    `if __name__ == "__main__":`, and `progress` is not called. With a folder `cache`, verdicts are kept there until the
+    run completes, and a run with the same data and settings goes on from those an interrupted one left.
+    """
+    chosen = select(paper, list(claims) if claims else None)
+    context = Context(_ratings(data), quick, seed, progress)
+    begin = time.perf_counter()
+    kept = None if cache is None else Kept(cache, context)
+    judged: dict[str, Judged] = {}
+
+    def done(item: Judged) -> None:
+        judged[item.claim.id] = item
+        if kept is not None:
+            kept.keep(item)
+        finished(item)
+
+    if kept is not None:
+        for claim in chosen:
+            if (item := kept.load(claim)) is not None:
+                done(item)
+    missing = [claim for claim in chosen if claim.id not in judged]
+    if jobs > 1 and len(missing) > 1:
+        judge_in_parallel(missing, context, jobs, started, done)
+    else:
+        for claim in missing:
+            started(claim)
+            done(judge(claim, context))
+    if kept is not None:
+        kept.clear()
+    ordered = tuple(judged[claim.id] for claim in chosen)
+    return Run(ordered, context.data, quick, seed, time.perf_counter() - begin, command)
+
+
+def _ratings(data: Ratings | Path | None) -> Ratings:
+    if data is None:
+        return synthetic()
+    if isinstance(data, Ratings):
+        return data
+    from dpassay.data.rating_files import load_ratings  # pandas is slow to import and needed only here
+
+    return load_ratings(data)
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide")
+    return {**{name: getattr(claim, name) for name in names}, "assumptions": list(claim.assumptions)}

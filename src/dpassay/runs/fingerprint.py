@@ -1,0 +1,293 @@
+"""One hash that tells versions of a mechanism apart, so that old evidence never accuses mended code.
+
+It covers the mechanism's parameters and closure, the datasets, the claim, and the code: the syntax (so neither comments
+nor formatting) of every file of the user's that the mechanism's modules import, directly or not, and the exact contents
+of installed packages that those files import. It cannot see files that the mechanism reads while it runs, environment
+variables, or modules imported by a computed name.
+"""
+
+import ast
+import dataclasses
+import functools
+import hashlib
+import importlib.util
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpassay.core.errors import InvalidInput
+
+__all__ = ["fingerprint"]
+
+# Of dpassay only mechanisms and their adapters are what is judged; a new auditor does not void old evidence.
+JUDGED = ("dpassay.mechanisms", "dpassay.adapters")
+
+
+def fingerprint(mechanism: Any, dataset1: Any, dataset2: Any, claim: Any, representation: str = "values") -> str:
+    """A hash of everything that an audit judges; two versions with equal hashes are the same for the ledger.
+
+    Args:
+        mechanism: an object with `sample`, or a function.
+        dataset1: of any type that can be pickled, or made of functions.
+        dataset2: its neighbor.
+        claim: what is claimed of it.
+        representation: `values` or `bits`.
+
+    Raises:
+        InvalidInput: the mechanism or a dataset holds something whose contents cannot be read.
+    """
+    digest = _Digest()
+    for part in (mechanism, dataset1, dataset2, claim, representation):
+        digest.add(part)
+    for line in _code(digest.modules):
+        digest.update("code", line)
+    return digest.hexdigest()
+
+
+class _Digest:
+    """Hashes values by their contents, and notes the modules whose code they carry."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self._hash = hashlib.sha256()
+        self._seen: dict[int, int] = {}
+        self._alive: list[Any] = []  # ids are unique only among living objects
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+    def update(self, kind: str, content: str | bytes = b"") -> None:
+        data = content.encode() if isinstance(content, str) else content
+        self._hash.update(f"{kind} {len(data)} ".encode() + data)
+
+    def add(self, value: Any) -> None:
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+            self.update(type(value).__name__, value if isinstance(value, str | bytes) else repr(value))
+            return
+        if id(value) in self._seen:
+            self.update("again", str(self._seen[id(value)]))
+            return
+        self._seen[id(value)] = len(self._seen)
+        self._alive.append(value)
+        if isinstance(value, list | tuple):
+            self._items(type(value).__name__, value)
+        elif isinstance(value, dict):
+            self._items("dict", (each for item in value.items() for each in item))
+        elif isinstance(value, set | frozenset):
+            self._unordered(value)
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            self.update("array", f"{value.dtype.str} {value.shape}")
+            self.update("bytes", np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, types.ModuleType):
+            self._defined("module", value.__name__, "")
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, functools.partial):
+            self._items("partial", (value.func, value.args, value.keywords))
+        elif isinstance(value, types.MethodType):
+            self._items("method", (value.__func__, value.__self__))
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.CodeType):
+            self._bytecode(value)
+        elif callable(value) and hasattr(value, "__wrapped__"):  # what jax.jit and functools.wraps leave
+            self._items("wrapper", (type(value).__name__, value.__wrapped__))
+        else:
+            self._object(value)
+
+    def _items(self, kind: str, values: Iterable[Any]) -> None:
+        self.update("begin", kind)
+        for value in values:
+            self.add(value)
+        self.update("end")
+
+    def _unordered(self, values: Iterable[Any]) -> None:
+        parts = []
+        for value in values:
+            part = _Digest()
+            part.add(value)
+            self.modules |= part.modules
+            parts.append(part.hexdigest())
+        self._items("set", sorted(parts))
+
+    def _defined(self, kind: str, module: str, name: str) -> None:
+        self.update(kind, f"{module}:{name}")
+        self.modules.add(module)
+
+    def _class(self, value: type) -> None:
+        self._defined("class", value.__module__, value.__qualname__)
+        self.modules.update(base.__module__ for base in value.__mro__)
+        if _is_typed(value.__module__):  # typed at a prompt
+            members = {name: member for name, member in vars(value).items() if not name.startswith("__")}
+            self._items("members", (each for item in members.items() for each in item))
+
+    def _function(self, value: types.FunctionType) -> None:
+        self._defined("function", value.__module__ or "", value.__qualname__)
+        self._items("defaults", (value.__defaults__, value.__kwdefaults__))
+        for cell in value.__closure__ or ():
+            try:
+                self.add(cell.cell_contents)
+            except ValueError:
+                self.update("empty cell")
+        if value.__name__ == "<lambda>" or _source(value.__module__ or "") is None:
+            self._bytecode(value.__code__)  # which of a line's lambdas; or nothing else is known of it
+        if _source(value.__module__ or "") is None:
+            used = [name for name in _names(value.__code__) if name in value.__globals__]
+            self._items("globals", (each for name in used for each in (name, value.__globals__[name])))
+        if hasattr(value, "__wrapped__"):
+            self.add(value.__wrapped__)
+
+    def _bytecode(self, code: types.CodeType) -> None:
+        self.update("bytecode", code.co_code)
+        self._items("names", (code.co_names, code.co_varnames, code.co_freevars, code.co_consts))
+
+    def _object(self, value: Any) -> None:
+        if dataclasses.is_dataclass(value):
+            self._class(type(value))
+            for field in dataclasses.fields(value):
+                self.add(field.name)
+                self.add(getattr(value, field.name))
+            return
+        try:
+            reduced = value.__reduce_ex__(4)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise InvalidInput(
+                f"the ledger cannot tell versions of a {type(value).__qualname__} apart ({reason}); "
+                "make it inside a function of yours, or audit without a ledger"
+            ) from error
+        self._class(type(value))
+        if isinstance(reduced, str):
+            self.update("global", reduced)
+            return
+        function, arguments, *rest = reduced
+        state = rest[0] if rest else None
+        if isinstance(state, dict):  # what was computed on demand is no parameter
+            cached = {name for name in state if isinstance(getattr(type(value), name, None), functools.cached_property)}
+            state = {name: each for name, each in state.items() if name not in cached}
+        self._items("object", (function, arguments, state, *(list(each) for each in rest[1:3] if each is not None)))
+
+
+def _code(modules: Iterable[str]) -> list[str]:
+    """The code reached from these modules: a line for each file of the user's and each installed package."""
+    waiting, seen, lines = sorted(modules), set(), []
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names and name != "__main__":
+            continue
+        if top == "dpassay" and not name.startswith(JUDGED):
+            continue
+        contents = _contents(name)
+        if contents is not None:
+            lines.append(contents)
+            continue
+        tree = _source(name)
+        if tree is not None:
+            lines.append(f"{name} {_syntax(tree)}")
+            waiting.extend(_imports(name, tree))
+    return sorted(set(lines))
+
+
+def _imports(module: str, tree: ast.Module) -> Iterator[str]:
+    """Names of modules that the code imports, at its top or inside a function, with the packages around them."""
+    loaded = sys.modules.get(module)
+    package = (getattr(loaded, "__package__", None) or module.rpartition(".")[0]) if loaded else module
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                base = ".".join([*parts[: len(parts) - node.level + 1], *([base] if base else [])])
+            targets = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for target in targets:
+            parts = target.split(".")
+            yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+
+
+def _source(module: str) -> ast.Module | None:
+    """The module's syntax tree; None where there is no source."""
+    path = _file(module)
+    if path is None or path.suffix != ".py":
+        return None
+    try:
+        text = path.read_bytes()
+        return _parsed(text)
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: bytes) -> ast.Module:
+    return ast.parse(text)
+
+
+@functools.lru_cache(maxsize=256)
+def _syntax(tree: ast.Module) -> str:
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()
+
+
+def _file(module: str) -> Path | None:
+    loaded = sys.modules.get(module)
+    name = getattr(loaded, "__file__", None)
+    if name is None and loaded is None:
+        parent = module.rpartition(".")[0]
+        if parent and parent not in sys.modules:  # finding it would import the parent
+            return None
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError, AttributeError):
+            return None
+        name = spec.origin if spec is not None and spec.has_location else None
+    return None if name is None else Path(name)
+
+
+def _is_typed(module: str) -> bool:
+    """Whether a module is known to this process only: neither Python's, nor in a file."""
+    return _file(module) is None and (module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names)
+
+
+def _contents(module: str) -> str | None:
+    """The installed distribution that brought a module, and a hash of all its files; None for the user's own modules.
+
+    Pip writes the list of what it installed, with the hash of every file, beside the package.
+    """
+    path = _file(module)
+    if path is None:
+        return None
+    parts = module.split(".")
+    depth = len(parts) - (path.stem != "__init__")
+    return _distribution(parts[0], path.parents[depth]) if depth < len(path.parents) else None
+
+
+@functools.cache
+def _distribution(package: str, folder: Path) -> str | None:
+    records = sorted(
+        folder.glob("*.dist-info/RECORD"),
+        # Most distributions have their package's name, and reading one list is faster than reading all.
+        key=lambda path: (not path.parent.name.lower().startswith(f"{package.lower()}-"), path.parent.name),
+    )
+    for path in records:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if any(line.startswith((f"{package}/", f"{package}.")) for line in lines):
+            # Bytecode files come and go with use.
+            kept = sorted(line for line in lines if "__pycache__" not in line and "RECORD" not in line)
+            return f"{path.parent.name} {hashlib.sha256(chr(10).join(kept).encode()).hexdigest()}"
+    return None
+
+
+def _names(code: types.CodeType) -> list[str]:
+    """Global names used by a function and the functions inside it."""
+    inner = [name for constant in code.co_consts if isinstance(constant, types.CodeType) for name in _names(constant)]
+    return sorted({*code.co_names, *inner})

@@ -1,0 +1,289 @@
+"""The ledger: evidence adds up from run to run, whatever is killed, shared or damaged."""
+
+import contextlib
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpassay.auditors.ledger import VERSION, Ledger
+from dpassay.core.errors import InvalidInput
+
+GRID = np.array([0.0, 0.5, 1.0])
+
+
+def begin(ledger, name="laplace", version="first", grid=GRID):
+    return ledger.begin(name, version, grid)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "ledger.db"
+
+
+def test_evidence_of_other_runs_adds_up(path):
+    one = begin(Ledger(path))
+    assert one.past.tolist() == [0, 0, 0]
+    one.commit([3.0, 2.0, 1.0], samples=10)
+    two = begin(Ledger(path))
+    assert two.commit([0.5, -1.0, -math.inf], samples=20).tolist() == [3.5, 1.0, -math.inf]
+    three = begin(Ledger(path))
+    assert three.past.tolist() == [3.5, 1.0, -math.inf]
+    assert (three.past_runs, three.past_samples) == (2, 30)
+    assert two.past.tolist() == [3, 2, 1]
+    assert [one.run, two.run, three.run] == [1, 2, 3]
+
+
+def test_a_commit_replaces_the_runs_own_evidence(path):
+    one, two = begin(Ledger(path)), begin(Ledger(path))
+    for log_e in ([1.0, 1, 1], [5.0, 4, 3], [2.0, 2, 2]):
+        one.commit(log_e, samples=1)
+        assert two.past.tolist() == log_e
+    assert two.past_runs == 1
+
+
+def test_two_runs_with_the_same_samples_are_refused(path):
+    ledger = Ledger(path)
+    one, two, three = (begin(ledger) for _ in range(3))
+    one.commit([3.0, 2.0, 1.0], samples=10, stamp="first")
+    one.commit([4.0, 2.0, 1.0], samples=20, stamp="first")
+    with pytest.raises(InvalidInput, match=r"runs 1 and 2 of the ledger .* drew the same samples"):
+        two.commit([3.0, 2.0, 1.0], samples=10, stamp="first")
+    assert three.past.tolist() == [4.0, 2.0, 1.0]
+    three.commit([1.0, 1.0, 1.0], samples=10, stamp="another")
+    assert begin(ledger, "other").commit([1.0, 1.0, 1.0], samples=10, stamp="first").tolist() == [1.0, 1.0, 1.0]
+
+
+def test_what_was_refuted_once_stays_so(path):
+    one, two = begin(Ledger(path)), begin(Ledger(path))
+    assert one.peak.tolist() == [0, 0, 0]
+    one.commit([3.0, 1.0, -1.0], samples=1)
+    two.commit([2.0, -2.0, -math.inf], samples=1)
+    one.commit([-9.0, 4.0, 0.0], samples=2)
+    assert two.past.tolist() == [-9, 4, 0]
+    assert one.peak.tolist() == two.peak.tolist() == [5, 2, 0]
+    assert begin(Ledger(path)).peak.tolist() == [5, 2, 0]
+    assert begin(Ledger(path), version="mended").peak.tolist() == [0, 0, 0]
+
+
+def test_versions_share_no_evidence_and_split_the_failure_probability(path):
+    ledger = Ledger(path)
+    begin(ledger).commit([9.0, 9, 9], samples=1)
+    mended = begin(ledger, version="mended")
+    assert mended.past.tolist() == [0, 0, 0]
+    assert [run.share for run in (begin(ledger), mended, begin(ledger, grid=[0.0, 1.0]))] == [1 / 2, 1 / 6, 1 / 12]
+    back = begin(ledger)
+    assert back.past[0] == 9
+    assert back.share == 1 / 2
+    other = begin(ledger, name="gaussian")
+    assert other.share == 1 / 2
+    assert other.past[0] == 0
+    assert len({run.run for run in (mended, back, other)}) == 3
+
+
+@pytest.mark.parametrize("log_e", [[1.0, 2.0], [math.nan, 0, 0], [math.inf, 0, 0]])
+def test_unusable_evidence_is_refused_and_changes_nothing(path, log_e):
+    run = begin(Ledger(path))
+    run.commit([1.0, 1, 1], samples=1)
+    with pytest.raises(InvalidInput, match="evidence must be 3 log e-values"):
+        run.commit(log_e, samples=2)
+    assert begin(Ledger(path)).past.tolist() == [1, 1, 1]
+
+
+def test_tests_keep_their_share_and_all_shares_sum_to_at_most_one(path):
+    ledger = Ledger(path)
+    first = ledger.enroll({"a": None, "b": None, "important": 0.25})
+    assert first == {"a": 0.1875, "b": 0.1875, "important": 0.25}
+    assert Ledger(path).enroll({"b": None, "c": None})["b"] == 0.1875
+    everything = dict(first)
+    for name in map(str, range(60)):
+        everything |= ledger.enroll({name: None})
+    assert math.fsum(ledger.enroll(dict.fromkeys([*everything, "c"])).values()) < 1
+    with pytest.raises(InvalidInput, match="ask for less or start a new ledger"):
+        ledger.enroll({"greedy": 0.9})
+    assert ledger.enroll({"modest": None})["modest"] > 0
+
+
+CHILD = """
+import sys
+from dpassay.auditors.ledger import Ledger
+path, marks = sys.argv[1:]
+run = Ledger(path).begin("laplace", "first", [0.0, 0.5, 1.0])
+for look in range(1, 10**6):
+    run.commit([float(look), 0.0, 0.0], samples=look)
+    with open(marks, "a") as file:
+        file.write(f"{run.run} {look}\\n")
+"""
+
+
+def child(code, *arguments):
+    source = str(Path(__file__).parents[1] / "src")
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], env={**os.environ, "PYTHONPATH": source}
+    )
+
+
+def test_killed_at_any_moment_nothing_is_lost_or_counted_twice(path, tmp_path):
+    marks = tmp_path / "marks"
+    marks.touch()
+    Ledger(path)
+    for kill in range(8):
+        length = marks.stat().st_size
+        process = child(CHILD, path, marks)
+        deadline = time.monotonic() + 60
+        while marks.stat().st_size <= length and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.007 * kill)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    written = [(int(run), int(look)) for run, look in map(str.split, marks.read_text().splitlines())]
+    last: dict[int, int] = dict(written)
+    assert sorted(last) == list(range(1, 9))
+    total = begin(Ledger(path)).past[0]
+    # Each child was killed somewhere between its commit and its mark: at most one look more than marked.
+    assert sum(last.values()) <= total <= sum(last.values()) + len(last)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+PARTNER = """
+import sys
+from dpassay.auditors.ledger import Ledger
+path, name = sys.argv[1:]
+for repeat in range(15):
+    ledger = Ledger(path)
+    ledger.enroll({name: None, "both": None})
+    run = ledger.begin("laplace", "first", [0.0, 0.5, 1.0])
+    for look in range(1, 4):
+        run.commit([float(look), -1.0, 0.0], samples=2 * look)
+        run.past
+"""
+
+
+def test_processes_share_a_ledger(path):
+    # The file is not there yet: both also race to make it.
+    processes = [child(PARTNER, path, name) for name in ("one", "two", "three")]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]
+    run = begin(Ledger(path))
+    assert run.past.tolist() == [45 * 3.0, -45.0, 0.0]
+    assert (run.run, run.past_runs, run.past_samples) == (46, 45, 45 * 6)
+    shares = Ledger(path).enroll(dict.fromkeys(["one", "two", "three", "both"]))
+    assert math.fsum(shares.values()) <= 1
+
+
+def test_a_new_ledger_may_be_made_by_many_at_once(tmp_path):
+    def make(name):
+        together.wait()
+        return Ledger(tmp_path / name).enroll({"test": None})
+
+    together = threading.Barrier(6)
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(40):
+            shares = list(pool.map(make, [f"{number}.db"] * 6))
+            assert shares == [shares[0]] * 6
+
+
+def damaged(path):
+    begin(Ledger(path)).commit([1.0, 1, 1], samples=1)
+    content = bytearray(path.read_bytes())
+    content[100:] = b"\xff" * (len(content) - 100)
+    path.write_bytes(content)
+
+
+def text(path):
+    path.write_text("These are my notes, not a ledger.\n" * 50)
+
+
+def foreign(path):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE photos (id INTEGER)")
+
+
+def newer(path):
+    Ledger(path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (damaged, "is not a ledger, or is damaged"),
+        (text, "is not a ledger, or is damaged"),
+        (foreign, "is another program's database"),
+        (newer, "written by a newer dpassay; upgrade"),
+        (Path.mkdir, "is a folder; name a file"),
+    ],
+)
+def test_what_is_no_ledger_gets_one_line_and_stays_as_it_is(tmp_path, make, message):
+    path = tmp_path / "ledger.db"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(InvalidInput, match=message) as caught:
+        begin(Ledger(path))
+    assert "\n" not in str(caught.value)
+    assert before == (path.read_bytes() if path.is_file() else None)
+
+
+def test_a_place_that_cannot_be_written_gets_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="cannot make the ledger's folder") as caught:
+        Ledger(tmp_path / "file" / "inside" / "ledger.db")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_read_only_database_gets_one_line(path, monkeypatch):
+    ledger = Ledger(path)
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options)
+    )
+    with pytest.raises(InvalidInput, match=r"cannot write the ledger .* readonly"):
+        begin(ledger)
+
+
+def test_a_lock_that_is_never_released_gets_one_line(path, monkeypatch):
+    ledger = Ledger(path)
+    monkeypatch.setattr("dpassay.auditors.ledger.SECONDS_TO_WAIT", 0.05)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(InvalidInput, match=r"was locked for .* by another process"):
+        begin(ledger)
+    holder.close()
+    assert begin(ledger).run == 1
+
+
+def test_a_ledger_replaced_during_a_run_is_noticed(path):
+    run = begin(Ledger(path))
+    path.unlink()
+    Ledger(path)
+    with pytest.raises(InvalidInput, match="was replaced during the run"):
+        run.commit([1.0, 1, 1], samples=1)
+
+
+# The theorem, by simulation: a fair bet on a coin, many runs that share one ledger, stopped when it looks best.
+def test_the_product_over_runs_keeps_the_failure_probability(path):
+    failure_probability, hypotheses, runs, alarms = 0.2, 60, 4, 0
+    ledger = Ledger(path)
+    for index in range(hypotheses):
+        alarm = False
+        for _ in range(runs):
+            run = begin(ledger, name=str(index), grid=[1.0])
+            fair = np.random.default_rng([7, run.run]).random(20) < 0.5
+            total = run.past[0] + np.cumsum(np.where(fair, math.log(1.5), math.log(0.5)))
+            above = total >= -math.log(failure_probability)  # the version's share is set aside to see more alarms
+            stop = int(np.argmax(above)) if above.any() else len(total) - 1
+            alarm = alarm or bool(above.any())
+            run.commit([total[stop] - run.past[0]], samples=stop + 1)
+        alarms += alarm
+    # Ville: at most 12 of 60 expected; 31 has a binomial probability below 1e-6, and none would mean a broken test.
+    assert 0 < alarms < 31

@@ -1,0 +1,71 @@
+"""The sweep of the sybil attack, and what is read off it."""
+
+import json
+
+import pytest
+
+from dpassay import experiments
+from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Recommender
+from dpassay.attacks.beta_knn.users import Attack, sweep
+from dpassay.attacks.outcomes import Metric
+from dpassay.core.errors import InvalidInput
+from dpassay.data.ratings import synthetic
+from dpassay.experiments.attacks import beta_knn as sybils
+
+
+def rows_with(highs: dict[float, float]) -> list[dict]:
+    metric = {name: Metric(name, 0.0, "m", 0.0, 0.1, 5) for name in sybils.SHOWN if name != "precision"}
+    return [
+        {"similarity": "cosine", "method": "knn", "beta": beta, "fakes": 10, "targets": 5, "seconds": 1.0}
+        | metric
+        | {"advantage": Metric("advantage", 0.0, "m", -0.1, high, 5)}
+        for beta, high in highs.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("highs", "shown"),
+    [
+        ({1.0: 0.05, 2.0: 0.01}, "1"),
+        ({1.0: 0.5, 2.0: 0.09, 4.0: 0.05}, "2"),
+        ({1.0: 0.05, 2.0: 0.3, 4.0: 0.05}, "4"),  # safe at a small beta does not count when a larger one is not
+        ({1.0: 0.05, 2.0: 0.3}, "above 2"),
+        ({1.0: 0.1}, "above 1"),
+    ],
+)
+def test_beta_protects_from_where_on_it_always_does(highs: dict[float, float], shown: str) -> None:
+    whole, smallest = sybils.tables(rows_with(highs), "made up")
+    assert smallest["rows"] == [["cosine", "knn", shown]]
+    assert whole["rows"][0][whole["columns"].index("precision")] == "-"
+    assert len(whole["rows"]) == len(highs)
+
+
+def test_the_sweep_covers_every_recommender() -> None:
+    result = experiments.run("beta-knn", synthetic(40, 30), quick=True)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    met = {(row["similarity"], row["method"], row["beta"]) for row in result["runs"] if "variation" not in row}
+    assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in METHODS for b in (1.0, 8.0)}
+    assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
+    *_, varied = result["tables"]
+    assert {row[0] for row in varied["rows"]} == {"knn", "ppns"}
+    assert all(row[varied["columns"].index("targets")] == 20 for row in varied["rows"])
+
+
+def test_every_variation_changes_the_attack_or_the_recommender() -> None:
+    base = {**vars(Attack()), **vars(Recommender())}
+    for variation, changes in sybils.VARIATIONS.items():
+        assert changes.keys() <= base.keys()
+        assert all(base[name] != value for name, value in changes.items()), variation
+
+
+def test_one_thing_is_changed_at_a_time() -> None:
+    rows = sybils.vary(synthetic(), quick=True)
+    assert [row["variation"] for row in rows if row["method"] == "ppns"] == list(sybils.VARIATIONS)[::7]
+    (plain,) = sweep(synthetic(), ("knn",), (1.0,), recommender=Recommender(num_neighbors=12), targets=20, paired=True)
+    (same,) = (row for row in rows if row["method"] == "knn" and row["variation"] == "as in the first table")
+    assert same["yield"] == plain["yield"]
+
+
+def test_unknown_experiments_are_listed() -> None:
+    with pytest.raises(InvalidInput, match="ppns, beta-knn"):
+        experiments.run("gamma-knn")

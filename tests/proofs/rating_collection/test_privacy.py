@@ -1,0 +1,116 @@
+"""Privacy of the rating collection mechanisms: verdicts, exact suprema against a search, and what breaks the proofs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpassay.proofs.notation import identity, objections, proof
+from dpassay.proofs.rating_collection import privacy
+
+IDS = ["RC-T1", *(f"RC-T1-{case}" for case in privacy.CASES), "RC-T1-TIGHT", "RC-T2", "RC-NFOLD"]
+
+
+@pytest.mark.parametrize("claim_id", IDS)
+def test_deciders(claim_id, judged_alike):
+    judged_alike(claim_id, "holds")
+
+
+def masses(value, epsilon, edges):
+    """Chance of ? (first) and of each interval between the edges, for one entry; None is missing."""
+    r, scale = math.exp(epsilon / 2), 2 / epsilon
+    center, number = (0.0, 1 / (1 + r)) if value is None else (value, r / (1 + r))
+    z = (edges - center) / scale
+    cdf = np.where(z < 0, np.exp(np.minimum(z, 0)) / 2, 1 - np.exp(-np.maximum(z, 0)) / 2)
+    return np.concatenate([[1 - number], number * np.diff(np.concatenate([[0], cdf, [1]]))])
+
+
+def largest_ratio(x, y, epsilon, kind):
+    """Over events of numbers, {?}, or ? with numbers: by adding intervals in order of their likelihood ratio."""
+    edges = np.linspace(-1.5, 1.5, 6001)
+    p, q = masses(x, epsilon, edges), masses(y, epsilon, edges)
+    if kind == "?":
+        return p[0] / q[0]
+    order = 1 + np.argsort(-p[1:] / q[1:])
+    high, low = np.cumsum(p[order]), np.cumsum(q[order])
+    return float(((p[0] + high) / (q[0] + low)).max() if kind == "both" else (high / low).max())
+
+
+RATINGS = (-1.0, -0.3, 0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("case", "kind", "pairs"),
+    [
+        (case, kind, pairs)
+        for number, (pairs, kinds) in enumerate(
+            [
+                ([(x, y) for x in RATINGS for y in RATINGS], ("numbers", "?", "both")),
+                ([(x, None) for x in RATINGS], ("numbers", "?", "both")),
+                ([(None, y) for y in RATINGS], ("numbers", "?", "both")),
+            ]
+        )
+        for case, kind in zip(list(privacy.CASES)[3 * number : 3 * number + 3], kinds, strict=True)
+    ],
+)
+def test_suprema_against_a_search(case, kind, pairs, epsilon):
+    """No event of a fine partition exceeds the supremum, and some event comes close."""
+    found = max(largest_ratio(x, y, epsilon, kind) for x, y in pairs)
+    supremum = privacy.case_supremum(case, epsilon)
+    assert 0.999 * supremum < found <= supremum * (1 + 1e-9)
+    assert supremum <= math.exp(epsilon) * (1 + 1e-12)
+
+
+MUTATIONS = [
+    (lambda: privacy.case_proof("i"), "the chance to keep cancels", {"conclusion": "r * a <= r * (r * b)"}),
+    (lambda: privacy.case_proof("iii"), "the ratio is at most u^2", {"dropped": "u ** 2 + u == 1 + r"}),
+    (lambda: privacy.case_proof("iii"), "u^2 is at most e^(eps/2)", {"conclusion": "u ** 2 <= 99 / 100 * r"}),
+    (lambda: privacy.case_proof("iii"), "it grows with the distance", {"dropped": "D <= r"}),
+    (lambda: privacy.case_proof("iv"), "the two factors", {"conclusion": "r * a <= 99 / 100 * r ** 2 * b"}),
+    (lambda: privacy.case_proof("v"), "the ratio is e^(-eps/2)", {"conclusion": "x == y"}),
+    (lambda: privacy.case_proof("vi"), "the ratio is at most 1", {"dropped": "1 - b <= r * (1 - a)"}),
+    (lambda: privacy.case_proof("vii"), "the factors cancel", {"conclusion": "a <= 99 / 100 * (r * b)"}),
+    (lambda: privacy.case_proof("viii"), "the ratio is e^(eps/2)", {"conclusion": "x <= y"}),
+    (lambda: privacy.case_proof("ix"), "the ratio is at most r", {"conclusion": "r + a <= 99 / 100 * r * (1 + r * b)"}),
+    (
+        privacy.theorem1_proof,
+        "two ratings lie at most eps noise scales apart",
+        {"conclusion": "abs(a - b) <= 99 / 100 * eps * s"},
+    ),
+    (privacy.theorem1_proof, "two ratings lie at most eps noise scales apart", {"dropped": "abs(a) <= 1"}),
+    (privacy.theorem1_proof, "rating against missing, a number", {"dropped": "f <= r * g"}),
+    (privacy.theorem2_proof, "any mass is at most e times any other", {"conclusion": "x <= 99 / 100 * e * y"}),
+    (privacy.product_proof, "one more factor multiplies the ratio bounds of two products", {"dropped": "p <= h * q"}),
+]
+
+
+@pytest.mark.parametrize(("build", "name", "change"), MUTATIONS)
+def test_false_variants_are_not_proved(objections_to_variant, build, name, change):
+    assert "not proved" in objections_to_variant(build(), name, change)
+
+
+@pytest.mark.parametrize("wrong", ["2 / (2 / eps) == eps / 2", "exp(eps * j) * exp(eps) == exp(eps * (j + 2))"])
+def test_wrong_exponents_are_rejected(wrong):
+    assert "not an identity" in objections({"kind": "proof", "inputs": proof("wrong", identity("wrong", wrong))})
+
+
+@pytest.mark.parametrize("case", privacy.CASES)
+def test_instances_fail_for_another_case(case):
+    """The event of a case does not reach a supremum that is 1% larger, and exceeds one that is 1% smaller."""
+    certificate = privacy.case_instance(case, "1")
+    assert not objections(certificate)
+    lower, upper, _ = certificate["inputs"]["formulas"]
+    for index, factor in ((0, "101/100"), (1, "99/100")):
+        formulas = [lower, upper]
+        head, left, right = formulas[index]
+        formulas[index] = [head, left, ["*", factor, right]]
+        assert "false" in objections({**certificate, "inputs": {**certificate["inputs"], "formulas": formulas}})
+
+
+def test_a_wrong_number_of_changed_entries_is_rejected():
+    right, wrong = privacy.tight_instance(2)["inputs"], privacy.tight_instance(3)["inputs"]
+    mixed = [
+        [head, left, other[2]] for (head, left, _), other in zip(right["formulas"], wrong["formulas"], strict=True)
+    ]
+    assert "false" in objections({"kind": "formula", "inputs": {**right, "formulas": mixed}})
