@@ -31,6 +31,7 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.xsim import xsim
@@ -704,7 +705,7 @@ def _privacies(result: _Result, metrics: Mapping[str, Metric], epsilon: float, r
     return entries
 
 
-def _pairs_table(result: _Result) -> dict[str, Any]:
+def _pairs_table(result: _Result) -> Table:
     rows = []
     for label, (observed, distance, loss) in (("one item exchanged", result.swap), ("one user more", result.join)):
         if np.isnan(observed).all():
@@ -721,9 +722,9 @@ def _pairs_table(result: _Result) -> dict[str, Any]:
                 f"{finite.max():.4f}" if len(finite) else "none finite",
             ]
         )
-    return {
-        "title": "Neighboring histories and datasets: the measured advantage, and the exact law of one draw",
-        "columns": [
+    return Table(
+        "Neighboring histories and datasets: the measured advantage, and the exact law of one draw",
+        [
             "neighbors",
             "pairs",
             "observed advantage, all rounds",
@@ -732,11 +733,11 @@ def _pairs_table(result: _Result) -> dict[str, Any]:
             "pairs of infinite loss",
             "largest finite loss (nats)",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
-def _methods_table(measured: Mapping[Method, _Result]) -> dict[str, Any]:
+def _methods_table(measured: Mapping[Method, _Result]) -> Table:
     names = ("source-precision", "guess-precision", "auc", "advantage", "join-advantage", "value-advantage")
     rows = []
     for method, result in measured.items():
@@ -744,26 +745,29 @@ def _methods_table(measured: Mapping[Method, _Result]) -> dict[str, Any]:
         rows.append(
             [NAMES[method], f"{round(result.quality, 3) + 0.0:.3f}", *(f"{values[name]:.3f}" for name in names)]
         )
-    return {
-        "title": "The same attack on every way to choose replacements",
-        "columns": ["replacement", "mean similarity of a replacement", *names],
-        "rows": rows,
-    }
+    return Table(
+        "The same attack on every way to choose replacements",
+        ["replacement", "mean similarity of a replacement", *names],
+        rows,
+    )
 
 
-def _rounds_plot(result: _Result, method: Method) -> dict[str, Any]:
-    series: dict[str, Any] = {"label": NAMES[method], "x": list(result.looks), "y": [], "low": [], "high": []}
-    for column in result.hits.T:
-        metric = mean_metric("", column / result.rated, "", weights=result.rated)
-        for key, value in (("y", metric.value), ("low", metric.low), ("high", metric.high)):
-            series[key].append(value)
+def _rounds_plot(result: _Result, method: Method) -> Plot:
+    found = [mean_metric("", column / result.rated, "", weights=result.rated) for column in result.hits.T]
+    series = Series(
+        NAMES[method],
+        list(result.looks),
+        [metric.value for metric in found],
+        low=[metric.low for metric in found],
+        high=[metric.high for metric in found],
+    )
     base = float(result.guess_hits.sum() / result.rated.sum())
-    return {
-        "title": "Source items found, by the number of mapped profiles seen",
-        "x_label": "mapped profiles seen",
-        "y_label": "share of the users' source items",
-        "series": [series, {"label": "most popular items", "x": list(result.looks), "y": [base] * len(result.looks)}],
-    }
+    return Plot(
+        "Source items found, by the number of mapped profiles seen",
+        "mapped profiles seen",
+        "share of the users' source items",
+        [series, Series("most popular items", list(result.looks), [base] * len(result.looks))],
+    )
 
 
 def _victim(world: _World, result: _Result) -> dict[str, Any]:
@@ -783,11 +787,5 @@ def _victim(world: _World, result: _Result) -> dict[str, Any]:
             f"The attacker names {result.shown[user]} source items, and {result.hits[user, -1]} of them are right; the "
             f"most popular ones would give {result.guess_hits[user]}.",
         ],
-        "tables": [
-            {
-                "title": "What the attacker is surest of",
-                "columns": ["source item", "rated by user A", "her rating"],
-                "rows": rows,
-            }
-        ],
+        "tables": [Table("What the attacker is surest of", ["source item", "rated by user A", "her rating"], rows)],
     }

@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from dpassay.attacks.verdicts import verdicts
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import json_number
+from dpassay.core.records import Plot, Table, plain
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings
 
@@ -98,8 +99,7 @@ class AttackReport:
         parameters: of the mechanism.
         summary: two to four sentences for a manager, with the numbers in them.
         settings: what the attacker and the experiment chose, JSON-able.
-        tables: each {"title", "columns", "rows"}.
-        plots: as in `dpassay.report.plots.render_plot`.
+        tables, plots: all that was measured.
         victim: one worked example: {"story": [sentences], "tables": [...]}; real ids replaced by "user A", "item 1".
         repair: what fixes it and what that costs: {"text", "tables"}.
         limits: what this experiment cannot say, one sentence each.
@@ -114,8 +114,8 @@ class AttackReport:
     settings: Mapping[str, Any]
     metrics: Sequence[Metric]
     dataset: Ratings | None = None
-    tables: Sequence[Mapping[str, Any]] = ()
-    plots: Sequence[Mapping[str, Any]] = ()
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
     victim: Mapping[str, Any] | None = None
     privacy: Sequence[Privacy] = ()
     repair: Mapping[str, Any] | None = None
@@ -163,12 +163,12 @@ class AttackReport:
             "summary": list(self.summary),
             "settings": dict(self.settings),
             "metrics": [_metric(metric) for metric in self.metrics],
-            "tables": [dict(table) for table in self.tables],
-            "plots": [dict(plot) for plot in self.plots],
-            "victim": None if self.victim is None else dict(self.victim),
+            "tables": plain(self.tables),
+            "plots": plain(self.plots),
+            "victim": plain(self.victim),
             "privacy": [_privacy(entry) for entry in self.privacy],
             "verdicts": verdicts(self.mechanism),
-            "repair": None if self.repair is None else dict(self.repair),
+            "repair": plain(self.repair),
             "limits": list(self.limits),
             "checks": checks,
             "seed": self.seed,

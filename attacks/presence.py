@@ -35,6 +35,7 @@ from dpassay.attacks.outcomes import (
 from dpassay.attacks.reconstruction import composed_advantage
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.determinantal import masks
@@ -489,11 +490,11 @@ def _right(advantage: float) -> str:
 
 def _by_rounds(
     found: dict[int, Metric], limits: dict[int, np.ndarray], worst: dict[int, float], claimed: float
-) -> dict[str, Any]:
-    return {
-        "title": "Advantage by the number of recommendations seen",
-        "columns": ["recommendations", "attacker", "most of any test", "on any data", "permitted"],
-        "rows": [
+) -> Table:
+    return Table(
+        "Advantage by the number of recommendations seen",
+        ["recommendations", "attacker", "most of any test", "on any data", "permitted"],
+        [
             [
                 look,
                 metric.cell(),
@@ -503,21 +504,21 @@ def _by_rounds(
             ]
             for look, metric in found.items()
         ],
-    }
+    )
 
 
-def _by_crowd(crowds: dict[int, np.ndarray], rounds: int) -> dict[str, Any]:
-    return {
-        "title": "Most of any test, by the number of other users in the data, mean and largest of the targets",
-        "columns": ["other users", "1 recommendation", "largest", f"{rounds} recommendations", "largest"],
-        "rows": [
+def _by_crowd(crowds: dict[int, np.ndarray], rounds: int) -> Table:
+    return Table(
+        "Most of any test, by the number of other users in the data, mean and largest of the targets",
+        ["other users", "1 recommendation", "largest", f"{rounds} recommendations", "largest"],
+        [
             [
                 number,
                 *(f"{value:.4f}" for place in (0, 1) for value in (limits[:, place].mean(), limits[:, place].max())),
             ]
             for number, limits in crowds.items()
         ],
-    }
+    )
 
 
 def _plots(
@@ -527,15 +528,15 @@ def _plots(
     claimed: float,
     crowds: dict[int, np.ndarray],
     rounds: int,
-) -> list[dict[str, Any]]:
+) -> list[Plot]:
     looks, metrics = list(found), list(found.values())
-    attacker = {
-        "label": "attacker",
-        "x": looks,
-        "y": [metric.value for metric in metrics],
-        "low": [metric.low for metric in metrics],
-        "high": [metric.high for metric in metrics],
-    }
+    attacker = Series(
+        "attacker",
+        looks,
+        [metric.value for metric in metrics],
+        low=[metric.low for metric in metrics],
+        high=[metric.high for metric in metrics],
+    )
     lines = {
         "most of any test here": [float(limits[look].mean()) for look in looks],
         "most on any data": [worst[look] for look in looks],
@@ -543,22 +544,22 @@ def _plots(
     }
     sizes = [str(number) for number in crowds]
     return [
-        {
-            "title": "Is she in the data? By recommendations seen",
-            "x_label": "recommendations",
-            "y_label": "advantage (TPR - FPR)",
-            "x_scale": "log",
-            "series": [attacker, *({"label": label, "x": looks, "y": line} for label, line in lines.items())],
-        },
-        {
-            "title": "The crowd's protection: most of any test",
-            "x_label": "other users in the data",
-            "y_label": "advantage (TPR - FPR)",
-            "series": [
-                {"label": label, "x": sizes, "y": [float(limits[:, place].mean()) for limits in crowds.values()]}
+        Plot(
+            "Is she in the data? By recommendations seen",
+            "recommendations",
+            "advantage (TPR - FPR)",
+            [attacker, *(Series(label, looks, line) for label, line in lines.items())],
+            x_scale="log",
+        ),
+        Plot(
+            "The crowd's protection: most of any test",
+            "other users in the data",
+            "advantage (TPR - FPR)",
+            [
+                Series(label, sizes, [float(limits[:, place].mean()) for limits in crowds.values()])
                 for place, label in enumerate(("1 recommendation", f"{rounds} recommendations"))
             ],
-        },
+        ),
     ]
 
 
@@ -589,11 +590,11 @@ def _victim(
             f"{limits[who]:.3f} over a coin flip on her.",
         ],
         "tables": [
-            {
-                "title": "What the attacker believes about user A",
-                "columns": ["set", "items shown", "of user A's items", "belief that she is in the data"],
-                "rows": rows,
-            }
+            Table(
+                "What the attacker believes about user A",
+                ["set", "items shown", "of user A's items", "belief that she is in the data"],
+                rows,
+            )
         ],
     }
 
@@ -656,9 +657,9 @@ def _repair(built: Any, world: _World, rounds: int) -> dict[str, Any]:
         f"differences between items. For epsilon 1 in all, {price} of the sets that would be recommended without "
         "jitter become others.",
         "tables": [
-            {
-                "title": f"Jitter for {rounds} recommendations by {method}, all users of these data",
-                "columns": [
+            Table(
+                f"Jitter for {rounds} recommendations by {method}, all users of these data",
+                [
                     "epsilon in all",
                     "epsilon each",
                     "jitter",
@@ -666,7 +667,7 @@ def _repair(built: Any, world: _World, rounds: int) -> dict[str, Any]:
                     "most on any data",
                     "sets changed",
                 ],
-                "rows": rows,
-            }
+                rows,
+            )
         ],
     }

@@ -29,6 +29,7 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, describe, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
@@ -600,20 +601,20 @@ def _percent(metric: Metric) -> str:
 
 def _by_rounds(
     results: dict[int, dict[str, Metric]], limits: dict[int, float], collections: Sequence[int], epsilon: float
-) -> dict[str, Any]:
+) -> Table:
     columns = ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "auc", "profile-advantage", "advantage")
     rows: list[list[Any]] = [[0, *(results[0][name].cell() for name in columns[:5]), "-", "-", "-", "-"]]
     for number in collections:
         cells = [results[number][name].cell() for name in columns]
         rows.append([number, *cells, f"{limits[number]:.3f}", f"{permitted_advantage(number * epsilon):.3f}"])
-    return {
-        "title": f"Collected again with fresh noise, epsilon {epsilon:g} each time (0 times: the guess without it)",
-        "columns": ["collections", *columns, "most of any test", "permitted"],
-        "rows": rows,
-    }
+    return Table(
+        f"Collected again with fresh noise, epsilon {epsilon:g} each time (0 times: the guess without it)",
+        ["collections", *columns, "most of any test", "permitted"],
+        rows,
+    )
 
 
-def _by_epsilon(sweep: dict[float, _Point]) -> dict[str, Any]:
+def _by_epsilon(sweep: dict[float, _Point]) -> Table:
     names = ("value-accuracy", "rated-tpr", "rated-fpr", "auc", "advantage")
     rows = [
         [
@@ -624,51 +625,47 @@ def _by_epsilon(sweep: dict[float, _Point]) -> dict[str, Any]:
         ]
         for epsilon, point in sweep.items()
     ]
-    return {
-        "title": "One collection, by epsilon",
-        "columns": ["epsilon", *names, "most of any test", "permitted"],
-        "rows": rows,
-    }
+    return Table("One collection, by epsilon", ["epsilon", *names, "most of any test", "permitted"], rows)
 
 
-def _plots(sweep: dict[float, _Point], prior: dict[str, Metric]) -> list[dict[str, Any]]:
+def _plots(sweep: dict[float, _Point], prior: dict[str, Metric]) -> list[Plot]:
     epsilons = list(sweep)
 
-    def observed(name: str, label: str) -> dict[str, Any]:
+    def observed(name: str, label: str) -> Series:
         each = [point.results[name] for point in sweep.values()]
-        return {
-            "label": label,
-            "x": epsilons,
-            "y": [metric.value for metric in each],
-            "low": [metric.low for metric in each],
-            "high": [metric.high for metric in each],
-        }
+        return Series(
+            label,
+            epsilons,
+            [metric.value for metric in each],
+            low=[metric.low for metric in each],
+            high=[metric.high for metric in each],
+        )
 
     limits = [point.limit for point in sweep.values()]
     permitted = [permitted_advantage(epsilon) for epsilon in epsilons]
     guess = [prior["value-accuracy"].value] * len(epsilons)
     return [
-        {
-            "title": "Exact values recovered from one collection",
-            "x_label": "epsilon per rating",
-            "y_label": "share of a user's ratings",
-            "x_scale": "log",
-            "series": [
+        Plot(
+            "Exact values recovered from one collection",
+            "epsilon per rating",
+            "share of a user's ratings",
+            [
                 observed("value-accuracy", "collector"),
-                {"label": "guess without collecting", "x": epsilons, "y": guess},
+                Series("guess without collecting", epsilons, guess),
             ],
-        },
-        {
-            "title": "Did she give this rating? One collection",
-            "x_label": "epsilon per rating",
-            "y_label": "advantage (TPR - FPR)",
-            "x_scale": "log",
-            "series": [
+            x_scale="log",
+        ),
+        Plot(
+            "Did she give this rating? One collection",
+            "epsilon per rating",
+            "advantage (TPR - FPR)",
+            [
                 observed("advantage", "collector"),
-                {"label": "most of any test", "x": epsilons, "y": limits},
-                {"label": "permitted by epsilon", "x": epsilons, "y": permitted},
+                Series("most of any test", epsilons, limits),
+                Series("permitted by epsilon", epsilons, permitted),
             ],
-        },
+            x_scale="log",
+        ),
     ]
 
 
@@ -707,9 +704,9 @@ def _victim(
             f"{right[1]} after one collection and {right[2]} after {most}.",
         ],
         "tables": [
-            {
-                "title": "What user A's device sent, and what the collector makes of it",
-                "columns": [
+            Table(
+                "What user A's device sent, and what the collector makes of it",
+                [
                     "item",
                     "her rating",
                     "sent the first time",
@@ -720,8 +717,8 @@ def _victim(
                     "after 1",
                     f"after {most}",
                 ],
-                "rows": rows,
-            }
+                rows,
+            )
         ],
     }
 
@@ -786,10 +783,10 @@ def _repair(
         f"divided by the {num_items} items, and then most of what is collected is invented: at epsilon {epsilon:g} "
         f"{share * own / (share * own + (1 - share) * invented):.1%} of the ratings that arrive were really given.",
         "tables": [
-            {
-                "title": "What a smaller epsilon costs",
-                "columns": ["epsilon per rating", "epsilon per user", "permitted per rating", "arriving ratings real"],
-                "rows": rows,
-            }
+            Table(
+                "What a smaller epsilon costs",
+                ["epsilon per rating", "epsilon per user", "permitted per rating", "arriving ratings real"],
+                rows,
+            )
         ],
     }

@@ -21,6 +21,7 @@ from dpassay.core.claims import Evidence, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim, json_number
 from dpassay.core.protocol import Mechanism, as_mechanism
+from dpassay.core.records import plain
 from dpassay.core.version import __version__
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Audit:
             "run": self.run,
             "detectable": self.detectable,
             "ledger": self.ledger,
-            "sandwich": self.sandwich,
+            "sandwich": plain(self.sandwich),
             "warnings": list(self.warnings),
             "tables": evidence["tables"],
             "plots": evidence["plots"],

@@ -12,6 +12,7 @@ from dpassay.auditors.fixed_sample import certificate_inputs, detectable_epsilon
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import FiniteMechanism, Mechanism
+from dpassay.core.records import Plot, Series, Table
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Result
@@ -32,8 +33,8 @@ class Findings:
 
     explanation: str
     summary: str
-    tables: tuple[dict[str, Any], ...]
-    plots: tuple[dict[str, Any], ...]
+    tables: tuple[Table, ...]
+    plots: tuple[Plot, ...]
     detectable: dict[str, float | None]
     sandwich: dict[str, Any]
     datasets: tuple[str, str]
@@ -124,7 +125,7 @@ def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, n
     )
 
 
-def _events(result: "Result") -> dict[str, Any]:
+def _events(result: "Result") -> Table:
     rows = [
         [
             item.event.description,
@@ -135,11 +136,11 @@ def _events(result: "Result") -> dict[str, Any]:
         for item in result.tested[:EVENTS_SHOWN]
     ]
     measure = "p-value" if result.mode == "fixed" else "evidence, nats"
-    return {
-        "title": "Events and how often they happened in fresh samples",
-        "columns": ["event", "likelier under", "dataset 1", "dataset 2", measure],
-        "rows": rows,
-    }
+    return Table(
+        "Events and how often they happened in fresh samples",
+        ["event", "likelier under", "dataset 1", "dataset 2", measure],
+        rows,
+    )
 
 
 def _share(successes: int, trials: int) -> str:
@@ -240,22 +241,22 @@ def _upper(mechanism: Mechanism, claim: PrivacyClaim) -> float | None:
         return None
 
 
-def _growth(result: "Result") -> dict[str, Any] | None:
+def _growth(result: "Result") -> Plot | None:
     growth = getattr(result.run, "growth", ())
     if len(growth) < 2:
         return None
     samples, evidence = zip(*growth, strict=True)
     threshold = math.log(1 / result.share)
-    return {
-        "title": "Evidence against the claim",
-        "x_label": "samples per dataset",
-        "y_label": "log e-value, nats",
-        "series": [{"label": "evidence", "x": list(samples), "y": [float(value) for value in evidence]}],
-        "marks": [{"axis": "y", "at": threshold, "label": "refuted above"}],
-    }
+    return Plot(
+        "Evidence against the claim",
+        "samples per dataset",
+        "log e-value, nats",
+        [Series("evidence", list(samples), [float(value) for value in evidence])],
+        marks=[{"axis": "y", "at": threshold, "label": "refuted above"}],
+    )
 
 
-def _scores(result: "Result") -> dict[str, Any] | None:
+def _scores(result: "Result") -> Plot | None:
     """How the order of outputs behind the first event tells the datasets apart, in samples that were not its test."""
     if not result.tested:
         return None
@@ -271,15 +272,15 @@ def _scores(result: "Result") -> dict[str, Any] | None:
     for side, values in enumerate(scores):
         shares = np.histogram(np.clip(values, low, high), edges)[0] / len(values)
         heights = [*shares.tolist(), float(shares[-1])]  # the last repeats, to close the steps
-        series.append({"label": f"dataset {side + 1}", "x": edges.tolist(), "y": heights, "shape": "steps"})
+        series.append(Series(f"dataset {side + 1}", edges.tolist(), heights, shape="steps"))
     inside = (event.cut, high) if event.above else (low, event.cut)
-    return {
-        "title": f"The order of outputs behind the event: {event.scorer.name}",
-        "x_label": "value or score of the output",
-        "y_label": "share of the samples",
-        "series": series,
-        "shaded": [{"low": float(inside[0]), "high": float(inside[1]), "label": "the event"}],
-    }
+    return Plot(
+        f"The order of outputs behind the event: {event.scorer.name}",
+        "value or score of the output",
+        "share of the samples",
+        series,
+        shaded=[{"low": float(inside[0]), "high": float(inside[1]), "label": "the event"}],
+    )
 
 
 def _number(value: float | None) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, one_line
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Plot, Series
 
 __all__ = ["sandwich", "upper_bound", "upper_delta"]
 
@@ -79,23 +80,18 @@ def sandwich(
     return picture
 
 
-def _plot(claim: PrivacyClaim, curves: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
+def _plot(claim: PrivacyClaim, curves: dict[str, list[tuple[float, float]]]) -> Plot:
     if unknown := set(curves) - set(_LABELS):
         raise InvalidInput(f"no curve is called {sorted(unknown)[0]!r}; use {', '.join(_LABELS)}")
-    series: list[dict[str, Any]] = [
-        {"label": label, "x": [float(e) for e, _ in curves[name]], "y": [float(d) for _, d in curves[name]]}
+    series = [
+        Series(label, [float(e) for e, _ in curves[name]], [float(d) for _, d in curves[name]])
         for name, label in _LABELS.items()
         if curves.get(name)
     ]
-    last = max((max(line["x"]) for line in series), default=0.0)
+    last = max((max(line.x) for line in series), default=0.0)
     epsilons = np.linspace(0.0, last if last > 0 else 1.0, 65)
-    stated = {"label": f"claim {claim.text}", "x": epsilons.tolist(), "y": claim.delta_at(epsilons).tolist()}
-    return {
-        "title": "Privacy curve: lower bound, upper bound, claim",
-        "x_label": "epsilon, nats",
-        "y_label": "delta",
-        "series": [*series, stated],
-    }
+    stated = Series(f"claim {claim.text}", epsilons.tolist(), claim.delta_at(epsilons).tolist())
+    return Plot("Privacy curve: lower bound, upper bound, claim", "epsilon, nats", "delta", [*series, stated])
 
 
 def _accounted(event: Any, relation: str | None) -> tuple[list[Any], float]:

@@ -21,6 +21,7 @@ import numpy as np
 from dpassay.auditors.randomness import Randomness, trace
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.core.registry import find_claim
 from dpassay.mechanisms import MECHANISMS, describe, mechanism
 from dpassay.mechanisms.jlt import centered, lifted
@@ -343,7 +344,7 @@ def _decide(claim: Claim, context: Context, ids: Sequence[str], explanation: str
     if not shown:
         findings = "; ".join(f"{each.id} ({each.variant}): {each.finding}" for each in examined) or "none registered"
         return Verdict(claim.id, "open", f"No difference was shown. Examined: {findings}.", arithmetic="executed")
-    tables: tuple[Mapping[str, Any], ...] = (_table(examined),)
+    tables: tuple[Table, ...] = (_table(examined),)
     evidence = []
     for each in shown:
         assert each.certificate is not None
@@ -362,7 +363,7 @@ def _decide(claim: Claim, context: Context, ids: Sequence[str], explanation: str
     )
 
 
-def _table(examined: Sequence[Examination]) -> dict[str, Any]:
+def _table(examined: Sequence[Examination]) -> Table:
     rows = []
     for each in examined:
         claim, outcome = _ideal(each.id, each.variant)
@@ -380,7 +381,7 @@ def _table(examined: Sequence[Examination]) -> dict[str, Any]:
         "deployable",
     ]
     title = "Executed code: deployable when the ideal claim holds and what runs has that law"
-    return {"title": title, "columns": columns, "rows": rows}
+    return Table(title, columns, rows)
 
 
 def _ideal(id: str, variant: str) -> tuple[str, str]:

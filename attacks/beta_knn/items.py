@@ -30,6 +30,7 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
@@ -638,9 +639,7 @@ class _Scene:
                 f"He names {outcome.inferred[number]:.0f} items; {outcome.hits[number]:.0f} are right, and "
                 f"{outcome.guess_hits[number]:.0f} of as many popular ones would be.",
             ],
-            "tables": [
-                {"title": "Items named first", "columns": ["item", "rated by user A", "her rating"], "rows": rows}
-            ],
+            "tables": [Table("Items named first", ["item", "rated by user A", "her rating"], rows)],
         }
 
     def _told(self, generator: np.random.Generator, scale: tuple[float, float]) -> np.ndarray:
@@ -738,18 +737,18 @@ def _conclusion(works: bool, difference: float, advantage: Metric) -> str:
     )
 
 
-def _comparison(outcomes: dict[str, _Outcome]) -> dict[str, Any]:
+def _comparison(outcomes: dict[str, _Outcome]) -> Table:
     names = ("yield", "precision", "guess-precision", "advantage")
     rows = []
     for label, outcome in outcomes.items():
         values = {metric.name: metric.value for metric in outcome.metrics()}
         numbers = [*(values[name] for name in names), float(np.nanmean(outcome.kept))]
         rows.append([NAMES.get(label, label), *(f"{number:.3f}" for number in numbers)])
-    return {
-        "title": "The same attack on the repaired selection, and without fake accounts",
-        "columns": ["recommender", *names, "share of the true neighbors in a list"],
-        "rows": rows,
-    }
+    return Table(
+        "The same attack on the repaired selection, and without fake accounts",
+        ["recommender", *names, "share of the true neighbors in a list"],
+        rows,
+    )
 
 
 def _privacy(settings: _Settings, num_items: int, advantage: Metric) -> Privacy:

@@ -21,6 +21,7 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe
 
@@ -241,35 +242,35 @@ def _percent(metric: Metric) -> str:
     return f"{metric.value:.0%} (95% interval {metric.low:.0%} to {metric.high:.0%})"
 
 
-def _paired_table(outcome: Outcome) -> dict[str, Any]:
+def _paired_table(outcome: Outcome) -> Table:
     rows = []
     for text, values in (("present", outcome.found_present), ("removed", outcome.found_absent)):
         metric = mean_metric("share", values, "")
         rows.append([text, metric.trials, metric.cell()])
-    return {
-        "title": "One hidden rating per target, the same world with and without it",
-        "columns": ["the rating is", "targets", "it is named (95% interval)"],
-        "rows": rows,
-    }
+    return Table(
+        "One hidden rating per target, the same world with and without it",
+        ["the rating is", "targets", "it is named (95% interval)"],
+        rows,
+    )
 
 
-def _distribution(outcome: Outcome) -> dict[str, Any]:
+def _distribution(outcome: Outcome) -> Plot:
     """How many targets lost how much, beside what naming as many popular items finds out."""
     edges = np.linspace(0, 1, 11)
     hidden = np.maximum(outcome.hidden, 1)
     series = []
     for label, hits in (("attack", outcome.hits), ("as many popular items, without it", outcome.guess_hits)):
         counts, _ = np.histogram(hits / hidden, edges)
-        series.append({"label": label, "x": edges.tolist(), "y": [*counts.tolist(), 0], "shape": "steps"})
-    return {
-        "title": "How much of each target's other ratings was found out",
-        "x_label": "share of the target's other ratings",
-        "y_label": "targets",
-        "series": series,
-    }
+        series.append(Series(label, edges.tolist(), [*counts.tolist(), 0], shape="steps"))
+    return Plot(
+        "How much of each target's other ratings was found out",
+        "share of the target's other ratings",
+        "targets",
+        series,
+    )
 
 
-def _size_tables(outcome: Outcome) -> tuple[dict[str, Any], ...]:
+def _size_tables(outcome: Outcome) -> tuple[Table, ...]:
     """Who is at risk: the targets in four groups by their number of hidden ratings."""
     if len(outcome.targets) < 8:
         return ()
@@ -288,7 +289,7 @@ def _size_tables(outcome: Outcome) -> tuple[dict[str, Any], ...]:
         names = ("yield", "precision", "guess-precision", "exact-value")
         rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(found[name].cell() for name in names)])
     columns = ["unknown ratings of the target", "targets", "found out", "right when named", "best guess", "value right"]
-    return ({"title": "Who is at risk", "columns": columns, "rows": rows},)
+    return (Table("Who is at risk", columns, rows),)
 
 
 def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
@@ -322,7 +323,7 @@ def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
         story.append(f"The rating itself was right for {outcome.exact[number]:.0f} of these.")
     columns = ["item", "answers that showed it", "rating inferred", "true rating"]
     title = "Items that most answers showed, user A being the median target"
-    return {"story": story, "tables": [{"title": title, "columns": columns, "rows": rows}] if rows else []}
+    return {"story": story, "tables": [Table(title, columns, rows)] if rows else []}
 
 
 def _privacy(recommender: Recommender, attack: Attack, outcome: Outcome, advantage: Metric) -> tuple[Privacy, ...]:
@@ -398,7 +399,7 @@ def _repair(
         "advantage",
         "target seen",
     ]
-    table = {"title": "The same attack on the repaired selections", "columns": columns, "rows": rows}
+    table = Table("The same attack on the repaired selections", columns, rows)
     usable = [method for method in REPAIRS if method in found]
     if not usable:
         return {"text": f"No repaired selection fits these data; use fewer neighbors.{unusable}", "tables": [table]}
@@ -425,7 +426,7 @@ def _guarantee(method: str, recommender: Recommender) -> str:
 
 def _accuracy(
     ratings: Ratings, recommenders: Mapping[str, Recommender], best: Method, seed: int
-) -> tuple[str, dict[str, Any] | None]:
+) -> tuple[str, Table | None]:
     """What the first of the recommenders, the repaired ones and random neighbors get wrong, in words and as a table."""
     try:
         measured = held_out(ratings, recommenders, seed)
@@ -449,18 +450,18 @@ def _accuracy(
         covered = f"{np.average(measured.covered[name], weights=measured.counts):.0%}"
         rows.append([names[name], _guarantee(name, recommenders[attacked]), cell.cell(), extra, covered])
     rows.append(["no neighbors: the user's own mean", None, own.cell(), None, None])
-    table = {
-        "title": f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
+    table = Table(
+        f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
         f"(scale {ratings.scale[0]:g} to {ratings.scale[1]:g}, 95% intervals)",
-        "columns": [
+        [
             "method",
             "epsilon of one list",
             "error",
             f"more than {names[attacked]}",
             "ratings that a neighbor has",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
     parts = [
         f"{error[name].value:.3f} with {names[name]}" for name in {attacked: 0, best: 0, RANDOM: 0} if name in error
     ]

@@ -42,6 +42,7 @@ from dpassay.attacks.sketch.membership import (
 )
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import (
     AdditiveSketch,
@@ -289,7 +290,7 @@ def _privacy_says(
     return text
 
 
-def _guess_table(outcome: Outcome, permitted: float) -> dict[str, Any]:
+def _guess_table(outcome: Outcome, permitted: float) -> Table:
     mechanism, advantage = outcome.mechanism, outcome.advantage.mean()
     rows: list[list[Any]] = [
         ["without the sketch (coin)", *_both(0.0)],
@@ -303,7 +304,7 @@ def _guess_table(outcome: Outcome, permitted: float) -> dict[str, Any]:
         rows.append(["best possible on the worst dataset (exact profile)", *_both(worst)])
     rows.append(["permitted by the claim", *_both(permitted)])
     rows.append(["sketches that prove the answer", f"{outcome.proved.mean():.1%}", None])
-    return {"title": "Present or absent: right guesses", "columns": ["who", "right", "advantage"], "rows": rows}
+    return Table("Present or absent: right guesses", ["who", "right", "advantage"], rows)
 
 
 def _worst_advantage(mechanism: Any, outcome: Outcome) -> float | None:
@@ -315,23 +316,23 @@ def _worst_advantage(mechanism: Any, outcome: Outcome) -> float | None:
     return None
 
 
-def _roc_table(outcome: Outcome) -> dict[str, Any]:
+def _roc_table(outcome: Outcome) -> Table:
     limit = _limit_curve(outcome)
     rows: list[list[Any]] = []
     for index, aim in enumerate(FALSE_POSITIVES):
         tpr = mean_metric("tpr", outcome.roc[0, :, index], "")
         known = [] if limit is None else [f"{each[index]:.3f}" for each in limit]
         rows.append([f"{aim:g}", f"{outcome.roc[1, :, index].mean():.3f}", tpr.cell(), *known])
-    return {
-        "title": "False alarms (FPR) against recognized ratings (TPR), one threshold for all",
-        "columns": [
+    return Table(
+        "False alarms (FPR) against recognized ratings (TPR), one threshold for all",
+        [
             "FPR aimed at",
             "FPR",
             "TPR (95% interval)",
             *["FPR, best test", "TPR, best test"] * (limit is not None),
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
 def _limit_curve(outcome: Outcome) -> tuple[np.ndarray, np.ndarray] | None:
@@ -346,13 +347,18 @@ def _limit_curve(outcome: Outcome) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
-def _roc_plot(outcome: Outcome, epsilon: float, delta: float) -> dict[str, Any]:
+def _roc_plot(outcome: Outcome, epsilon: float, delta: float) -> Plot:
     points = [mean_metric("tpr", outcome.roc[0, :, index], "") for index in range(len(FALSE_POSITIVES))]
     line = np.linspace(0.0, 1.0, 101)
     claimed = np.minimum(1 - math.exp(-epsilon) * (1 - delta - line), math.exp(min(epsilon, 700.0)) * line + delta)
     series = [
-        _series("measured", outcome.roc[1].mean(axis=0), [each.value for each in points])
-        | {"low": [each.low for each in points], "high": [each.high for each in points]},
+        _series(
+            "measured",
+            outcome.roc[1].mean(axis=0),
+            [each.value for each in points],
+            low=[each.low for each in points],
+            high=[each.high for each in points],
+        ),
         _series("permitted by the claim", line, np.clip(claimed, 0.0, 1.0)),
         _series("guessing", [0.0, 1.0], [0.0, 1.0]),
     ]
@@ -362,15 +368,10 @@ def _roc_plot(outcome: Outcome, epsilon: float, delta: float) -> dict[str, Any]:
             "best test, worst dataset" if isinstance(outcome.mechanism, ColumnSketch) else "best test, these ratings"
         )
         series.insert(1, _series(label, *limit))
-    return {
-        "title": "Ratings recognized against false alarms",
-        "x_label": "false alarms (FPR)",
-        "y_label": "recognized (TPR)",
-        "series": series,
-    }
+    return Plot("Ratings recognized against false alarms", "false alarms (FPR)", "recognized (TPR)", series)
 
 
-def _epsilon_plot(matrix: np.ndarray, entries: np.ndarray, sizes: dict[str, Any]) -> dict[str, Any]:
+def _epsilon_plot(matrix: np.ndarray, entries: np.ndarray, sizes: dict[str, Any]) -> Plot:
     delta = sizes["delta"]
     series = [
         _series(
@@ -384,13 +385,13 @@ def _epsilon_plot(matrix: np.ndarray, entries: np.ndarray, sizes: dict[str, Any]
         for variant, label in VARIANT_NAMES.items()
     ]
     series.append(_series("permitted", EPSILONS, [permitted_advantage(epsilon, delta) for epsilon in EPSILONS]))
-    return {
-        "title": "Largest possible advantage on these ratings, by the epsilon that was asked for (exact)",
-        "x_label": "epsilon",
-        "y_label": "advantage",
-        "x_scale": "log",
-        "series": series,
-    }
+    return Plot(
+        "Largest possible advantage on these ratings, by the epsilon that was asked for (exact)",
+        "epsilon",
+        "advantage",
+        series,
+        x_scale="log",
+    )
 
 
 def _exact(mechanism: Any, matrix: np.ndarray, entries: np.ndarray) -> np.ndarray:
@@ -414,14 +415,14 @@ def _victim(outcome: Outcome, matrix: np.ndarray, entries: np.ndarray, trials: i
         story.append("Every one of these sketches is a proof: the other dataset could not have produced it.")
     elif proved > 0:
         story.append(f"{proved:.0%} of these sketches are proofs: the other dataset could not have produced them.")
-    table = {
-        "title": "User A and item 1",
-        "columns": ["the rating is", "sketches", 'called "present"', "right"],
-        "rows": [
+    table = Table(
+        "User A and item 1",
+        ["the rating is", "sketches", 'called "present"', "right"],
+        [
             ["present", judged, round(right[0] * judged), f"{right[0]:.0%}"],
             ["absent", judged, judged - round(right[1] * judged), f"{right[1]:.0%}"],
         ],
-    }
+    )
     return {"story": story, "tables": [table]}
 
 
@@ -449,10 +450,9 @@ def _repair(
             exact, error = float(_exact(sketch, matrix, entries).mean()), _inner_product_error(sketch, matrix)
         cells = (sketch.noise, measured, *[exact] * (id == "jlt"), permitted, error)
         rows.append([label, *(None if value is None else _plain(value) for value in cells)])
-    table = {
-        "title": f"The same promise: epsilon {sizes['epsilon']:g}, delta {sizes['delta']:.2g}, "
-        f"{sizes['num_rows']} rows",
-        "columns": [
+    table = Table(
+        f"The same promise: epsilon {sizes['epsilon']:g}, delta {sizes['delta']:.2g}, {sizes['num_rows']} rows",
+        [
             "sketch",
             "noise w, in ratings",
             "advantage, measured",
@@ -460,8 +460,8 @@ def _repair(
             "permitted",
             "error of two users' shared ratings",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
     how = (
         "adds independent Gaussian noise to the sketch instead of lifting singular values: the smallest amount that "
         "the exact privacy profile allows, whatever the numbers of items and users"
@@ -533,8 +533,8 @@ def _limits(mechanism: Any, ratings: Ratings, matrix: np.ndarray) -> Sequence[st
     return limits
 
 
-def _series(label: str, x: Any, y: Any) -> dict[str, Any]:
-    return {"label": label, "x": [float(value) for value in x], "y": [float(value) for value in y]}
+def _series(label: str, x: Any, y: Any, **interval: Any) -> Series:
+    return Series(label, [float(value) for value in x], [float(value) for value in y], **interval)
 
 
 def _right(advantage: float) -> str:

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL
 from dpassay.proofs.instances import instance, proved
@@ -357,7 +358,7 @@ def operator_norm_instance(items: int) -> dict[str, Any]:
     )
 
 
-def _slack_table() -> dict[str, Any]:
+def _slack_table() -> Table:
     from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
 
     rows = []
@@ -367,4 +368,4 @@ def _slack_table() -> dict[str, Any]:
             numbers = (printed, math.log1p(items / jitter), 2 * printed, exact_epsilon(items, jitter))
             rows.append([items, jitter, *(float(f"{number:.4g}") for number in numbers)])
     columns = ["items", "jitter s", "Delta_u", "exact change of the scores", "2 Delta_u", "exact epsilon"]
-    return {"title": "How loose the bounds are, one subject, binary rows", "columns": columns, "rows": rows}
+    return Table("How loose the bounds are, one subject, binary rows", columns, rows)

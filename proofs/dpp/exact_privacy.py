@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
@@ -337,7 +338,7 @@ def _five_items() -> dict[str, Any]:
     )
 
 
-def _epsilon_table() -> dict[str, Any]:
+def _epsilon_table() -> Table:
     from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
 
     rows = [
@@ -351,10 +352,10 @@ def _epsilon_table() -> dict[str, Any]:
         for jitter in (0.05, 1.0, 5.0, 100.0)
     ]
     columns = ["items", "jitter s", "exact eps* of the whole sampler", "the paper's 2 Delta_u for phase 1 alone"]
-    return {"title": "Exact epsilon, binary rows", "columns": columns, "rows": rows}
+    return Table("Exact epsilon, binary rows", columns, rows)
 
 
-def _jitter_table() -> dict[str, Any]:
+def _jitter_table() -> Table:
     from dpassay.mechanisms.dpp import required_jitter  # JAX is slow to load
 
     rows = [
@@ -370,10 +371,10 @@ def _jitter_table() -> dict[str, Any]:
         *(f"s, {n} items" for n in ITEMS),
         f"s, exactly {SHOWN} of at least {2 * SHOWN} items shown (k-DPP)",
     ]
-    return {"title": "Jitter that gives epsilon, binary rows", "columns": columns, "rows": rows}
+    return Table("Jitter that gives epsilon, binary rows", columns, rows)
 
 
-def _composition_table() -> dict[str, Any]:
+def _composition_table() -> Table:
     from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
 
     rows, log_delta = [], math.log(1e6)
@@ -384,10 +385,10 @@ def _composition_table() -> dict[str, Any]:
             pure = draws * exact_epsilon(100, jitter)
             rows.append([jitter, draws, round(pure, 3), float(f"{rho:.4g}"), round(average, 3)])
     columns = ["jitter s", "recommendations T", "T eps*", "zCDP rho", "epsilon at delta = 1e-6 from zCDP"]
-    return {"title": "T recommendations, 100 items, binary rows", "columns": columns, "rows": rows}
+    return Table("T recommendations, 100 items, binary rows", columns, rows)
 
 
-def _recommendation_tables(data: Ratings) -> tuple[dict[str, Any], ...]:
+def _recommendation_tables(data: Ratings) -> tuple[Table, ...]:
     """What the jitter does to recommendations: on synthetic readers, and on the ratings of the user, if any."""
     chances = 0.5 / np.arange(1, 101) ** 0.7
     synthetic_readers = (np.random.default_rng(0).random((300, 100)) < chances).astype(float)
@@ -402,7 +403,7 @@ def _recommendation_tables(data: Ratings) -> tuple[dict[str, Any], ...]:
     return made_up, _recommendation_table(f"the {len(popular)} most rated items of {data.name}", read[:, popular])
 
 
-def _recommendation_table(name: str, read: np.ndarray) -> dict[str, Any]:
+def _recommendation_table(name: str, read: np.ndarray) -> Table:
     """Expected sizes and numbers of readers; `read` is binary, users by items."""
     from dpassay.mechanisms.dpp import required_jitter  # JAX is slow to load
 
@@ -433,7 +434,7 @@ def _recommendation_table(name: str, read: np.ndarray) -> dict[str, Any]:
         f"s, {shown} items shown",
         f"readers of {shown} items shown, share of no jitter",
     ]
-    return {"title": f"What jitter costs: {items} items, {name}", "columns": columns, "rows": rows}
+    return Table(f"What jitter costs: {items} items, {name}", columns, rows)
 
 
 def _fixed_size_inclusion(values: np.ndarray, vectors: np.ndarray, size: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL, determinant, plus_identity, plus_row
 from dpassay.proofs.instances import instance, proved
@@ -197,7 +198,7 @@ def _binary_instance() -> dict[str, Any]:
     return instance(values, f"{gain} > 999 / 1000 * ({coin})", f"{gain} <= {upper}", supports="holds")
 
 
-def _recommendations_table() -> dict[str, Any]:
+def _recommendations_table() -> Table:
     from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
 
     rows = []
@@ -216,15 +217,15 @@ def _recommendations_table() -> dict[str, Any]:
             numbers = (draws * exact_epsilon(100, jitter), zcdp, high)
             rows.append([jitter, draws, *(float(f"{number:.4g}") for number in numbers)])
     columns = ["jitter s", "recommendations T", "T eps*, delta = 0", "from zCDP, delta = 1e-6", "T coins, delta = 1e-6"]
-    return {"title": "Epsilon of T recommendations, B^2 = 100", "columns": columns, "rows": rows}
+    return Table("Epsilon of T recommendations, B^2 = 100", columns, rows)
 
 
-def _curve() -> dict[str, Any]:
+def _curve() -> Plot:
     from dpassay.mechanisms.dpp import exact_epsilon  # JAX is slow to load
 
     series = []
     for jitter in (1.0, 10.0, 100.0):
         end = exact_epsilon(100, jitter)
         x = [round(end * step / 40, 4) for step in range(41)]
-        series.append({"label": f"s = {jitter:g}", "x": x, "y": [round(coin_delta(at, jitter, 100), 6) for at in x]})
-    return {"title": "delta(eps) of one draw, B^2 = 100", "x_label": "epsilon", "y_label": "delta", "series": series}
+        series.append(Series(f"s = {jitter:g}", x, [round(coin_delta(at, jitter, 100), 6) for at in x]))
+    return Plot("delta(eps) of one draw, B^2 = 100", "epsilon", "delta", series)

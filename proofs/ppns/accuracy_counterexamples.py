@@ -19,6 +19,7 @@ import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.notation import proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities, rational_power
@@ -439,10 +440,10 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
     base = n * items + sorting
     added = count.comparisons + count.exponentials + count.random_numbers
     constant, from_data = 1 + added / base, 1 + (added + n * items) / base
-    table = {
-        "title": f"Operations at n = {n} candidates, {items} items, k = {k}, p = {p}",
-        "columns": ["operation", "k nearest neighbors", "Algorithm 1"],
-        "rows": [
+    table = Table(
+        f"Operations at n = {n} candidates, {items} items, k = {k}, p = {p}",
+        ["operation", "k nearest neighbors", "Algorithm 1"],
+        [
             ["similarities", n, n],
             ["sensitivities RS (3), if computed from the data", 0, count.sensitivities],
             ["comparisons", sorting, sorting + count.comparisons],
@@ -451,7 +452,7 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
             ["all, with one step per item of a similarity; RS a constant", "1", f"{constant:.4f}"],
             ["all, RS computed from the data in one more pass over the items", "1", f"{from_data:.4f}"],
         ],
-    }
+    )
     evidence = (
         Evidence(
             "certificate",
@@ -497,9 +498,9 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
         rows.append(
             [n, k, written.count, len(written.taken), written.num_partitions - len(written.taken), capped.count]
         )
-    table = {
-        "title": "Algorithm 1 at p = 1, step by step",
-        "columns": [
+    table = Table(
+        "Algorithm 1 at p = 1, step by step",
+        [
             "n",
             "k",
             "count after the loop",
@@ -507,8 +508,8 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
             "left for line 16",
             "count if cut at k - 1",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
     # The proof speaks of Algorithm 1; the trace shows that this program's own reading of it does the same.
     traced = all(row[2] == row[1] and row[4] == 0 and row[5] == row[1] - 1 for row in rows)
     evidence = (
@@ -787,7 +788,7 @@ def _last_failing(visited: int, k: int) -> int:
     return (visited * k * k - 1) // (k - 1)
 
 
-def _equal_weight_table(k: int) -> Mapping[str, Any]:
+def _equal_weight_table(k: int) -> Table:
     rows: list[list[Any]] = []
     n = 942
     for p in (Fraction(i, 100) for i in (6, 7, 8, 9, 10, 20, 30, 50, 70, 90, 98)):
@@ -805,11 +806,11 @@ def _equal_weight_table(k: int) -> Mapping[str, Any]:
                 f"{float(worst):.2f}" if own.defined else "undefined",
             ]
         )
-    return {
-        "title": f"Equal weights (eps near 0), k = {k}: where Theorem 1 fails, and its margin at n = {n}",
-        "columns": ["p", "partitions visited", "fails for n", f"smallest alpha - alpha^ over step lists, n = {n}"],
-        "rows": rows,
-    }
+    return Table(
+        f"Equal weights (eps near 0), k = {k}: where Theorem 1 fails, and its margin at n = {n}",
+        ["p", "partitions visited", "fails for n", f"smallest alpha - alpha^ over step lists, n = {n}"],
+        rows,
+    )
 
 
 def _movielens_size() -> Evidence:
@@ -859,16 +860,16 @@ def _no_truncation(evidence: Sequence[Evidence]) -> Evidence:
 
 
 def _measured(measured: AccuracyContext, name: str) -> Evidence:
-    table = {
-        "title": f"Similarity sum and error on {name}, {measured.ratings} ratings, random neighbor sets of 10",
-        "columns": ["quantity", "value"],
-        "rows": [
+    table = Table(
+        f"Similarity sum and error on {name}, {measured.ratings} ratings, random neighbor sets of 10",
+        ["quantity", "value"],
+        [
             ["mean correlation of alpha and absolute error", f"{measured.correlation:+.3f}"],
             ["pairs of sets whose larger alpha has the larger error", f"{measured.reversed_pairs:.3f}"],
             ["mean absolute error of the 10 most similar raters", f"{measured.best_error:.3f}"],
             ["mean absolute error of the 10 least similar raters", f"{measured.worst_error:.3f}"],
         ],
-    }
+    )
     return Evidence(
         "statistics",
         f"Context, not part of the proof: on {name}, among random neighbor sets for the same rating, alpha and the "
@@ -917,7 +918,7 @@ def _sentence(instance: Instance) -> str:
     )
 
 
-def _means_table(instance: Instance) -> Mapping[str, Any]:
+def _means_table(instance: Instance) -> Table:
     means = instance.selection() or ()
     rows = [
         [i, str(s), str(w), str(mu), str(other)]
@@ -925,22 +926,22 @@ def _means_table(instance: Instance) -> Mapping[str, Any]:
             zip(instance.similarities, instance.weights, means, instance.rival(), strict=True), start=1
         )
     ]
-    return {
-        "title": f"Probabilities of selection, {instance.last} last pick",
-        "columns": ["candidate", "similarity", "weight", "PPNS", "weighted selection"],
-        "rows": rows,
-    }
+    return Table(
+        f"Probabilities of selection, {instance.last} last pick",
+        ["candidate", "similarity", "weight", "PPNS", "weighted selection"],
+        rows,
+    )
 
 
-def _search_table(last: LastPick, searches: Sequence[Search]) -> Mapping[str, Any]:
-    return {
-        "title": f"Theorem 1 on every list of the grid, {last} last pick",
-        "columns": ["n", "k", "ceil(pk)", "partitions visited", "lists in range", "alpha < alpha^"],
-        "rows": [
+def _search_table(last: LastPick, searches: Sequence[Search]) -> Table:
+    return Table(
+        f"Theorem 1 on every list of the grid, {last} last pick",
+        ["n", "k", "ceil(pk)", "partitions visited", "lists in range", "alpha < alpha^"],
+        [
             [s.num_candidates, s.num_neighbors, s.first_quota, s.num_neighbors - s.first_quota, s.tried, s.failing]
             for s in searches
         ],
-    }
+    )
 
 
 def _step_list(ones: int, zeros: int) -> tuple[Fraction, ...]:

@@ -12,6 +12,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import formula, identity, possible, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities, rational_power
@@ -97,11 +98,11 @@ def decide_p(claim: Claim, context: Context) -> Verdict:
                 "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
                 {"kind": "proof", "inputs": inputs},
                 tables=(
-                    {
-                        "title": "Slack at k = 50, n = 942, similarities falling evenly from 1 to 0, equal weights",
-                        "columns": ["p", "guaranteed p * sum", "alpha of PPNS"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Slack at k = 50, n = 942, similarities falling evenly from 1 to 0, equal weights",
+                        ["p", "guaranteed p * sum", "alpha of PPNS"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -164,11 +165,7 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
                 "The range of the gap, for all k and p.",
                 {"kind": "proof", "inputs": proof},
                 tables=(
-                    {
-                        "title": "Expected picks from the first partition",
-                        "columns": ["k", "p", "pk", "Algorithm 1", "gap"],
-                        "rows": rows,
-                    },
+                    Table("Expected picks from the first partition", ["k", "p", "pk", "Algorithm 1", "gap"], rows),
                 ),
             ),
         ),
@@ -201,11 +198,11 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
                 "The exact condition for all n, k and w_1.",
                 {"kind": "proof", "inputs": proof},
                 tables=(
-                    {
-                        "title": "Where the range of p vanishes: weight, eps/RS, and RS at eps = 1",
-                        "columns": ["k", "n", "w_1 below", "eps/RS below", "RS above"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Where the range of p vanishes: weight, eps/RS, and RS at eps = 1",
+                        ["k", "n", "w_1 below", "eps/RS below", "RS above"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -256,12 +253,12 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
                 "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
                 {"kind": "formula", "inputs": inputs},
                 tables=(
-                    {
-                        "title": "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
+                    Table(
+                        "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
                         "Algorithm 1 runs out of partitions",
-                        "columns": ["n", "k", "lower end (21)", "undefined up to p ="],
-                        "rows": rows,
-                    },
+                        ["n", "k", "lower end (21)", "undefined up to p ="],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -292,9 +289,9 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
                 "j and beta at p = 0.1, k = 50 by interval arithmetic.",
                 {"kind": "formula", "inputs": inputs},
                 tables=(
-                    {
-                        "title": "Number of partitions, k = 50, n = 942 (19 partitions)",
-                        "columns": [
+                    Table(
+                        "Number of partitions, k = 50, n = 942 (19 partitions)",
+                        [
                             "p",
                             "j (18)",
                             "beta (19)",
@@ -307,25 +304,21 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
                             "mean (equal weights)",
                             "ceilings reach k - 1 exactly",
                         ],
-                        "rows": rows,
-                    },
+                        rows,
+                    ),
                 ),
                 plots=(
-                    {
-                        "title": "Number of partitions against p (k = 50, n = 942)",
-                        "x_label": "p",
-                        "y_label": "partitions",
-                        "series": [
-                            {"label": "beta (19)", "x": list(_floats()), "y": [float(row[2]) for row in rows]},
-                            {"label": "Algorithm 1, used", "x": list(_floats()), "y": [row[4] for row in rows]},
-                            {
-                                "label": "Algorithm 1, returned (mean)",
-                                "x": list(_floats()),
-                                "y": [float(row[9]) for row in rows],
-                            },
-                            {"label": "Table 2", "x": list(_floats()), "y": list(TABLE_2)},
+                    Plot(
+                        "Number of partitions against p (k = 50, n = 942)",
+                        "p",
+                        "partitions",
+                        [
+                            Series("beta (19)", list(_floats()), [float(row[2]) for row in rows]),
+                            Series("Algorithm 1, used", list(_floats()), [row[4] for row in rows]),
+                            Series("Algorithm 1, returned (mean)", list(_floats()), [float(row[9]) for row in rows]),
+                            Series("Table 2", list(_floats()), list(TABLE_2)),
                         ],
-                    },
+                    ),
                 ),
             ),
         ),
@@ -366,9 +359,9 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
             "Both directions for every list, and the criterion for Algorithm 1.",
             {"kind": "proof", "inputs": proof},
             tables=(
-                {
-                    "title": "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
-                    "columns": [
+                Table(
+                    "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
+                    [
                         "p",
                         "quotas",
                         "partitions visited",
@@ -376,8 +369,8 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
                         "smallest surplus",
                         "satisfied",
                     ],
-                    "rows": _repair_rows(),
-                },
+                    _repair_rows(),
+                ),
             ),
         )
     ]

@@ -20,6 +20,7 @@ from dpassay.auditors.exact import ExactLoss, certificate_inputs, exact, registe
 from dpassay.auditors.search import minimize, search
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
 from dpassay.replay import Rejected, check
 from dpassay.replay.datasets import read_dataset
@@ -101,11 +102,11 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
     if not witnesses:
         return Verdict(claim.id, "open", "No reading of Algorithm 1 was refuted; searched: " + "; ".join(escaped) + ".")
     settings = ["neighboring", "rule", "ties", "no co-rated item", "last neighbor"]
-    table = {
-        "title": "A smallest refutation of every reading: nothing smaller violates the claim",
-        "columns": [*settings, "k", "candidates", "items", "ratings", "largest rating", "loss (nats)"],
-        "rows": rows,
-    }
+    table = Table(
+        "A smallest refutation of every reading: nothing smaller violates the claim",
+        [*settings, "k", "candidates", "items", "ratings", "largest rating", "loss (nats)"],
+        rows,
+    )
     tables, plots = (table, *evidence[0].tables), (_profile_plot(witnesses[0]),)
     evidence[0] = dataclasses.replace(evidence[0], tables=tables, plots=plots)
     worst = max(witness.epsilon for witness in witnesses)
@@ -227,7 +228,7 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
     evidence: list[Evidence] = []
     witnesses: list[Witness] = []
     rows: list[list[Any]] = []
-    series: list[dict[str, Any]] = []
+    series: list[Series] = []
     for form in ("local",) if context.quick else ("local", "local_dot", "pairwise"):
         selection = mechanism("npns", epsilon=EPSILON, num_neighbors=1, sensitivity=form)
         for relation in (ADD, REPLACE):
@@ -238,7 +239,7 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
                 [form, WORDS[relation], size - 1, round(loss, 6), loss > half, loss > EPSILON]
                 for size, loss in zip(sizes, losses, strict=True)
             ]
-            series.append({"label": f"RS {form}, {WORDS[relation]}", "x": [size - 1 for size in sizes], "y": losses})
+            series.append(Series(f"RS {form}, {WORDS[relation]}", [size - 1 for size in sizes], losses))
             # The first that exceeds each claim, and the worst.
             chosen = [next((w for w in family if w.epsilon > bound), None) for bound in (half, EPSILON)]
             chosen += [family[-1]] if family[-1].epsilon > EPSILON and family[-1] is not chosen[1] else []
@@ -252,18 +253,18 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
         return Verdict(
             claim.id, "open", "No pair of datasets was found on which the selection loses more than epsilon/2."
         )
-    table = {
-        "title": "Exact loss of selecting one of two candidates at epsilon = 1 (claimed: 0.5, and 1 for all of PNCF)",
-        "columns": ["RS", "neighboring", "co-rated items m", "loss (nats)", "above 0.5", "above 1"],
-        "rows": rows,
-    }
+    table = Table(
+        "Exact loss of selecting one of two candidates at epsilon = 1 (claimed: 0.5, and 1 for all of PNCF)",
+        ["RS", "neighboring", "co-rated items m", "loss (nats)", "above 0.5", "above 1"],
+        rows,
+    )
     items = [sizes[0] - 1, sizes[-1] - 1]
-    plot = {
-        "title": "The loss grows with the number of co-rated items",
-        "x_label": "co-rated items m",
-        "y_label": "exact loss (nats)",
-        "series": [*series, {"label": "claimed for the selection", "x": items, "y": [half, half]}],
-    }
+    plot = Plot(
+        "The loss grows with the number of co-rated items",
+        "co-rated items m",
+        "exact loss (nats)",
+        [*series, Series("claimed for the selection", items, [half, half])],
+    )
     evidence[0] = dataclasses.replace(evidence[0], tables=(table, *evidence[0].tables), plots=(plot,))
     worst = max(witness.epsilon for witness in witnesses)
     whole = any(witness.claim.epsilon >= EPSILON for witness in witnesses)
@@ -529,7 +530,7 @@ def _loss_of(witness: Witness) -> ExactLoss:
     return ExactLoss(np.array(outputs), logs[0], logs[1])
 
 
-def _laws_table(witness: Witness, limit: int = 12) -> dict[str, Any]:
+def _laws_table(witness: Witness, limit: int = 12) -> Table:
     """The two laws side by side, the likeliest sets first."""
     loss = _loss_of(witness)
     event = {tuple(output) for output in witness.event}
@@ -544,21 +545,21 @@ def _laws_table(witness: Witness, limit: int = 12) -> dict[str, Any]:
         for i in order
     ]
     more = f" (the {limit} likeliest of {len(loss.outputs)} sets)" if len(loss.outputs) > limit else ""
-    return {
-        "title": f"The two exact laws{more}",
-        "columns": ["released set", "probability, dataset 1", "probability, dataset 2", "in the event"],
-        "rows": rows,
-    }
+    return Table(
+        f"The two exact laws{more}",
+        ["released set", "probability, dataset 1", "probability, dataset 2", "in the event"],
+        rows,
+    )
 
 
-def _profile_plot(witness: Witness) -> dict[str, Any]:
+def _profile_plot(witness: Witness) -> Plot:
     grid = np.linspace(0, 10, 41)
-    return {
-        "title": "Privacy profile of the first witness: the delta that epsilon would need",
-        "x_label": "epsilon (nats)",
-        "y_label": "delta",
-        "series": [{"label": "this pair of datasets", "x": grid.tolist(), "y": _loss_of(witness).delta(grid).tolist()}],
-    }
+    return Plot(
+        "Privacy profile of the first witness: the delta that epsilon would need",
+        "epsilon (nats)",
+        "delta",
+        [Series("this pair of datasets", grid.tolist(), _loss_of(witness).delta(grid).tolist())],
+    )
 
 
 def _size(witness: Witness) -> Sequence[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
@@ -108,11 +109,11 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
                 "The printed second term is never the larger one.",
                 {"kind": "proof", "inputs": second_term},
                 tables=(
-                    {
-                        "title": "Does the RS of the dataset before the change bound it? Ratings 1 to 5",
-                        "columns": ["one rating", "norms", "second term", "outcome", "similarity moves by", "RS"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Does the RS of the dataset before the change bound it? Ratings 1 to 5",
+                        ["one rating", "norms", "second term", "outcome", "similarity moves by", "RS"],
+                        rows,
+                    ),
                 ),
             ),
         ]

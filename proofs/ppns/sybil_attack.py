@@ -18,6 +18,7 @@ from dpassay.attacks.beta_knn.premise import (
     some_list_has_target,
 )
 from dpassay.core.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.replay import Rejected, check
 
 __all__ = [
@@ -183,11 +184,11 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
                     f"{float(k * inclusion):.3f}",
                 ]
             )
-    table = {
-        "title": "nPNS and PNCF under the attack, lower bounds whatever the other users' ratings",
-        "columns": ["further candidates", "k = fakes", "one list has the target", "some list has it", "expected lists"],
-        "rows": rows,
-    }
+    table = Table(
+        "nPNS and PNCF under the attack, lower bounds whatever the other users' ratings",
+        ["further candidates", "k = fakes", "one list has the target", "some list has it", "expected lists"],
+        rows,
+    )
     evidence = (
         Evidence(
             "proof", "The target has the largest weight, hence a probability of selection of at least k/n.", proof
@@ -220,7 +221,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
     failure, k = Fraction(1, 100), 50
     seeds = range(context.seed, context.seed + (1 if context.quick else 3))
     rows: list[list[Any]] = []
-    series: dict[str, dict[str, Any]] = {}
+    lines: dict[str, list[tuple[float, ...]]] = {}
     judged: tuple[int, int] | None = None
     matrix = context.data.dense()
     for similarity in SIMILARITIES:
@@ -251,9 +252,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
                 )
                 if choice == "random":
                     low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
-                    line = series.setdefault(similarity, {"label": similarity, "x": [], "y": [], "low": [], "high": []})
-                    for key, value in (("x", m), ("y", means[1]), ("low", low), ("high", high)):
-                        line[key].append(value)
+                    lines.setdefault(similarity, []).append((m, means[1], low, high))
                     if similarity == "cosine" and m == 8:
                         judged = (successes["random"], trials)
     if judged is None:
@@ -268,19 +267,19 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
             "description": "trials in which a fake's 50 nearest neighbors were the other fakes and the target",
         },
     }
-    table = {
-        "title": f"Probability that a fake's {k} nearest neighbors are the other fakes and the target, by tie rule",
-        "columns": ["similarity", "known items", "m", "trials", *TIE_RULES, "99% interval (random)", "target in list"],
-        "rows": rows,
-    }
-    plot = {
-        "title": "The attack's premise (random known items; fakes win ties against real users)",
-        "x_label": "ratings known to the attacker",
-        "y_label": "probability",
-        "series": list(series.values()),
-    }
+    table = Table(
+        f"Probability that a fake's {k} nearest neighbors are the other fakes and the target, by tie rule",
+        ["similarity", "known items", "m", "trials", *TIE_RULES, "99% interval (random)", "target in list"],
+        rows,
+    )
+    plot = Plot(
+        "The attack's premise (random known items; fakes win ties against real users)",
+        "ratings known to the attacker",
+        "probability",
+        [_with_intervals(similarity, points) for similarity, points in lines.items()],
+    )
     low, high = proportion_confint(*judged, float(failure), method="beta")
-    paper, full = (dict(zip(series[s]["x"], series[s]["y"], strict=True)) for s in ("cosine", "full_cosine"))
+    paper, full = ({m: mean for m, mean, *_ in lines[s]} for s in ("cosine", "full_cosine"))
     evidence = Evidence(
         "statistics",
         f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
@@ -307,12 +306,12 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
     """PP-BATK: how often beta k fakes get a list that shows the target's ratings and nobody else's."""
     failure, k, m = Fraction(1, 100), 50, 8
     rows: list[list[Any]] = []
-    series: list[dict[str, Any]] = []
+    series: list[Series] = []
     counts: dict[str, dict[str, int]] = {}
     targets, known = known_items(context.data, m, "random", context.seed)
     for similarity in SIMILARITIES:
         premise = attack_premise(context.data, known, targets, similarity)
-        line: dict[str, Any] = {"label": similarity, "x": [], "y": []}
+        shown: list[float] = []
         for factor in FACTORS:
             chances = {ties: premise.alone_in_list(k, factor, ties) for ties in ("random", "fakes_first")}
             generator = np.random.default_rng([context.seed, factor, SIMILARITIES.index(similarity)])
@@ -320,11 +319,10 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
             low, high = proportion_confint(successes, len(targets), float(failure / len(FACTORS)), method="beta")
             means = [f"{float(each.mean()):.4f}" for each in chances.values()]
             rows.append([similarity, factor, factor * k, len(targets), *means, f"[{low:.4f}, {high:.4f}]"])
-            line["x"].append(factor)
-            line["y"].append(float(chances["fakes_first"].mean()))
+            shown.append(float(chances["fakes_first"].mean()))
             if similarity == "cosine":
                 counts[f"beta{factor}"] = {"successes": successes, "trials": len(targets)}
-        series.append(line)
+        series.append(Series(similarity, list(FACTORS), shown))
     certificate = {
         "kind": "statistics",
         "inputs": {
@@ -337,19 +335,17 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
             "description": "targets for whom some fake's list held fakes and the target only, by beta",
         },
     }
-    table = {
-        "title": f"Some fake's list shows the target alone: beta k fakes, uniform k = {k} of the top beta k, m = {m}",
-        "columns": [
-            "similarity", "beta", "fakes", "targets", "random ties", "fakes first", "99% interval (random, joint)",
-        ],
-        "rows": rows,
-    }  # fmt: skip
-    plot = {
-        "title": "beta k fakes against uniform selection from the top beta k (fakes win ties)",
-        "x_label": "beta",
-        "y_label": "probability that some list shows the target alone",
-        "series": series,
-    }
+    table = Table(
+        f"Some fake's list shows the target alone: beta k fakes, uniform k = {k} of the top beta k, m = {m}",
+        ["similarity", "beta", "fakes", "targets", "random ties", "fakes first", "99% interval (random, joint)"],
+        rows,
+    )
+    plot = Plot(
+        "beta k fakes against uniform selection from the top beta k (fakes win ties)",
+        "beta",
+        "probability that some list shows the target alone",
+        series,
+    )
     evidence = Evidence(
         "statistics",
         f"All users with more than m ratings, one draw of random known items, k = {k}, fresh randomness for every "
@@ -358,7 +354,7 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         (table,),
         (plot,),
     )
-    shown = {line["label"]: line["y"] for line in series}
+    drawn = {line.label: line.y for line in series}
     outcome = _outcome(evidence)
     return Verdict(
         claim.id,
@@ -367,12 +363,17 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         f"the target alone for {', '.join(str(each['successes']) for each in counts.values())} of {len(targets)} "
         f"targets at beta = {', '.join(map(str, FACTORS))}: strangers with similarity 1 crowd her out, as at beta = 1 "
         "(PP-ATK). The idea is sound where its premise is: with norms over all own ratings the share is "
-        f"{', '.join(f'{value:.2f}' for value in shown['full_cosine'])}. It hardly falls with beta, since each of the "
+        f"{', '.join(f'{value:.2f}' for value in drawn['full_cosine'])}. It hardly falls with beta, since each of the "
         "beta k fakes lists the target with probability 1/beta: beta raises the number of accounts, not the chance to "
         "fail.",
         (evidence,),
         confidence=float(1 - failure),
     )
+
+
+def _with_intervals(label: str, points: Sequence[tuple[float, ...]]) -> Series:
+    x, y, low, high = (list(values) for values in zip(*points, strict=True))
+    return Series(label, x, y, low=low, high=high)
 
 
 def _attack_law(*conditions: Formula) -> dict[str, Any]:
@@ -423,11 +424,11 @@ def _attack_table() -> Evidence:
         "some fake's list contains the target with probability above 0.99.",
         {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
         (
-            {
-                "title": f"PPNS in the attack configuration, k = {k} fakes",
-                "columns": ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
-                "rows": rows,
-            },
+            Table(
+                f"PPNS in the attack configuration, k = {k} fakes",
+                ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
+                rows,
+            ),
         ),
     )
 

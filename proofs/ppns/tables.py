@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import (
     LEAKY,
@@ -256,15 +257,15 @@ def decide_finding4(claim: Claim, context: Context) -> Verdict:
         "to 0.9.",
         {"kind": "formula", "inputs": inputs},
         tables=(
-            {
-                "title": "When does rho matter? (k = 50, eps = 1)",
-                "columns": ["quantity", "value"],
-                "rows": [
+            Table(
+                "When does rho matter? (k = 50, eps = 1)",
+                ["quantity", "value"],
+                [
                     ["smallest RS of a target, eq. 3, full vectors, largest over its candidates", f"{smallest:.6f}"],
                     ["RS below which the bound could be less than a similarity of 1, rho = 0.9", f"{needed:.6f}"],
                     ["targets whose RS over co-rated items is infinite (some candidate shares one item)", infinite],
                 ],
-            },
+            ),
         ),
     )
     return Verdict(
@@ -299,10 +300,10 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
         f"Printed rows of Table 3: {result['summary']}.",
         {"kind": "reproduction", "inputs": inputs},
         tables=(
-            {
-                "title": "Table 3 as printed, and the standard deviation of one of our runs",
-                "columns": ["method", *(f"k={value}" for value in values)],
-                "rows": [
+            Table(
+                "Table 3 as printed, and the standard deviation of one of our runs",
+                ["method", *(f"k={value}" for value in values)],
+                [
                     row
                     for method in METHODS
                     for row in (
@@ -313,7 +314,7 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
                         ],
                     )
                 ],
-            },
+            ),
         ),
     )
     total = sum(len(row) - 1 for row in rows.values())
@@ -357,10 +358,10 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
         "Smallest and largest numbers of ratings, counted.",
         {"kind": "formula", "inputs": inputs},
         tables=(
-            {
-                "title": f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
-                "columns": ["quantity", "paper", "counted"],
-                "rows": [
+            Table(
+                f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
+                ["quantity", "paper", "counted"],
+                [
                     ["ratings", "100,000", f"{len(context.data):,}"],
                     ["users, films", "943, 1682", f"{context.data.num_users}, {context.data.num_items}"],
                     ["fewest ratings of a user", "more than 20", values["least_of_a_user"]],
@@ -369,7 +370,7 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
                     ["most ratings of a film", "250", values["most_of_a_film"]],
                     ["films with fewer than 20 / more than 250", "0 / 0", f"{few} / {many}"],
                 ],
-            },
+            ),
         ),
     )
     return Verdict(
@@ -460,7 +461,7 @@ def _cells(number: int) -> dict[str, str]:
     }
 
 
-def _cell_tables(number: int, result: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+def _cell_tables(number: int, result: Mapping[str, Any]) -> tuple[Table, ...]:
     """Every printed number beside ours, and how many of each row each reading meets."""
     axis, values = AXES[number]
     readings = result["readings"]
@@ -471,52 +472,48 @@ def _cell_tables(number: int, result: Mapping[str, Any]) -> tuple[dict[str, Any]
 
     whole = [name for name in readings if len(readings[name]["cells"]) > len(_cells(number)) / 2]
     shown = sorted(whole, key=lambda name: -readings[name]["inside"])[:4]
-    beside = {
-        "title": f"Table {number}: printed and ours, mean of the runs (* outside the 99% interval of one run)",
-        "columns": ["method", axis, "printed", *shown],
-        "rows": [
+    beside = Table(
+        f"Table {number}: printed and ours, mean of the runs (* outside the 99% interval of one run)",
+        ["method", axis, "printed", *shown],
+        [
             [method, value, printed, *(ours(name, f"{method} {axis}={value}") for name in shown)]
             for method in METHODS
             for value, printed in zip(values, TABLES[number][method], strict=True)
         ],
-    }
+    )
 
     def met(name: str, method: str) -> str:
         cells = [entry for cell, entry in readings[name]["cells"].items() if cell.startswith(f"{method} ")]
         return f"{sum(entry['inside'] for entry in cells)} of {len(cells)}" if cells else "-"
 
-    verdicts = {
-        "title": f"Table {number}: printed numbers met, by reading",
-        "columns": ["reading", *METHODS],
-        "rows": [[name, *(met(name, method) for method in METHODS)] for name in readings],
-    }
+    verdicts = Table(
+        f"Table {number}: printed numbers met, by reading",
+        ["reading", *METHODS],
+        [[name, *(met(name, method) for method in METHODS)] for name in readings],
+    )
     return verdicts, beside
 
 
-def _plot(number: int, result: Mapping[str, Any]) -> dict[str, Any]:
+def _plot(number: int, result: Mapping[str, Any]) -> Plot:
     axis, values = AXES[number]
     name = _best(result)
     cells = result["readings"][name]["cells"]
     series = []
     for method in METHODS:
         series.append(
-            {
-                "label": f"{method}, printed",
-                "x": [float(v) for v in values],
-                "y": [float(t) for t in TABLES[number][method]],
-            }
+            Series(f"{method}, printed", [float(v) for v in values], [float(t) for t in TABLES[number][method]])
         )
         own = [(float(v), cells[f"{method} {axis}={v}"]) for v in values if f"{method} {axis}={v}" in cells]
         series.append(
-            {
-                "label": f"{method}, ours",
-                "x": [x for x, _ in own],
-                "y": [float(entry["mean"]) for _, entry in own],
-                "low": [float(entry["low"]) for _, entry in own],
-                "high": [float(entry["high"]) for _, entry in own],
-            }
+            Series(
+                f"{method}, ours",
+                [x for x, _ in own],
+                [float(entry["mean"]) for _, entry in own],
+                low=[float(entry["low"]) for _, entry in own],
+                high=[float(entry["high"]) for _, entry in own],
+            )
         )
-    return {"title": f"Table {number}, {name}", "x_label": axis, "y_label": "MAE", "series": series}
+    return Plot(f"Table {number}, {name}", axis, "MAE", series)
 
 
 def _method(
@@ -654,9 +651,9 @@ def _orderings(
     }
     result = check("reproduction", inputs)
     entries = result["comparisons"]
-    table = {
-        "title": f"Finding {number}, held out: differences of MAE, paired by user (simultaneous 95% intervals)",
-        "columns": [
+    table = Table(
+        f"Finding {number}, held out: differences of MAE, paired by user (simultaneous 95% intervals)",
+        [
             "comparison",
             "first MAE",
             "second MAE",
@@ -667,7 +664,7 @@ def _orderings(
             "high",
             "side",
         ],
-        "rows": [
+        [
             [
                 name,
                 *rows[name],
@@ -676,7 +673,7 @@ def _orderings(
             ]
             for name in pairs
         ],
-    }
+    )
     tables = [table]
     if not context.quick and number in (1, 2):
         tables.append(_raters_table(number, context, pairs))
@@ -689,7 +686,7 @@ def _orderings(
     return evidence, result["supports"], {name: entries[name]["side"] for name in pairs}
 
 
-def _raters_table(number: int, context: Context, pairs: Mapping[str, tuple[Selection, Selection]]) -> dict[str, Any]:
+def _raters_table(number: int, context: Context, pairs: Mapping[str, tuple[Selection, Selection]]) -> Table:
     """The same comparisons with the raters of the item as candidates: reported, not judged."""
     ratings, protocol = context.data, Protocol(candidates="raters")
     chosen = {name: pair for name, pair in pairs.items() if any(f"p={p} " in name for p in ("0.1", "0.5", "0.9"))}
@@ -702,18 +699,18 @@ def _raters_table(number: int, context: Context, pairs: Mapping[str, tuple[Selec
         rows.append(
             [name, *(f"{_mae(part, ratings):.4f}" for part in errors), f"{differences.mean():.4f}", f"{spread:.4f}"]
         )
-    return {
-        "title": f"Finding {number}, held out, only raters of the item as candidates (not judged)",
-        "columns": ["comparison", "first MAE", "second MAE", "difference", "+/- (95%, single)"],
-        "rows": rows,
-    }
+    return Table(
+        f"Finding {number}, held out, only raters of the item as candidates (not judged)",
+        ["comparison", "first MAE", "second MAE", "difference", "+/- (95%, single)"],
+        rows,
+    )
 
 
 def _raters_sentence(evidence: Evidence) -> str:
     """What the comparisons among the raters of the item say, where they were run."""
     if len(evidence.tables) < 2:
         return ""
-    rows = [(str(row[0]), float(row[3]), float(row[4])) for row in evidence.tables[1]["rows"]]
+    rows = [(str(row[0]), float(row[3]), float(row[4])) for row in evidence.tables[1].rows]
     better = [name for name, difference, spread in rows if difference < -spread]
     worse = [name for name, difference, spread in rows if difference > spread]
     return (

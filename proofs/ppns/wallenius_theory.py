@@ -19,6 +19,7 @@ from itertools import combinations, product
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, formula, identity, possible, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
@@ -77,20 +78,20 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
                 "Two candidates of weights 2 and 1, one draw: Manly's mean is more than 1/21 below the exact 2/3.",
                 {"kind": "proof", "inputs": gap},
                 tables=(
-                    {
-                        "title": "Largest error of Manly's mean over the share of heavy candidates (two weight "
+                    Table(
+                        "Largest error of Manly's mean over the share of heavy candidates (two weight "
                         "classes, weight 1 for the light)",
-                        "columns": ["heavy weight", "n", "k", "largest |mu - mu*|", "heavy candidates there"],
-                        "rows": rows,
-                    },
+                        ["heavy weight", "n", "k", "largest |mu - mu*|", "heavy candidates there"],
+                        rows,
+                    ),
                 ),
                 plots=(
-                    {
-                        "title": "Error of Manly's mean against the heavy weight, n = 10",
-                        "x_label": "weight of the heavy candidates",
-                        "y_label": "largest |mu - mu*|",
-                        "series": series,
-                    },
+                    Plot(
+                        "Error of Manly's mean against the heavy weight, n = 10",
+                        "weight of the heavy candidates",
+                        "largest |mu - mu*|",
+                        series,
+                    ),
                 ),
             ),
             *(
@@ -196,11 +197,11 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
                 "The exact mean, all n, k and w_1 > 1.",
                 {"kind": "proof", "inputs": exact},
                 tables=(
-                    {
-                        "title": "The bound and the means it bounds, at (1^k, 0^(n-k))",
-                        "columns": ["n", "k", "w_1", "1 - ((n-k)/n)^w_1", "Manly's mu_1", "exact mu_1"],
-                        "rows": _bound_rows(),
-                    },
+                    Table(
+                        "The bound and the means it bounds, at (1^k, 0^(n-k))",
+                        ["n", "k", "w_1", "1 - ((n-k)/n)^w_1", "Manly's mu_1", "exact mu_1"],
+                        _bound_rows(),
+                    ),
                 ),
             ),
             *(
@@ -753,7 +754,7 @@ def _selection(weights: Sequence[Fraction], num_neighbors: int, condition: Any) 
     }
 
 
-def _manly_gaps(*, quick: bool) -> tuple[list[list[Any]], list[dict[str, Any]], float]:
+def _manly_gaps(*, quick: bool) -> tuple[list[list[Any]], list[Series], float]:
     """Rows, plot series and maximum of |exact - Manly| over numbers of heavy candidates; float64."""
 
     def gap(num_heavy: int, num_light: int, weight: float, num_draws: int) -> float:
@@ -776,10 +777,7 @@ def _manly_gaps(*, quick: bool) -> tuple[list[list[Any]], list[dict[str, Any]], 
         error, heavy = largest(n, k, weight)
         rows.append([f"{weight:.4g}", n, k, f"{error:.2g}", heavy])
     weights = [1.0 + 0.5 * step for step in range(1, 31, 3 if quick else 1)]
-    series = [
-        {"label": f"k = {k}", "x": weights, "y": [largest(10, k, weight)[0] for weight in weights]}
-        for k in (1, 3, 5, 8)
-    ]
+    series = [Series(f"k = {k}", weights, [largest(10, k, weight)[0] for weight in weights]) for k in (1, 3, 5, 8)]
     return rows, series, max(float(row[3]) for row in rows)
 
 

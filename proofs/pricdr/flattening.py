@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD
@@ -132,14 +133,14 @@ def complexity_proof() -> dict[str, Any]:
     )
 
 
-def _cost_table() -> dict[str, Any]:
+def _cost_table() -> Table:
     """Operations per rating-matrix entry (divide by n m), r = 400, n padded for the transform."""
     rows = [
         [t.name, t.items, math.ceil(math.log2(t.items)) + 1, *(round(2 * q * 400) for q in (0.1, 0.5, 0.9)), 800]
         for t in TASKS
     ]
-    return {
-        "title": "Operations of line 15 per entry of R, r = 400",
-        "columns": ["task", "n", "HD", "P at sp 0.1", "P at sp 0.5", "P at sp 0.9", "dense M"],
-        "rows": rows,
-    }
+    return Table(
+        "Operations of line 15 per entry of R, r = 400",
+        ["task", "n", "HD", "P at sp 0.1", "P at sp 0.5", "P at sp 0.9", "dense M"],
+        rows,
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC, TABLE
 from dpassay.proofs.notation import formula, objections
 from dpassay.replay.formula import variables
@@ -78,13 +79,7 @@ def decide_identities(claim: Claim, context: Context) -> Verdict:
                 "certificate",
                 "The most violated inequality of each such row, allowing half a digit per printed number.",
                 certificate,
-                tables=(
-                    {
-                        "title": "Tasks (of 6) whose row breaks an inequality",
-                        "columns": ["method", "rows"],
-                        "rows": rows,
-                    },
-                ),
+                tables=(Table("Tasks (of 6) whose row breaks an inequality", ["method", "rows"], rows),),
             ),
         ),
         assumptions=("NDCG and MRR have the usual logarithmic and reciprocal gains",),
@@ -129,11 +124,11 @@ def decide_table1(claim: Claim, context: Context) -> Verdict:
                 "though every rank's gain is not.",
                 certificate,
                 tables=(
-                    {
-                        "title": "How wrong each of the six numbers must at least be (rounding: 0.00005)",
-                        "columns": ["method", *TASKS],
-                        "rows": rows,
-                    },
+                    Table(
+                        "How wrong each of the six numbers must at least be (rounding: 0.00005)",
+                        ["method", *TASKS],
+                        rows,
+                    ),
                 ),
             ),
         ),

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC
 from dpassay.replay import check
@@ -140,11 +141,11 @@ def _evidence(reading: str, outcome: Mapping[str, Any], inputs: Mapping[str, Any
         [name, entry["count"], *(f"{float(entry[part]):+.4f}" for part in ("mean", "low", "high")), entry["side"]]
         for name, entry in entries.items()
     ]
-    table = {
-        "title": f"Paired differences over seeds, {reading} settings (simultaneous 95% intervals)",
-        "columns": ["comparison", "seeds", "mean", "low", "high", "side"],
-        "rows": rows,
-    }
+    table = Table(
+        f"Paired differences over seeds, {reading} settings (simultaneous 95% intervals)",
+        ["comparison", "seeds", "mean", "low", "high", "side"],
+        rows,
+    )
     return Evidence(
         "reproduction", _explained(reading, outcome), {"kind": "reproduction", "inputs": dict(inputs)}, tables=(table,)
     )

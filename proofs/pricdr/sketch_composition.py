@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import derivative, identity, objections, proof, smt
@@ -155,10 +156,10 @@ def decide_comp(claim: Claim, context: Context) -> Verdict:
         task.name: [sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS) for eps in map(_number, EPSILONS)]
         for task in TASKS
     }
-    table = {
-        "title": "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
-        "columns": ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
-        "rows": [
+    table = Table(
+        "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
+        ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
+        [
             [
                 task.name,
                 f"1/{task.users}",
@@ -168,7 +169,7 @@ def decide_comp(claim: Claim, context: Context) -> Verdict:
             ]
             for task in TASKS
         ],
-    }
+    )
     return Verdict(
         claim.id,
         "refuted",

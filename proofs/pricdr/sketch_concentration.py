@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import UNION_BOUND
@@ -398,7 +399,7 @@ def gaussian_tail_proof() -> dict[str, Any]:
     )
 
 
-def _failure_table() -> dict[str, Any]:
+def _failure_table() -> Table:
     """log10 of the failure probability of one chi-square variable (a lower bound), the repair, and the claim."""
     rows = []
     for task, users in (("Douban Book to Music", 924), ("Douban Movie to Book", 1574), ("Amazon Music to Book", 16367)):
@@ -412,14 +413,14 @@ def _failure_table() -> dict[str, Any]:
                 round((math.log(2) - 2 * users * math.log(400)) * log10, 1),
             ]
         )
-    return {
-        "title": "log10 of the failure probability at r = 400, gamma = 1/2",
-        "columns": ["task", "m", "rank one, at least", "CD-T54-REP, at most", "claimed, at most"],
-        "rows": rows,
-    }
+    return Table(
+        "log10 of the failure probability at r = 400, gamma = 1/2",
+        ["task", "m", "rank one, at least", "CD-T54-REP, at most", "claimed, at most"],
+        rows,
+    )
 
 
-def _slack_table(settings: tuple[tuple[int, str], ...]) -> dict[str, Any]:
+def _slack_table(settings: tuple[tuple[int, str], ...]) -> Table:
     """The exact two-sided tail of one chi-square variable and the bound, for the reader."""
     tail, bound = (
         formula("1 - chi2_cdf(r * (1 + g), r) + chi2_cdf(r * (1 - g), r)"),
@@ -431,8 +432,4 @@ def _slack_table(settings: tuple[tuple[int, str], ...]) -> dict[str, Any]:
             values = {"r": Fraction(r), "g": Fraction(g)}
             exact, claimed = (float(enclose(side, values).mid()) for side in (tail, bound))
             rows.append([r, float(Fraction(g)), f"{exact:.3g}", f"{claimed:.3g}"])
-    return {
-        "title": "Two-sided tail of one chi-square variable and its bound",
-        "columns": ["r", "g", "exact tail", "bound"],
-        "rows": rows,
-    }
+    return Table("Two-sided tail of one chi-square variable and its bound", ["r", "g", "exact tail", "bound"], rows)

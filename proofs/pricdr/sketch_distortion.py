@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
@@ -289,7 +290,7 @@ def singular_vector_proof() -> dict[str, Any]:
     )
 
 
-def _error_table() -> dict[str, Any]:
+def _error_table() -> Table:
     """Orders of magnitude at R = 0, where nothing but the noise is in the error."""
     rows = []
     for task, users, epsilon in (
@@ -302,22 +303,22 @@ def _error_table() -> dict[str, Any]:
         exact = w**4 * users * (1 + (users + 1) / 400)
         printed = 16 * 400**2 / (32 * 400) * w**2 * users
         rows.append([task, epsilon, round(w, 1), f"{w**2 * users:.2e}", f"{printed:.2e}", f"{exact:.2e}"])
-    return {
-        "title": "Mean squared Frobenius error at R = 0, r = 400, delta = 1/m",
-        "columns": ["task", "eps", "w", "printed w^2 m", "printed 16 r^2 ... m", "exact"],
-        "rows": rows,
-    }
+    return Table(
+        "Mean squared Frobenius error at R = 0, r = 400, delta = 1/m",
+        ["task", "eps", "w", "printed w^2 m", "printed 16 r^2 ... m", "exact"],
+        rows,
+    )
 
 
-def _distance_table() -> dict[str, Any]:
+def _distance_table() -> Table:
     """The standard deviation (D + 2 w^2) sqrt(2/r) of a squared distance D of two users, at D = 0."""
     rows = []
     for task in TASKS:
         for epsilon in (1, 64):
             noise = [2 * paper_w(epsilon, rank, task.users) ** 2 * math.sqrt(2 / rank) for rank in (100, 400, 800)]
             rows.append([task.name, task.items, epsilon, *(f"{value:.3g}" for value in noise)])
-    return {
-        "title": "Standard deviation of the squared distance of two equal users (D = 0), with Algorithm 1's w",
-        "columns": ["task", "largest D (n)", "eps", "r = 100", "r = 400", "r = 800"],
-        "rows": rows,
-    }
+    return Table(
+        "Standard deviation of the squared distance of two equal users (D = 0), with Algorithm 1's w",
+        ["task", "largest D (n)", "eps", "r = 100", "r = 400", "r = 800"],
+        rows,
+    )

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import Step, formula, identity, objections, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
@@ -221,17 +222,17 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         composed = label * 2 * math.sqrt(rows * math.log(2 * users))
         exact, binary = (exact_epsilon(1 / users, rows, noise, raters) for raters in (None, users - 1))
         lines.append([label, *(float(f"{value:.4g}") for value in (noise, composed, exact, binary))])
-    table = {
-        "title": "Released code, 204 rows, 924 users, delta = 1/924: what its epsilon means for the whole matrix",
-        "columns": [
+    table = Table(
+        "Released code, 204 rows, 924 users, delta = 1/924: what its epsilon means for the whole matrix",
+        [
             "epsilon given",
             "w",
             "the code's own total",
             "exact epsilon",
             "exact, binary ratings, not centered",
         ],
-        "rows": lines,
-    }
+        lines,
+    )
     return _decided(
         claim,
         "refuted",
@@ -495,7 +496,7 @@ def _noise_times_epsilon() -> dict[str, Any]:
     return instance({}, "sqrt(8) * ln(4) > 1", "2 * ln(4) > 1", supports="holds")
 
 
-def _needed_noise_table(quick: bool) -> dict[str, Any]:
+def _needed_noise_table(quick: bool) -> Table:
     from dpassay.mechanisms.jlt import algorithm_noise, fixed_norm_noise, required_noise
 
     rows, users = 400, 16367
@@ -507,9 +508,9 @@ def _needed_noise_table(quick: bool) -> dict[str, Any]:
         lines.append(
             [epsilon, *(float(f"{value:.5g}") for value in (algorithm, needed, algorithm / needed, bounded, fixed))]
         )
-    return {
-        "title": "Noise w for 400 rows and delta = 1/16367",
-        "columns": [
+    return Table(
+        "Noise w for 400 rows and delta = 1/16367",
+        [
             "epsilon",
             "Algorithm 1",
             "exact profile",
@@ -517,8 +518,8 @@ def _needed_noise_table(quick: bool) -> dict[str, Any]:
             "binary ratings of 16,367 users",
             "columns of fixed norm",
         ],
-        "rows": lines,
-    }
+        lines,
+    )
 
 
 def _decided(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:

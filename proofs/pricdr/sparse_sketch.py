@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.notation import formula, identity, objections, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
@@ -70,14 +71,14 @@ def decide_had(claim: Claim, context: Context) -> Verdict:
     """CD-HAD: not for one of the datasets; D is."""
     sizes = [task.items for task in TASKS]
     certificate = hadamard_instance(sizes)
-    table = {
-        "title": "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
-        "columns": ["task", "n", "columns", "inner product"],
-        "rows": [
+    table = Table(
+        "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
+        ["task", "n", "columns", "inner product"],
+        [
             [task.name, task.items, f"1 and {_low_bit(task.items) + 1}", f"{_low_bit(task.items)}/{task.items}"]
             for task in TASKS
         ],
-    }
+    )
     return _decided(
         claim,
         "refuted",
@@ -122,11 +123,11 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
     for task in TASKS:
         chances = [short_mask_probability(task.items, task.users, q) for q in (1 / task.users, *DENSITIES)]
         rows.append([task.name, task.items, task.users, *(f"{1 - (1 - p) ** 400:.4g}" for p in chances)])
-    table = {
-        "title": "1 - (1 - p)^400, a lower bound on delta wherever no subspace is shared by the neighbors",
-        "columns": ["task", "n", "m", "q = 1/m", *(f"q = {density}" for density in DENSITIES)],
-        "rows": rows,
-    }
+    table = Table(
+        "1 - (1 - p)^400, a lower bound on delta wherever no subspace is shared by the neighbors",
+        ["task", "n", "m", "q = 1/m", *(f"q = {density}" for density in DENSITIES)],
+        rows,
+    )
     return _decided(
         claim,
         "refuted",

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import identity, proof, smt
@@ -211,7 +212,7 @@ def union_proof() -> dict[str, Any]:
     )
 
 
-def _slack(kind: str, context: Context) -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...], float]:
+def _slack(kind: str, context: Context) -> tuple[tuple[Table], tuple[Plot], float]:
     """Table and plot of a bound against what it bounds, and their ratio at eps = 1."""
     shape = Shape.of(context.data)
     number = {"laplace": "(6)", "response": "(7)"}[kind]
@@ -222,18 +223,16 @@ def _slack(kind: str, context: Context) -> tuple[tuple[dict[str, Any], ...], tup
     grid = [10 ** (step / 20 - 1) for step in range(41)]
     labels = (f"bound {number}", "sharper bound", "root mean square of the noise")
     curves = [excess(kind, epsilon, shape) for epsilon in grid]
-    table = {
-        "title": f"Noise part of rho, gamma = {GAMMA}, {shape.label}; sqrt(s) = {math.sqrt(shape.rated):.0f}",
-        "columns": ["eps", f"bound {number}", "sharper bound", "exact root mean square", "bound / exact"],
-        "rows": rows,
-    }
-    plot = {
-        "title": f"What {number} adds to rho0 sqrt(s), and the noise itself ({shape.label})",
-        "x_label": "eps per entry",
-        "y_label": "Frobenius norm",
-        "series": [
-            {"label": label, "x": grid, "y": [values[index] for values in curves]} for index, label in enumerate(labels)
-        ],
-    }
+    table = Table(
+        f"Noise part of rho, gamma = {GAMMA}, {shape.label}; sqrt(s) = {math.sqrt(shape.rated):.0f}",
+        ["eps", f"bound {number}", "sharper bound", "exact root mean square", "bound / exact"],
+        rows,
+    )
+    plot = Plot(
+        f"What {number} adds to rho0 sqrt(s), and the noise itself ({shape.label})",
+        "eps per entry",
+        "Frobenius norm",
+        [Series(label, grid, [values[index] for values in curves]) for index, label in enumerate(labels)],
+    )
     printed, _, exact = excess(kind, 1.0, shape)
     return (table,), (plot,), printed / exact

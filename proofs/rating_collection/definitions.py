@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import Shape
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
@@ -39,11 +40,11 @@ __all__ = [
 
 def decide_one_noise(claim: Claim, context: Context) -> Verdict:
     """RC-IND2: shared zeta betrays which entries are rated, for certain."""
-    table = {
-        "title": "Two entries, one pair (xi, zeta): chance of each pattern",
-        "columns": ["vector", "number, number", "?, ?", "exactly one ?"],
-        "rows": [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
-    }
+    table = Table(
+        "Two entries, one pair (xi, zeta): chance of each pattern",
+        ["vector", "number, number", "?, ?", "exactly one ?"],
+        [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
+    )
     return decided(
         claim,
         "refuted",
@@ -75,11 +76,11 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
                 "For every eps and d: probability 0 against a positive one.",
                 noise_by_value_proof(),
                 (
-                    {
-                        "title": "Chance that two entries get different outputs, d = 5",
-                        "columns": ["eps", "vector (0, 0)", "vector (0, 1)"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Chance that two entries get different outputs, d = 5",
+                        ["eps", "vector (0, 0)", "vector (0, 1)"],
+                        rows,
+                    ),
                 ),
             ),
             Evidence(
@@ -130,11 +131,11 @@ def decide_conjugate(claim: Claim, context: Context) -> Verdict:
                 "Both halves fail.",
                 conjugate_proof(),
                 (
-                    {
-                        "title": "Chance that a report leaves [-1, 1]",
-                        "columns": ["eps", "rating 1, above 1", "rating 0, either side"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Chance that a report leaves [-1, 1]",
+                        ["eps", "rating 1, above 1", "rating 0, either side"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -156,13 +157,7 @@ def decide_conjugate_repaired(claim: Claim, context: Context) -> Verdict:
             proof_record(
                 "Clipped reports lie in [-1, 1] and keep the ratio.",
                 clipped_proof(),
-                (
-                    {
-                        "title": "Bias of the clipped report of a rating of 1, given that it is kept",
-                        "columns": ["eps", "bias"],
-                        "rows": rows,
-                    },
-                ),
+                (Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),),
             ),
             proof_record("Modified Laplace before clipping.", theorem1_proof()),
             proof_record("Randomized response.", theorem2_proof()),
@@ -203,15 +198,15 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
     grid = [10 ** (step / 20 - 1) for step in range(41)]
     for index, label in enumerate(("Definition 2", "r(r+1)/(r^2+r+1)", "always a number")):
         curves.append(
-            {
-                "label": label,
-                "x": grid,
-                "y": [
+            Series(
+                label,
+                grid,
+                [
                     reconstruction_error(eps, *_pairs(eps)[index], shape.density, shape.mean_square)
                     / reconstruction_error(eps, *_pairs(eps)[0], shape.density, shape.mean_square)
                     for eps in grid
                 ],
-            }
+            )
         )
     return decided(
         claim,
@@ -229,9 +224,9 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
                 (
-                    {
-                        "title": f"Chances and squared error per cell, {shape.label}",
-                        "columns": [
+                    Table(
+                        f"Chances and squared error per cell, {shape.label}",
+                        [
                             "eps",
                             "keep (Def. 2)",
                             "create (Def. 2)",
@@ -242,16 +237,16 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                             "error (always a number)",
                             "saved",
                         ],
-                        "rows": rows,
-                    },
+                        rows,
+                    ),
                 ),
                 (
-                    {
-                        "title": "Squared reconstruction error relative to Definition 2",
-                        "x_label": "eps per entry",
-                        "y_label": "error / error of Definition 2",
-                        "series": curves,
-                    },
+                    Plot(
+                        "Squared reconstruction error relative to Definition 2",
+                        "eps per entry",
+                        "error / error of Definition 2",
+                        curves,
+                    ),
                 ),
             ),
         ),

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import STARS
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
@@ -216,11 +217,11 @@ def decide_changed_rating(claim: Claim, context: Context) -> Verdict:
                 "For every d >= 2, eps >= 0 and observed rating.",
                 changed_rating_proof(),
                 (
-                    {
-                        "title": "Mean squared change of a rating that stays a rating, d = 5, worst rating",
-                        "columns": ["eps", "exact", "printed bound", "ratio"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Mean squared change of a rating that stays a rating, d = 5, worst rating",
+                        ["eps", "exact", "printed bound", "ratio"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -441,13 +442,13 @@ def _strictly_below() -> Step:
     return smt("strictly below (d-1)^2", ["d >= 2"], "(d - 1) * (2 * d - 1) / 6 < (d - 1) ** 2")
 
 
-def _created_table() -> dict[str, Any]:
+def _created_table() -> Table:
     rows = []
     for stars in (2, 3, 5, 10):
         squares = [sum((true - star) ** 2 for star in range(1, stars + 1)) / stars for true in (1, (stars + 1) / 2)]
         rows.append([stars, *(f"{value:.4g}" for value in squares), (stars - 1) ** 2])
-    return {
-        "title": "Mean squared error of a created rating",
-        "columns": ["d", "true rating 1 or d", "true rating in the middle", "printed value"],
-        "rows": rows,
-    }
+    return Table(
+        "Mean squared error of a created rating",
+        ["d", "true rating 1 or d", "true rating in the middle", "printed value"],
+        rows,
+    )

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
@@ -107,10 +108,10 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
     case = claim.id.removeprefix("RC-T1-")
     supremum, where = CASES[case]
     printed = "which is the bound itself" if supremum == "e^eps" else "below the e^eps that is claimed"
-    table = {
-        "title": f"Case {case}: exact largest ratio of the probabilities, attained at {where}",
-        "columns": ["eps", "largest ratio", "e^eps", "largest loss (nats)"],
-        "rows": [
+    table = Table(
+        f"Case {case}: exact largest ratio of the probabilities, attained at {where}",
+        ["eps", "largest ratio", "e^eps", "largest loss (nats)"],
+        [
             [
                 eps,
                 f"{case_supremum(case, eps):.6g}",
@@ -119,7 +120,7 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
             ]
             for eps in EPSILONS
         ],
-    }
+    )
     extra = (
         "The paper gives no argument for this mixed event; it follows from the two pure ones, but they do not give its "
         "exact value."
@@ -342,8 +343,8 @@ def tight_instance(num_changed: int) -> dict[str, Any]:
 def proof_record(
     summary: str,
     inputs: dict[str, Any],
-    tables: tuple[dict[str, Any], ...] = (),
-    plots: tuple[dict[str, Any], ...] = (),
+    tables: tuple[Table, ...] = (),
+    plots: tuple[Plot, ...] = (),
 ) -> Evidence:
     """The record of a proof, from the inputs of its certificate."""
     return Evidence("proof", summary, proved(inputs), tables, plots)
@@ -509,29 +510,29 @@ def _keep(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon / 2))
 
 
-def _cases_table() -> dict[str, Any]:
-    return {
-        "title": "The nine cases of one entry: exact largest ratio of probabilities (claimed: e^eps)",
-        "columns": ["case", "supremum", "reached at", "eps = 0.1", "eps = 1", "eps = 5"],
-        "rows": [
+def _cases_table() -> Table:
+    return Table(
+        "The nine cases of one entry: exact largest ratio of probabilities (claimed: e^eps)",
+        ["case", "supremum", "reached at", "eps = 0.1", "eps = 1", "eps = 5"],
+        [
             [case, supremum, where, *(f"{case_supremum(case, eps):.5g}" for eps in (0.1, 1.0, 5.0))]
             for case, (supremum, where) in CASES.items()
         ],
-    }
+    )
 
 
-def _budget_table() -> dict[str, Any]:
+def _budget_table() -> Table:
     budgets = (1 / NUM_ITEMS, 0.01, 0.1, 1.0, 5.0, 10.0)
-    return {
-        "title": f"One entry against a user's vector of {NUM_ITEMS:,} entries (MovieLens 100K)",
-        "columns": [
+    return Table(
+        f"One entry against a user's vector of {NUM_ITEMS:,} entries (MovieLens 100K)",
+        [
             "eps per entry",
             "eps of the vector",
             "ratio, powers of 10",
             "Laplace scale",
             "chance to keep a rating",
         ],
-        "rows": [
+        [
             [
                 f"{eps:.4g}",
                 f"{NUM_ITEMS * eps:,.4g}",
@@ -541,4 +542,4 @@ def _budget_table() -> dict[str, Any]:
             ]
             for eps in budgets
         ],
-    }
+    )

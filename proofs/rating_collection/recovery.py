@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
@@ -50,17 +51,17 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
                 (
-                    {
-                        "title": f"Where the noise part of a bound is rho0 sqrt(s), gamma = {GAMMA}, {shape.label}",
-                        "columns": [
+                    Table(
+                        f"Where the noise part of a bound is rho0 sqrt(s), gamma = {GAMMA}, {shape.label}",
+                        [
                             "rho0",
                             "eps, (6)",
                             f"of {NUM_ITEMS:,} entries, (6)",
                             "eps, (7)",
                             f"of {NUM_ITEMS:,} entries, (7)",
                         ],
-                        "rows": rows,
-                    },
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -92,11 +93,11 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
                 (
-                    {
-                        "title": f"Chance that no released entry is missing, powers of 10 ({shape.label})",
-                        "columns": ["eps", "modified Laplace", "randomized response, d = 5"],
-                        "rows": rows,
-                    },
+                    Table(
+                        f"Chance that no released entry is missing, powers of 10 ({shape.label})",
+                        ["eps", "modified Laplace", "randomized response, d = 5"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -126,11 +127,11 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
                 (
-                    {
-                        "title": f"Chance that a cell is released with a rating, modified Laplace ({shape.label})",
-                        "columns": ["eps", "rated cell", "missing cell", "p", "ratio"],
-                        "rows": rows,
-                    },
+                    Table(
+                        f"Chance that a cell is released with a rating, modified Laplace ({shape.label})",
+                        ["eps", "rated cell", "missing cell", "p", "ratio"],
+                        rows,
+                    ),
                 ),
             ),
         ),
@@ -201,16 +202,16 @@ def decide_utility(claim: Claim, context: Context) -> Verdict:
                 "The limit, and the order of randomized responses.",
                 {"kind": "proof", "inputs": utility_limit_proof()},
                 tables=(
-                    {
-                        "title": f"Bounds on how the release differs from the clean data ({shape.label})",
-                        "columns": [
+                    Table(
+                        f"Bounds on how the release differs from the clean data ({shape.label})",
+                        [
                             "eps",
                             "chance that the missing entries differ (modified Laplace), at most",
                             "chance of any change (randomized response, d = 5), at most",
                             "variance of the noise (modified Laplace)",
                         ],
-                        "rows": rows,
-                    },
+                        rows,
+                    ),
                 ),
             ),
         ),

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Plot, Table
 from dpassay.experiments.rating_collection.experiment import LIMIT, NAME, comparisons
 from dpassay.proofs.rating_collection import recovery as rating_collection_recovery
 from dpassay.replay import check
@@ -60,8 +61,8 @@ def judged(proved: Verdict, result: dict[str, Any]) -> Verdict:
         "reproduction",
         explanation,
         {"kind": "reproduction", "inputs": inputs},
-        tables=tuple(result["tables"]),
-        plots=tuple(result["plots"]),
+        tables=tuple(Table(**table) for table in result["tables"]),
+        plots=tuple(Plot.from_json(plot) for plot in result["plots"]),
     )
     rest = "".join(proved.explanation.partition("What is proved")[1:])
     return dataclasses.replace(

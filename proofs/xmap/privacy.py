@@ -15,6 +15,7 @@ from flint import arb, fmpq
 from dpassay.auditors.exact import certificate_inputs, registered
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
 from dpassay.replay import Rejected, check
 from dpassay.replay.item_laws import law
@@ -145,7 +146,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
             found.append(("found by search, shrunk step by step", record, pair, half))
     sizes = (8, 16, 32, 64) if context.quick else (2, 4, 8, 16, 32, 64, 128)
     rows: list[list[Any]] = []
-    series: list[dict[str, Any]] = []
+    series: list[Series] = []
     for similarity, norms in READINGS[:1] if context.quick else READINGS:
         reading = f"{WORDS[similarity]}, {WORDS[norms]}"
         context.progress(f"{claim.id}: {reading}")
@@ -156,7 +157,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
             [reading, size, round(loss, 6), loss > half, loss > EPSILON]
             for size, loss in zip(sizes, losses, strict=True)
         ]
-        series.append({"label": reading, "x": list(sizes), "y": losses})
+        series.append(Series(reading, list(sizes), losses))
         found += [(f"{reading}; {sizes[i]} users agree", record, family[i], bound) for i, bound in _telling(losses)]
     witnesses, evidence = _finite(found)
     if not witnesses:
@@ -214,7 +215,7 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
         f"{_sentence(witnesses[0])} Its local sensitivity is no help either: with all links kept the loss still grows "
         f"without bound in the number of users who agree, here to {max(losses):.3g} nats where 0.5 is claimed. The "
         "truncation max(sim, sim - w) changes nothing.",
-        _with_table(evidence, rows, [{"label": reading, "x": list(sizes), "y": losses}], "users who agree (m)"),
+        _with_table(evidence, rows, [Series(reading, list(sizes), losses)], "users who agree (m)"),
         epsilon_lower=witnesses[0].epsilon,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -471,17 +472,17 @@ def _matrix(levels: Levels) -> np.ndarray:
     return np.where(matrix == 0, np.nan, matrix)
 
 
-def _laws_table(record: Record, pair: Pair, loss: Loss) -> dict[str, Any]:
+def _laws_table(record: Record, pair: Pair, loss: Loss) -> Table:
     laws = [_law(record, levels) for levels in (pair.levels, pair.without)]
     rows = [
         [_items(output), *(_chance(each.get(output)) for each in laws), "yes" if output == loss.output else ""]
         for output in sorted({*laws[0], *laws[1]})
     ]
-    return {
-        "title": f"The two exact laws, with user {pair.user} and without",
-        "columns": ["released", "probability with", "probability without", "in the event"],
-        "rows": rows,
-    }
+    return Table(
+        f"The two exact laws, with user {pair.user} and without",
+        ["released", "probability with", "probability without", "in the event"],
+        rows,
+    )
 
 
 def _chance(value: Any) -> float:
@@ -489,21 +490,21 @@ def _chance(value: Any) -> float:
 
 
 def _with_table(
-    evidence: Sequence[Evidence], rows: Sequence[Sequence[Any]], series: Sequence[Mapping[str, Any]], x_label: str
+    evidence: Sequence[Evidence], rows: Sequence[Sequence[Any]], series: Sequence[Series], x_label: str
 ) -> tuple[Evidence, ...]:
     """The losses along the family, attached to the first piece of evidence."""
-    table = {
-        "title": "Exact loss when one user leaves, one neighbor, eps' = 1 (claimed: 0.5, and 1 with PNCF)",
-        "columns": ["reading", x_label, "loss (nats)", "above 0.5", "above 1"],
-        "rows": [list(row) for row in rows],
-    }
-    ends = [series[0]["x"][0], series[0]["x"][-1]]
-    plot = {
-        "title": "The loss grows with the number of users who agree",
-        "x_label": x_label,
-        "y_label": "exact loss (nats)",
-        "series": [*series, {"label": "claimed for the selection", "x": ends, "y": [EPSILON / 2] * 2}],
-    }
+    table = Table(
+        "Exact loss when one user leaves, one neighbor, eps' = 1 (claimed: 0.5, and 1 with PNCF)",
+        ["reading", x_label, "loss (nats)", "above 0.5", "above 1"],
+        [list(row) for row in rows],
+    )
+    ends = [series[0].x[0], series[0].x[-1]]
+    plot = Plot(
+        "The loss grows with the number of users who agree",
+        x_label,
+        "exact loss (nats)",
+        [*series, Series("claimed for the selection", ends, [EPSILON / 2] * 2)],
+    )
     first, *others = evidence
     tables = (table, *first.tables)
     return (Evidence(first.kind, first.summary, first.certificate, tables, (plot,)), *others)

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
@@ -169,7 +170,7 @@ def profile_budget(num_items: int, epsilon: str, delta: str, total: str) -> dict
     )
 
 
-def _budgets() -> dict[str, Any]:
+def _budgets() -> Table:
     def approximate(size: int, eps: float) -> float:
         rho = size * eps**2 / 8
         return rho + 2 * math.sqrt(rho * math.log(1 / DELTA))
@@ -185,8 +186,8 @@ def _budgets() -> dict[str, Any]:
         for size in (10, 50, 200)
         for eps in (0.1, 0.6, 1.0)
     ]
-    return {
-        "title": "Budget of one AlterEgo; the last column at delta = 1e-6, the smaller of the two",
-        "columns": ["items L", "eps per item", "L eps", "zCDP", "(eps, delta)"],
-        "rows": rows,
-    }
+    return Table(
+        "Budget of one AlterEgo; the last column at delta = 1e-6, the smaller of the two",
+        ["items L", "eps per item", "L eps", "zCDP", "(eps, delta)"],
+        rows,
+    )

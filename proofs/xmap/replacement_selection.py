@@ -9,6 +9,7 @@ defined. The mechanism and the repair's proof are those of McSherry and Talwar (
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
@@ -245,15 +246,15 @@ def _factors() -> tuple[Step, ...]:
     )
 
 
-def _chances_of_the_best() -> dict[str, Any]:
+def _chances_of_the_best() -> Table:
     import math
 
     rows = [
         [size, *(f"{math.exp(eps / 2) / (math.exp(eps / 2) + size - 1):.5f}" for eps in (0.5, 1, 5, 20))]
         for size in (10, 100, 1000, 10_000)
     ]
-    return {
-        "title": "Largest possible probability of the best candidate: X-SIM 1, all others -1",
-        "columns": ["candidates", "eps = 0.5", "eps = 1", "eps = 5", "eps = 20"],
-        "rows": rows,
-    }
+    return Table(
+        "Largest possible probability of the best candidate: X-SIM 1, all others -1",
+        ["candidates", "eps = 0.5", "eps = 1", "eps = 5", "eps = 20"],
+        rows,
+    )

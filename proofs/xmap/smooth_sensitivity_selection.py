@@ -12,6 +12,7 @@ is such a bound (2 where the denominator is not positive).
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
@@ -147,7 +148,7 @@ def smooth_bound_instance(users: int, rate: str, bound: str) -> dict[str, Any]:
     )
 
 
-def _bounds() -> dict[str, Any]:
+def _bounds() -> Table:
     """S in float64, over sizes and rates."""
     import math
 
@@ -156,8 +157,8 @@ def _bounds() -> dict[str, Any]:
         return max(math.expm1(rate), *terms)
 
     rates = (0.02, 0.05, 0.1, 0.2)
-    return {
-        "title": "S by the smaller squared norm in units of R^2; GS is 2",
-        "columns": ["n / R^2", *(f"b = {rate}" for rate in rates)],
-        "rows": [[users, *(f"{value(users, rate):.4f}" for rate in rates)] for users in (10, 30, 100, 300, 1000)],
-    }
+    return Table(
+        "S by the smaller squared norm in units of R^2; GS is 2",
+        ["n / R^2", *(f"b = {rate}" for rate in rates)],
+        [[users, *(f"{value(users, rate):.4f}" for rate in rates)] for users in (10, 30, 100, 300, 1000)],
+    )

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import draw_probability, instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
@@ -254,14 +255,14 @@ def _level() -> tuple[Step, ...]:
     )
 
 
-def _second_terms() -> dict[str, Any]:
+def _second_terms() -> Table:
     """The margin at the released defaults."""
     rows = [
         [size, *(f"{40 * sensitivity / 0.6 * math.log(10 * (size - 10) / 0.1):.4f}" for sensitivity in (1, 0.1, 0.001))]
         for size in (20, 100, 1000, 10_000)
     ]
-    return {
-        "title": "w = (4k SS/eps') ln(k(N-k)/rho) at k = 10, eps' = 0.6, rho = 0.1; similarities are at most 1",
-        "columns": ["candidates N", "SS = 1", "SS = 0.1", "SS = 0.001"],
-        "rows": rows,
-    }
+    return Table(
+        "w = (4k SS/eps') ln(k(N-k)/rho) at k = 10, eps' = 0.6, rho = 0.1; similarities are at most 1",
+        ["candidates N", "SS = 1", "SS = 0.1", "SS = 0.001"],
+        rows,
+    )

@@ -156,10 +156,10 @@ def test_report_is_complete_and_repeatable() -> None:
     json.dumps(document)
     assert document["mechanism"] == "dpp/paper"
     assert not document["checks"][0]["exceeded"]
-    assert [row[0] for row in report.tables[0]["rows"]] == [1, 2, 4, 8]
-    assert [row[0] for row in report.tables[1]["rows"]] == [0, 1, 3, 10, 30, 39]
+    assert [row[0] for row in report.tables[0].rows] == [1, 2, 4, 8]
+    assert [row[0] for row in report.tables[1].rows] == [0, 1, 3, 10, 30, 39]
     for table in report.tables:
-        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+        assert {len(row) for row in table.rows} == {len(table.columns)}
     assert not any("Three of four" in sentence for sentence in report.summary)
 
 

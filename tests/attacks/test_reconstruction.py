@@ -172,10 +172,10 @@ def test_report_is_complete_and_repeatable() -> None:
     assert document["mechanism"] == "modified_laplace/paper"
     assert document["checks"][0]["exceeded"]
     assert report.metric("advantage").trials == 20
-    assert [row[0] for row in report.tables[0]["rows"]] == [0, 1, 2, 5, 10]
-    assert {len(row) for row in report.tables[0]["rows"]} == {len(report.tables[0]["columns"])}
+    assert [row[0] for row in report.tables[0].rows] == [0, 1, 2, 5, 10]
+    assert {len(row) for row in report.tables[0].rows} == {len(report.tables[0].columns)}
     assert report.victim is not None
-    assert all(row[0].startswith("item ") for row in report.victim["tables"][0]["rows"])
+    assert all(row[0].startswith("item ") for row in report.victim["tables"][0].rows)
 
 
 def test_more_collections_tell_more() -> None:

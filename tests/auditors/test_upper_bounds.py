@@ -83,10 +83,10 @@ def test_the_sandwich_without_and_with_curves():
     assert sandwich(claim, 0.8) == {"lower": 0.8, "exact": None, "upper": None, "claim": 1.0}
     upper = [(epsilon, upper_delta(GAUSSIAN, epsilon)) for epsilon in (2.0, 0.0, 1.0)]
     picture = sandwich(claim, 0.8, 1.0, curves={"lower": [(0.0, 0.3)], "upper": upper})
-    shown, proved, stated = picture["plot"]["series"]
+    shown, proved, stated = picture["plot"].series
     assert (shown["label"], proved["label"], stated["label"]) == ("shown, at least", "proved, at most", "claim 1-GDP")
-    assert proved["x"] == [0.0, 1.0, 2.0]
-    assert stated["x"][-1] == 2.0
-    assert shown["y"][0] <= stated["y"][0]
-    assert all(p >= claim.delta_at(e) * (1 - 1e-6) for e, p in zip(proved["x"], proved["y"], strict=True))
+    assert proved.x == [0.0, 1.0, 2.0]
+    assert stated.x[-1] == 2.0
+    assert shown.y[0] <= stated.y[0]
+    assert all(p >= claim.delta_at(e) * (1 - 1e-6) for e, p in zip(proved.x, proved.y, strict=True))
     json.dumps(picture)

@@ -223,7 +223,7 @@ def test_a_part_is_that_table_only(tmp_path, monkeypatch):
     monkeypatch.setattr(auditor, "_cells", lambda entry, *_: [entry.name, *[""] * (len(auditor.COLUMNS) - 1)])
     monkeypatch.setattr(auditor.Kept, "get", lambda self, task, work: {})
     (table,) = benchmarks.run("auditor", parts=["tenth"], seeds=3, resume=tmp_path / "kept")["tables"]
-    assert [row[0] for row in table["rows"]] == [entry.name for entry in SUITE]
+    assert [row[0] for row in table.rows] == [entry.name for entry in SUITE]
     assert table["title"].endswith("46,000,000 samples in all, 3 seeds")  # and none of the bars, where none is known
 
 
@@ -236,13 +236,13 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     )
     chosen = [(entry, 0) for entry in SUITE if entry.name in bounds]
     table = auditor._table("t", chosen, auditor.TENTH, 2, 0, Kept(tmp_path / "kept"), lambda _: None)
-    laplace, rappor = (dict(zip(table["columns"], cells, strict=True)) for cells in table["rows"])
+    laplace, rappor = (dict(zip(table.columns, cells, strict=True)) for cells in table.rows)
     assert laplace["above it"] == "yes"
     assert laplace["above the bar"] == "no"
     assert laplace["remark"] == "bar above the best possible"
     assert rappor["above the bar"] == "yes"
     assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
-    assert table["title"].endswith("2 seeds; above the bar on 1 of 2 rows")
+    assert table.title.endswith("2 seeds; above the bar on 1 of 2 rows")
 
 
 def test_a_searched_row_shows_the_pair_that_was_found(tmp_path, monkeypatch):
@@ -251,7 +251,7 @@ def test_a_searched_row_shows_the_pair_that_was_found(tmp_path, monkeypatch):
     monkeypatch.setattr(auditor, "audit_once", lambda task, _: {**kept, "datasets": pairs[task.name]})
     chosen = [(entry, None) for entry in SUITE if entry.name in pairs]
     table = auditor._table("t", chosen, auditor.TENTH, 1, 0, Kept(tmp_path / "kept"), lambda _: None)
-    shown = {cells[0]: cells[table["columns"].index("pair")] for cells in table["rows"]}
+    shown = {cells[0]: cells[table.columns.index("pair")] for cells in table.rows}
     assert shown == {"SVT1": "1 0.5 / 0 -1", "Rappor": "-10 / 3"}
 
 
@@ -265,7 +265,7 @@ def race_table(monkeypatch, answer, bound):
     timed = [(3.0, 0.5, 9.0), (2.0, 0.1, bound), (1.0, 9.0, 0.0)]
     monkeypatch.setattr(auditor, "_timed", lambda race, total, seed: timed[seed % 3])
     table = auditor._time_table(False, 0, "python", lambda _: None)
-    return dict(zip(table["columns"], table["rows"][0], strict=True))
+    return dict(zip(table.columns, table.rows[0], strict=True))
 
 
 def test_a_race_divides_the_rival_s_seconds_by_those_without_compilation(monkeypatch):

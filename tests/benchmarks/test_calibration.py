@@ -140,11 +140,11 @@ def test_a_killed_run_goes_on(small: None, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(calibration, "measure", lambda *_: pytest.fail("everything is kept"))
     again = calibration.tables(True, 0, lambda _: None, path)
     assert again == resumed
-    rows = resumed[0]["rows"]
-    columns = resumed[0]["columns"]
+    rows = resumed[0].rows
+    columns = resumed[0].columns
     assert [row[columns.index("audits")] for row in rows] == [30, 2, 30, 2, 32]
-    assert all(len(row) == len(table["columns"]) for table in resumed for row in table["rows"])
-    assert {row[-1] for table in resumed for row in table["rows"]} == {"pass"}
+    assert all(len(row) == len(table.columns) for table in resumed for row in table.rows)
+    assert {row[-1] for table in resumed for row in table.rows} == {"pass"}
     json.dumps(resumed)
 
 
@@ -173,7 +173,7 @@ def test_false_alarms_fail_the_run(small: None, tmp_path: Path, monkeypatch: pyt
     )
     monkeypatch.setattr(calibration, "_broken", lambda quick: [])
     sound, *_ = calibration.tables(True, 0, lambda _: None, tmp_path / "kept.jsonl")
-    verdicts = {row[0]: row[-1] for row in sound["rows"]}
+    verdicts = {row[0]: row[-1] for row in sound.rows}
     assert verdicts == {"one law for all": "FAIL", "Laplace": "pass", "together": "FAIL"}
 
 
@@ -181,8 +181,8 @@ def test_deaf_tests_fail_the_run(small: None, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(calibration, "measure", lambda cell, seed, first, units: Tally(units))
     monkeypatch.setattr(calibration, "_broken", lambda quick: [Cell("Laplace", "fixed", 3000, 20, factor=1.3)])
     sound, broken, _ = calibration.tables(True, 0, lambda _: None, tmp_path / "kept.jsonl")
-    assert {row[-1] for row in sound["rows"]} == {"pass"}
-    assert [row[-1] for row in broken["rows"]] == ["FAIL"]
+    assert {row[-1] for row in sound.rows} == {"pass"}
+    assert [row[-1] for row in broken.rows] == ["FAIL"]
 
 
 def test_other_processes_agree_with_this_one(tmp_path: Path) -> None:

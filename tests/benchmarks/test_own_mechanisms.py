@@ -115,7 +115,7 @@ def test_tables_have_one_row_for_each_audit(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(own_mechanisms, "QUICK", ("dpp_eigen",))
     told: list[str] = []
     values, bits = tables(True, 0, told.append)
-    assert [row[0] for row in values["rows"] + bits["rows"]] == told == ["dpp_eigen", "modified_laplace"]
+    assert [row[0] for row in [*values.rows, *bits.rows]] == told == ["dpp_eigen", "modified_laplace"]
     for table in (values, bits):
-        assert table["columns"] == list(COLUMNS)
-        assert all(len(row) == len(COLUMNS) and row[-1] == "yes" for row in table["rows"])
+        assert table.columns == list(COLUMNS)
+        assert all(len(row) == len(COLUMNS) and row[-1] == "yes" for row in table.rows)

@@ -33,7 +33,7 @@ def test_without_peers_it_measures_ours_and_says_how_to_install_them(monkeypatch
     result = run("samplers", quick=True, seed=1, progress=said.append)
     (table,) = json.loads(json.dumps(result))["tables"]
     assert said == ["DPP, n = 12, rank 3"]
-    (row,) = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    (row,) = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert row["ours"] > 0
     assert row["Gflop/s"] > 0
     assert (row["peer's"], row["ratio"]) == ("", "")
@@ -51,7 +51,7 @@ def test_a_peer_is_timed_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(samplers, "available", lambda python, module: "0.3.3")
     monkeypatch.setattr(samplers, "measure", answer)
-    found = samplers.tables(True, 0, sys.executable, lambda _: None)[0]["rows"]
+    found = samplers.tables(True, 0, sys.executable, lambda _: None)[0].rows
     assert found[0][4] == 2.0
     assert found[0][5] == pytest.approx(found[0][1] / 2, rel=0.01)
     row = samplers._row(SMALL[1], True, 0, sys.executable, "0.3.3")

@@ -49,7 +49,7 @@ def test_accepted_certificate_stands(claim):
     assert [c.outcome for c in item.certificates] == ["holds"]
     (record,) = item.verdict.evidence
     assert record.summary == "a proof a square"
-    assert record.tables[0]["rows"] == [["square", "x^2 >= 0"]]
+    assert record.tables[0].rows == [["square", "x^2 >= 0"]]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from dpassay.core.claims import Claim, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.ppns.claims import CLAIMS
 
 ADD_RATING = NeighboringRelation("add_or_remove_one", "rating")
@@ -166,11 +167,11 @@ def _unbounded(claim: Claim, position: int) -> Verdict:
                 "The same holds for every epsilon tried; the largest divergence grows with the number of users.",
                 certificate={"kind": "law", "inputs": {}},
                 tables=(
-                    {
-                        "title": "Largest hockey-stick divergence at e^epsilon, by epsilon and number of users",
-                        "columns": ["epsilon", "5 users", "6 users", "7 users", "event"],
-                        "rows": [[e, 0.5 / e, 0.52 / e, 0.55 / e, "user 1 and user 3"] for e in (0.5, 1, 2, 4, 8)],
-                    },
+                    Table(
+                        "Largest hockey-stick divergence at e^epsilon, by epsilon and number of users",
+                        ["epsilon", "5 users", "6 users", "7 users", "event"],
+                        [[e, 0.5 / e, 0.52 / e, 0.55 / e, "user 1 and user 3"] for e in (0.5, 1, 2, 4, 8)],
+                    ),
                 ),
             ),
         ),
@@ -233,11 +234,11 @@ def _audited(claim: Claim, position: int) -> Verdict:
                 "statistics",
                 "Clopper-Pearson bounds on one event chosen on separate runs; 12 looks, each at a share of the error.",
                 tables=(
-                    {
-                        "title": "Counts",
-                        "columns": ["dataset", "runs", "event seen", "look", "adjusted?"],
-                        "rows": [[name, 2_000_000, n, 12, True] for name, n in (("first", 41_232), ("second", 38_101))],
-                    },
+                    Table(
+                        "Counts",
+                        ["dataset", "runs", "event seen", "look", "adjusted?"],
+                        [[name, 2_000_000, n, 12, True] for name, n in (("first", 41_232), ("second", 38_101))],
+                    ),
                 ),
             ),
         ),
@@ -251,13 +252,13 @@ def _audited(claim: Claim, position: int) -> Verdict:
 def _reproduced(claim: Claim, position: int) -> Verdict:
     p = [round(0.1 * step, 1) for step in range(1, 10)]
     methods = {"kNN": 0.669, "PPNS": 0.71, "nPNS": 0.765, "PNCF": 0.767}
-    series: list[dict[str, Any]] = []
+    series: list[Series] = []
     for name, level in methods.items():
         y = [level - (0.04 * x if name == "PPNS" else 0.0) + 0.002 * math.sin(20 * x + len(name)) for x in p]
-        series.append({"label": name, "x": p, "y": y, "low": [v - 0.006 for v in y], "high": [v + 0.006 for v in y]})
+        series.append(Series(name, p, y, low=[v - 0.006 for v in y], high=[v + 0.006 for v in y]))
     rows = [
         [
-            method["label"],
+            method.label,
             x,
             f"{y:.4f}",
             round(y + 0.011, 4),
@@ -265,7 +266,7 @@ def _reproduced(claim: Claim, position: int) -> Verdict:
             "no" if x < 0.4 else "yes",
         ]
         for method in series
-        for x, y in zip(method["x"], method["y"], strict=True)
+        for x, y in zip(method.x, method.y, strict=True)
     ]
     seeds = [float(step) for step in range(40)]
     wave = [1 + math.sin(seed / 6) / 9 for seed in seeds]
@@ -280,34 +281,25 @@ def _reproduced(claim: Claim, position: int) -> Verdict:
                 "Printed numbers beside ours: 10,000 trials, 20 seeds, 99% intervals.",
                 certificate={"kind": "reproduction", "inputs": {}},
                 tables=(
-                    {
-                        "title": "Mean absolute error, leave-one-out reading",
-                        "columns": ["method", "p", "printed", "ours", "99% interval", "inside"],
-                        "rows": rows,
-                    },
+                    Table(
+                        "Mean absolute error, leave-one-out reading",
+                        ["method", "p", "printed", "ours", "99% interval", "inside"],
+                        rows,
+                    ),
                 ),
                 plots=(
-                    {
-                        "title": "Mean absolute error against p",
-                        "x_label": "partition parameter p",
-                        "y_label": "mean absolute error (stars)",
-                        "series": series,
-                    },
-                    {
-                        "title": "beta against trial, with its 99% band",
-                        "x_label": "seed",
-                        "y_label": "beta (partitions)",
-                        "series": [
-                            {
-                                "label": "PPNS",
-                                "x": seeds,
-                                "y": wave,
-                                "low": [v - 0.1 for v in wave],
-                                "high": [v + 0.1 for v in wave],
-                            },
-                            {"label": "limit", "x": [0, 39], "y": [1.05, 1.05]},
+                    Plot(
+                        "Mean absolute error against p", "partition parameter p", "mean absolute error (stars)", series
+                    ),
+                    Plot(
+                        "beta against trial, with its 99% band",
+                        "seed",
+                        "beta (partitions)",
+                        [
+                            Series("PPNS", seeds, wave, low=[v - 0.1 for v in wave], high=[v + 0.1 for v in wave]),
+                            Series("limit", [0, 39], [1.05, 1.05]),
                         ],
-                    },
+                    ),
                 ),
             ),
         ),
@@ -328,14 +320,14 @@ def _proved(claim: Claim, position: int) -> Verdict:
                 "Five steps, each found unsatisfiable when negated by both solvers.",
                 certificate={"kind": "proof", "inputs": {}},
                 tables=(
-                    {
-                        "title": "Steps",
-                        "columns": ["step", "statement", "checked by"],
-                        "rows": [
+                    Table(
+                        "Steps",
+                        ["step", "statement", "checked by"],
+                        [
                             ["cauchy", "if |a| > 0 and |b| > 0, then <a, b>^2 <= |a|^2 |b|^2", "z3, cvc5"],
                             ["floor", "if c > 0, then <a, b> / (max(|a|, c) max(|b|, c)) <= 1", "z3, cvc5"],
                         ],
-                    },
+                    ),
                 ),
             ),
             Evidence("certificate", "Evaluated at 40 points in interval arithmetic."),
@@ -353,15 +345,15 @@ def _vacuous(claim: Claim, position: int) -> Verdict:
                 "certificate",
                 "beta by rule and number of partitions.",
                 plots=(
-                    {
-                        "title": "beta by rule",
-                        "x_label": "rule",
-                        "y_label": "beta",
-                        "series": [
-                            {"label": "printed", "x": ["formula", "algorithm", "original"], "y": [26, 15, None]},
-                            {"label": "possible", "x": ["formula", "algorithm", "original"], "y": [19, 19, "inf"]},
+                    Plot(
+                        "beta by rule",
+                        "rule",
+                        "beta",
+                        [
+                            Series("printed", ["formula", "algorithm", "original"], [26, 15, None]),
+                            Series("possible", ["formula", "algorithm", "original"], [19, 19, "inf"]),
                         ],
-                    },
+                    ),
                 ),
             ),
         ),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import plain
 
 __all__ = ["BENCHMARKS", "run"]
 
@@ -71,4 +72,4 @@ def run(
     given |= {"seeds": seeds, "parts": parts}
     arguments = {key: value for key, value in given.items() if key in accepted}
     result = {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
-    return {**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result
+    return plain({**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result)

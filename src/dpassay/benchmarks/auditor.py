@@ -34,6 +34,7 @@ from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Table
 from dpassay.judging.kept_verdicts import cache_folder
 from dpassay.runs.kept_lines import append_line, read_lines
 
@@ -172,7 +173,7 @@ def tables(
     resume: Path | None = None,
     seeds: int | None = None,
     parts: Sequence[str] = (),
-) -> list[dict[str, Any]]:
+) -> list[Table]:
     """The tables of `dpassay bench auditor`.
 
     Args:
@@ -231,7 +232,7 @@ def _table(
     seed: int,
     kept: Kept,
     progress: Callable[[str], None],
-) -> dict[str, Any]:
+) -> Table:
     rows = []
     for entry, place in chosen:
         results = []
@@ -247,7 +248,7 @@ def _table(
     note = f"{title}; {total:,} samples in all, {seeds} {'seed' if seeds == 1 else 'seeds'}"
     if judged := [cell for cells in rows if (cell := cells[COLUMNS.index("above the bar")])]:
         note += f"; above the bar on {judged.count('yes')} of {len(judged)} rows"
-    return {"title": note, "columns": list(COLUMNS), "rows": rows}
+    return Table(note, list(COLUMNS), rows)
 
 
 def _written(datasets: Sequence[str]) -> str:
@@ -339,7 +340,7 @@ def _races() -> Iterable[Race]:
     yield Race("SVT4, 0.5", Row("SVT4, 0.5", lyu(4, epsilon=0.5), row("SVT4").pairs), 0.822, peer)
 
 
-def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> dict[str, Any]:
+def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> Table:
     version = available(python, "dpsniper")
     columns = ["mechanism", "bound at 0.9", "our seconds", "with compilation", "our samples", "DP-Sniper's bound",
                "its seconds", "ratio", "its seconds on the pair it found", "ratio on one pair", "note"]  # fmt: skip
@@ -376,7 +377,7 @@ def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], N
         "are kept by an equal audit before the one timed, so `our seconds` hold none. Ours has one pair given; "
         "DP-Sniper tries up to 16, and then that one again"
     )
-    return {"title": title, "columns": columns, "rows": rows}
+    return Table(title, columns, rows)
 
 
 def _raced(race: Race, target: float, seed: int) -> tuple[int, float, float, float]:

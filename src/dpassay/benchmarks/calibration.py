@@ -21,6 +21,7 @@ import numpy as np
 
 from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.judging.kept_verdicts import cache_folder
 from dpassay.runs.kept_lines import append_line, read_lines
 from dpassay.runs.parallel import processors, results_in_parallel
@@ -96,7 +97,7 @@ class Tally:
 _COUNTS = ("units", "refuted", "above", "wrong", "stopped")
 
 
-def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path | None = None) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path | None = None) -> list[Table]:
     """Tables {"title", "columns", "rows"}: correct mechanisms, broken ones, faults in the auditor.
 
     Args:
@@ -122,10 +123,10 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
     found = dict(zip(cells, _run(cells, seed, 1 if quick else processors(), path, progress), strict=True))
     bound = f"at least ({CONFIDENCE:.2%})"
     return [
-        {
-            "title": f"Correct mechanisms at the exact boundary: false alarms at failure probability {PROMISE:g} "
+        Table(
+            f"Correct mechanisms at the exact boundary: false alarms at failure probability {PROMISE:g} "
             "(what each fixed-sample test errs at most is summed exactly by `dpassay bench power`)",
-            "columns": [
+            [
                 "mechanism",
                 "outputs",
                 "claim",
@@ -140,16 +141,16 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
                 "promised",
                 "verdict",
             ],
-            "rows": [*(_sound_row(cell, found[cell]) for cell in sound), *_totals(sound, found)],
-        },
-        {
-            "title": f"Claims too small by a factor: how often they are refuted, at least {CAUGHT:g} asked for",
-            "columns": ["mechanism", "factor", "test", "samples", "audits", "refuted", "rate", "verdict"],
-            "rows": [_broken_row(cell, found[cell]) for cell in broken],
-        },
-        {
-            "title": "Faults put into the auditor: false alarms on correct mechanisms, which must show",
-            "columns": [
+            [*(_sound_row(cell, found[cell]) for cell in sound), *_totals(sound, found)],
+        ),
+        Table(
+            f"Claims too small by a factor: how often they are refuted, at least {CAUGHT:g} asked for",
+            ["mechanism", "factor", "test", "samples", "audits", "refuted", "rate", "verdict"],
+            [_broken_row(cell, found[cell]) for cell in broken],
+        ),
+        Table(
+            "Faults put into the auditor: false alarms on correct mechanisms, which must show",
+            [
                 "fault",
                 "mechanism",
                 "test",
@@ -161,11 +162,11 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
                 "false alarms without the fault",
                 "verdict",
             ],
-            "rows": [
+            [
                 _fault_row(cell, found[cell], found[control])
                 for cell, control in zip(faults[::2], faults[1::2], strict=True)
             ],
-        },
+        ),
     ]
 
 

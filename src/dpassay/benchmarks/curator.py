@@ -19,6 +19,7 @@ from scipy import special, stats
 
 from dpassay.benchmarks.noise import laplace, words
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Table
 
 if TYPE_CHECKING:
     from jax import Array
@@ -91,7 +92,7 @@ def caught_from(probability: float, loss: float, failure_probability: float = FA
     return 10**10
 
 
-def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Table]:
     """One table: every kind and probability at every number of samples."""
     probabilities = (1e-2, 1e-4) if quick else (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
     sizes, runs = ((100_000,), 2) if quick else ((100_000, 1_000_000, 23_000_000), 5)
@@ -119,7 +120,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[dict
     title = (
         f"Leaks in rare events; claim {CLAIM:g}, failure probability {FAILURE_PROBABILITY:g}, samples of each dataset"
     )
-    return [{"title": title, "columns": list(COLUMNS), "rows": rows}]
+    return [Table(title, list(COLUMNS), rows)]
 
 
 def _audit(mechanism: Curator, size: int, seed: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.benchmarks.own_pairs import SUBJECTS, Subject
+from dpassay.core.records import Table
 
 __all__ = ["FAILURE_PROBABILITY", "Result", "audit_subject", "tables"]
 
@@ -79,7 +80,7 @@ class Result:
         return "NO: not refuted"
 
 
-def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
     """Tables {"title", "columns", "rows"}: mechanisms by their values, programs by their bits, a pair searched for.
 
     Args:
@@ -98,11 +99,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         "Black-box audits of the programs that run, by the bits of their outputs",
     )
     audited = [
-        {
-            "title": title,
-            "columns": list(COLUMNS),
-            "rows": [_cells(_audited(each, share, quick, seed, progress)) for each in group],
-        }
+        Table(title, list(COLUMNS), [_cells(_audited(each, share, quick, seed, progress)) for each in group])
         for title, group in zip(titles, (values, bits), strict=True)
     ]
     return audited if quick else [*audited, _searched(share, seed, progress)]
@@ -159,7 +156,7 @@ def _audited(subject: Subject, share: float, quick: bool, seed: int, progress: C
     return audit_subject(subject, failure_probability=share, num_samples=size, seed=seed)
 
 
-def _searched(share: float, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+def _searched(share: float, seed: int, progress: Callable[[str], None]) -> Table:
     """A pair for PPNS that nobody gave: neighbor search on samples, and the exact loss of what it found."""
     from dpassay.auditors.exact import exact
     from dpassay.auditors.neighbor_search import search_black_box
@@ -190,9 +187,9 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> dict[
             "infinite" if math.isinf(true) else round(true, 4),
             "yes" if found.epsilon <= true > ppns.claim.epsilon else "NO: the bound exceeds the true value",
         ]
-    return {
-        "title": f"A pair found by black-box search in at most {SEARCH_SECONDS:g} s",
-        "columns": [
+    return Table(
+        f"A pair found by black-box search in at most {SEARCH_SECONDS:g} s",
+        [
             "mechanism",
             "claimed epsilon",
             "searched",
@@ -202,8 +199,8 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> dict[
             "true epsilon",
             "agreement",
         ],
-        "rows": [row],
-    }
+        [row],
+    )
 
 
 def _cells(result: Result) -> list[Any]:

@@ -17,6 +17,7 @@ from scipy import optimize, stats
 from dpassay.auditors.betting import EProcess, lower_bound
 from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predicted_lower, size
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Table
 
 __all__ = ["bound_fractions", "calls_to_refute", "samples_to_refute", "sizes", "tables"]
 
@@ -32,7 +33,7 @@ NULLS = ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (3.0, 0.0), (1.0, 0.01))
 """(epsilon, delta) of the exact sizes."""
 
 
-def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
     """Four tables {"title", "columns", "rows"}: power, samples and calls to a refutation, exact sizes.
 
     Args:
@@ -48,14 +49,14 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
     calls = calls_to_refute(20 if quick else 200, seed)
     progress("exact sizes")
     return [
-        {
-            "title": f"Bound at confidence {1 - ALPHA:g} as a fraction of the true epsilon, mean",
-            "columns": ["mechanism", "epsilon", "samples", *METHODS, f"e-process, {LOOKS} looks", "best possible"],
-            "rows": power,
-        },
-        {
-            "title": f"Samples (both datasets) to refute a claim 20% too low at failure probability {ALPHA:g}",
-            "columns": [
+        Table(
+            f"Bound at confidence {1 - ALPHA:g} as a fraction of the true epsilon, mean",
+            ["mechanism", "epsilon", "samples", *METHODS, f"e-process, {LOOKS} looks", "best possible"],
+            power,
+        ),
+        Table(
+            f"Samples (both datasets) to refute a claim 20% too low at failure probability {ALPHA:g}",
+            [
                 "mechanism",
                 "epsilon",
                 "Clopper-Pearson, power 0.9",
@@ -65,19 +66,19 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
                 "anytime, 90%",
                 "mean / Clopper-Pearson",
             ],
-            "rows": samples,
-        },
-        {
-            "title": f"Calls (both datasets) of a sampler of epsilon 2 to refute a claim of 1 at failure probability "
+            samples,
+        ),
+        Table(
+            f"Calls (both datasets) of a sampler of epsilon 2 to refute a claim of 1 at failure probability "
             f"{ALPHA:g}, whole anytime-valid audits",
-            "columns": ["mechanism", "audits", "refuted", "median", "mean", "90%"],
-            "rows": calls,
-        },
-        {
-            "title": f"Largest probability of a false refutation at failure probability {ALPHA:g}, summed exactly",
-            "columns": ["n", "m", "epsilon", "delta", *METHODS],
-            "rows": sizes(quick),
-        },
+            ["mechanism", "audits", "refuted", "median", "mean", "90%"],
+            calls,
+        ),
+        Table(
+            f"Largest probability of a false refutation at failure probability {ALPHA:g}, summed exactly",
+            ["n", "m", "epsilon", "delta", *METHODS],
+            sizes(quick),
+        ),
     ]
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.numerics import float64
+from dpassay.core.records import Table
 from dpassay.mechanisms.determinantal import Spectrum
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
 
@@ -74,7 +75,7 @@ TASKS = (
 )
 
 
-def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[Table]:
     """The tables of `dpassay bench samplers`; `python` is the interpreter that has the peers."""
     version = available(python, "dppy")
     rows = []
@@ -82,7 +83,7 @@ def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None])
         if task.in_quick or not quick:
             progress(task.name)
             rows.append(_row(task, quick, seed, python, version))
-    found = [{"title": "Exact samplers of determinantal point processes", "columns": list(COLUMNS), "rows": rows}]
+    found = [Table("Exact samplers of determinantal point processes", list(COLUMNS), rows)]
     return found + _sketches(quick, seed, python, progress)
 
 
@@ -121,13 +122,13 @@ def _row(task: Task, quick: bool, seed: int, python: str, version: str | None) -
     ]
 
 
-def _sketches(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def _sketches(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[Table]:
     if importlib.util.find_spec("dpassay.benchmarks.sketches") is None:
         return []
     progress("random sketches")
     sketches = importlib.import_module("dpassay.benchmarks.sketches")
     columns = [column for column in COLUMNS if column != "Gflop/s"]
-    return [{"title": "Random sketches", "columns": columns, "rows": sketches.rows(quick, seed, python)}]
+    return [Table("Random sketches", columns, sketches.rows(quick, seed, python))]
 
 
 @float64

@@ -14,6 +14,7 @@ import numpy as np
 from dpassay.attacks.beta_knn.neighbor_lists import Method, Recommender
 from dpassay.attacks.beta_knn.users import Attack, Scene, simulate, sweep
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import processors
 
@@ -64,9 +65,7 @@ def long_tail(num_users: int, num_items: int, num_ratings: int, seed: int = 0) -
     return Ratings(users, items, values, num_users, num_items, name=f"synthetic {num_users} x {num_items}")
 
 
-def tables(
-    quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
-) -> tuple[dict[str, Any], ...]:
+def tables(quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None) -> tuple[Table, ...]:
     """Seconds of a whole sweep; per combination of size, method and beta; against users and against items; and beside
     a literal implementation.
 
@@ -109,18 +108,18 @@ def tables(
     columns = ["size of", "users", "items", "ratings", "method", "beta", "targets", "seconds", "CPU seconds"]
     columns += ["CPU microseconds per list", "peak memory so far, GiB"]
     title = "The beta-kNN attack, k = 50, 8 known ratings, top-10 lists"
-    whole = {"title": title, "columns": columns, "rows": rows}
+    whole = Table(title, columns, rows)
     return (swept, whole, _growth(quick, seed, progress), _literal(1 if quick else 3, seed, progress))
 
 
-def plots(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def plots(tables: Sequence[Table]) -> list[Plot]:
     """What a target costs against the number of fakes, of users and of items.
 
     Args:
         tables: see `tables`.
     """
     _, whole, growth, _ = tables
-    sizes = [dict(zip(whole["columns"], row, strict=True)) for row in whole["rows"]]
+    sizes = [dict(zip(whole.columns, row, strict=True)) for row in whole.rows]
     first = sizes[0]["size of"]
     by_beta = [
         (row["method"], float(row["beta"]), 1000 * row["CPU seconds"] / row["targets"])
@@ -129,22 +128,22 @@ def plots(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
     drawn = [_plot("beta", "beta: fakes per neighbor", by_beta)]
     for axis in GROWING:
-        rows = [dict(zip(growth["columns"], row, strict=True)) for row in growth["rows"] if row[0] == axis]
+        rows = [dict(zip(growth.columns, row, strict=True)) for row in growth.rows if row[0] == axis]
         points = [(row["method"], row[axis], row["CPU milliseconds per target"]) for row in rows]
         drawn.append(_plot(f"the number of {axis}", axis, points))
     return drawn
 
 
-def _plot(against: str, x_label: str, points: Sequence[tuple[str, float, float]]) -> dict[str, Any]:
+def _plot(against: str, x_label: str, points: Sequence[tuple[str, float, float]]) -> Plot:
     series = []
     for method in METHODS:
         own = [(x, y) for name, x, y in points if name == method]
-        series.append({"label": method, "x": [x for x, _ in own], "y": [y for _, y in own]})
-    labels = {"x_label": x_label, "y_label": "CPU milliseconds per target", "x_scale": "log", "y_scale": "log"}
-    return {"title": f"Cost of the beta-kNN attack against {against}", **labels, "series": series}
+        series.append(Series(method, [x for x, _ in own], [y for _, y in own]))
+    title = f"Cost of the beta-kNN attack against {against}"
+    return Plot(title, x_label, "CPU milliseconds per target", series, x_scale="log", y_scale="log")
 
 
-def _growth(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+def _growth(quick: bool, seed: int, progress: Callable[[str], None]) -> Table:
     """CPU time per target when users or items grow and nothing else does."""
     rows: list[list[Any]] = []
     for axis, sizes in GROWING.items():
@@ -157,10 +156,10 @@ def _growth(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str
                 scene.outcome()
                 rows.append([axis, *size, method, OURS, round(1000 * (time.process_time() - busy) / OURS, 2)])
     columns = ["what grows", "users", "items", "ratings", "method", "targets", "CPU milliseconds per target"]
-    return {"title": "The beta-kNN attack against users and items, beta 1", "columns": columns, "rows": rows}
+    return Table("The beta-kNN attack against users and items, beta 1", columns, rows)
 
 
-def _sweep(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+def _sweep(quick: bool, seed: int, progress: Callable[[str], None]) -> Table:
     """Seconds of all methods and betas at once, the start of the processes included."""
     name, jobs, betas = "MovieLens 100K", 1 if quick else processors(), BETAS[::2] if quick else BETAS
     ratings = long_tail(*SIZES[name], seed=seed)
@@ -173,10 +172,10 @@ def _sweep(quick: bool, seed: int, progress: Callable[[str], None]) -> dict[str,
     columns = ["size of", "methods", "betas", "targets", "lists", "processes", "seconds", "peak memory of each, GiB"]
     lists = sum(row["targets"] * row["fakes"] for row in rows)
     row = [name, len(METHODS), len(betas), rows[0]["targets"], lists, jobs, round(seconds, 1), round(memory, 2)]
-    return {"title": "A sweep of the beta-kNN attack, from start to end", "columns": columns, "rows": [row]}
+    return Table("A sweep of the beta-kNN attack, from start to end", columns, [row])
 
 
-def _literal(num_targets: int, seed: int, progress: Callable[[str], None]) -> dict[str, Any]:
+def _literal(num_targets: int, seed: int, progress: Callable[[str], None]) -> Table:
     """Seconds per target, ours and word for word, without what either computes once for all targets."""
     size = SIZES["MovieLens 100K"]
     ratings, beta = long_tail(*size, seed=seed), BETAS[0]
@@ -201,4 +200,4 @@ def _literal(num_targets: int, seed: int, progress: Callable[[str], None]) -> di
     columns = ["method", "fakes", "targets word for word", "seconds per target word for word", "targets of ours"]
     columns += ["seconds per target, ours", "ratio"]
     title = f"The same attack word for word (dense matrix, loops), size of MovieLens 100K, beta {beta:g}"
-    return {"title": title, "columns": columns, "rows": rows}
+    return Table(title, columns, rows)

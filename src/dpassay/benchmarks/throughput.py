@@ -24,6 +24,7 @@ from dpassay.auditors.events import Event, learn
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
 from dpassay.benchmarks.noise import laplace
+from dpassay.core.records import Table
 from dpassay.runs.parallel import processors
 
 __all__ = ["LaplaceVector", "SparseVector", "peak_memory", "tables"]
@@ -101,36 +102,34 @@ def first_column(cut: float) -> Event:
     return Event(Column(np.int32(0)), cut, True, 0, (1.0, 0.0), f"output >= {cut:g}", 0.0)
 
 
-def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[Table]:
     """The tables of `dpassay bench throughput`; NumPy is always there, so `python` is not asked for a peer."""
     turns, size = (3, 1 << 21) if quick else (15, 1 << 27)
     progress("sampling and counting")
-    sampling = {
-        "title": "Sampling and counting, millions of samples per second",
-        "columns": ["job", "cores", "samples/s (M)", "cores used", "against NumPy on one of them"],
-        "rows": [row for cores in sorted({1, processors()}) for row in _kept_to(cores, "_sampling", turns, size, seed)],
-    }
+    sampling = Table(
+        "Sampling and counting, millions of samples per second",
+        ["job", "cores", "samples/s (M)", "cores used", "against NumPy on one of them"],
+        [row for cores in sorted({1, processors()}) for row in _kept_to(cores, "_sampling", turns, size, seed)],
+    )
     progress("scoring")
-    scoring = {
-        "title": "Scoring of learned events on one core, millions of samples per second",
-        "columns": [
+    scoring = Table(
+        "Scoring of learned events on one core, millions of samples per second",
+        [
             "mechanism",
             "scorer",
             "sampled, scored and counted/s (M)",
             "scored/s (M)",
             "scoring against sampling",
         ],
-        "rows": _kept_to(1, "_scoring", turns, size // 8, seed),
-    }
+        _kept_to(1, "_scoring", turns, size // 8, seed),
+    )
     progress("memory")
     numbers = (1 << 16, 1 << (24 if quick else 30))
-    memory = {
-        "title": "Peak memory of a process that samples and counts, both datasets together",
-        "columns": ["samples", "peak memory (MB)"],
-        "rows": [
-            [f"{number:,}", round(peak / 1e6)] for number, peak in zip(numbers, peak_memory(*numbers), strict=True)
-        ],
-    }
+    memory = Table(
+        "Peak memory of a process that samples and counts, both datasets together",
+        ["samples", "peak memory (MB)"],
+        [[f"{number:,}", round(peak / 1e6)] for number, peak in zip(numbers, peak_memory(*numbers), strict=True)],
+    )
     return [sampling, scoring, memory]
 
 

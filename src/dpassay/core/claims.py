@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.core.privacy import Witness, json_number
+from dpassay.core.records import Plot, Table, plain
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -29,23 +30,22 @@ class Evidence:
             a reproduction of published numbers.
         summary: one or two sentences for a reader who has not seen the paper.
         certificate: the body that `replay` re-checks (see `certificate.py`), without which nothing is replayable.
-        tables: each {"title", "columns", "rows"}; cells are strings or numbers.
-        plots: each {"title", "x_label", "y_label", "series": [{"label", "x", "y", "low"?, "high"?}]}.
+        tables, plots: what a reader is shown beside the summary.
     """
 
     kind: EvidenceKind
     summary: str
     certificate: Mapping[str, Any] | None = None
-    tables: tuple[Mapping[str, Any], ...] = ()
-    plots: tuple[Mapping[str, Any], ...] = ()
+    tables: tuple[Table, ...] = ()
+    plots: tuple[Plot, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The record without the certificate, which is a file of its own."""
         return {
             "kind": self.kind,
             "summary": self.summary,
-            "tables": [dict(table) for table in self.tables],
-            "plots": [dict(plot) for plot in self.plots],
+            "tables": plain(self.tables),
+            "plots": plain(self.plots),
         }
 
 

@@ -58,6 +58,7 @@ def run(
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
+    from dpassay.core.records import plain
     from dpassay.runs.results import FORMAT
 
     work = importlib.import_module(EXPERIMENTS[name]).run
@@ -67,4 +68,4 @@ def run(
     elif resume is not None:
         raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
     header = {"format": FORMAT, "version": 1, "experiment": name, "quick": quick, "seed": seed}
-    return {**header, **work(data, **given)}
+    return {**header, **plain(work(data, **given))}

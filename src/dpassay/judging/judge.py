@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.core.registry import expected_outcomes
 from dpassay.replay import Rejected, seal
 
@@ -75,10 +76,10 @@ def _unreplayable(verdict: Verdict, reason: str) -> Verdict:
 
 def _with_argument(record: Evidence, proof: Certificate) -> Evidence:
     """The evidence with what a reader of the report needs: the argument and the steps that the solvers checked."""
-    steps = {
-        "title": "Steps, each proved by z3 and cvc5 or expanded exactly",
-        "columns": ["step", "statement"],
-        "rows": [[step["name"], step["statement"]] for step in proof.result["steps"]],
-    }
+    steps = Table(
+        "Steps, each proved by z3 and cvc5 or expanded exactly",
+        ["step", "statement"],
+        [[step["name"], step["statement"]] for step in proof.result["steps"]],
+    )
     summary = " ".join(filter(None, (record.summary, proof.result["argument"])))
     return replace(record, summary=summary, tables=(*record.tables, steps))

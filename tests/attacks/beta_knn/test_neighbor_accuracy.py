@@ -82,14 +82,14 @@ def test_the_report_says_what_the_repair_costs() -> None:
     report = run(grouped(), method="knn", targets=10, num_neighbors=10, epsilon=0.01)
     assert report.repair is not None
     _, cost = report.repair["tables"]
-    assert [row[0] for row in cost["rows"]] == [
+    assert [row[0] for row in cost.rows] == [
         "k nearest neighbors",
         "nPNS repaired",
         "PPNS repaired",
         "neighbors at random",
         "no neighbors: the user's own mean",
     ]
-    assert cost["rows"][0][2].startswith("0.000")
+    assert cost.rows[0][2].startswith("0.000")
     assert "the mean absolute error is 0.000 with k nearest neighbors" in report.repair["text"]
     assert "not measurably better than random" in report.repair["text"]
 

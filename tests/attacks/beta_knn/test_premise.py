@@ -373,7 +373,7 @@ def test_attack_premise_is_refuted_on_movielens(movielens: Ratings) -> None:
     for outcome, count in successes.items():  # the counts decide, not the file
         assert check("statistics", {**certificate["inputs"], "successes": count})["supports"] == outcome
     (table,) = verdict.evidence[0].tables
-    random_ties = {(row[0], row[1], row[2]): float(row[4]) for row in table["rows"]}
+    random_ties = {(row[0], row[1], row[2]): float(row[4]) for row in table.rows}
     assert random_ties["full_cosine", "random", 32] > 0.99 > random_ties["full_cosine", "popular", 32]
 
 
@@ -415,7 +415,7 @@ def test_beta_attack_is_refuted_on_movielens(movielens: Ratings) -> None:
     certificate = verdict.evidence[0].certificate
     assert certificate is not None
     (table,) = verdict.evidence[0].tables
-    assert all(float(row[5]) > 0.6 for row in table["rows"] if row[0] == "full_cosine")
+    assert all(float(row[5]) > 0.6 for row in table.rows if row[0] == "full_cosine")
     for successes, outcome in ((0, "refuted"), (480, "open"), (900, "holds")):
         counts = {name: {**count, "successes": successes} for name, count in certificate["inputs"]["counts"].items()}
         assert check("statistics", {**certificate["inputs"], "counts": counts})["supports"] == outcome

@@ -35,9 +35,9 @@ def rows_with(highs: dict[float, float]) -> list[dict]:
 )
 def test_beta_protects_from_where_on_it_always_does(highs: dict[float, float], shown: str) -> None:
     whole, smallest = sybils.tables(rows_with(highs), "made up")
-    assert smallest["rows"] == [["cosine", "knn", shown]]
-    assert whole["rows"][0][whole["columns"].index("precision")] == "-"
-    assert len(whole["rows"]) == len(highs)
+    assert smallest.rows == [["cosine", "knn", shown]]
+    assert whole.rows[0][whole.columns.index("precision")] == "-"
+    assert len(whole.rows) == len(highs)
 
 
 def test_the_sweep_covers_every_recommender() -> None:
@@ -47,8 +47,8 @@ def test_the_sweep_covers_every_recommender() -> None:
     assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in METHODS for b in (1.0, 8.0)}
     assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
     *_, varied = result["tables"]
-    assert {row[0] for row in varied["rows"]} == {"knn", "ppns"}
-    assert all(row[varied["columns"].index("targets")] == 20 for row in varied["rows"])
+    assert {row[0] for row in varied.rows} == {"knn", "ppns"}
+    assert all(row[varied.columns.index("targets")] == 20 for row in varied.rows)
 
 
 def test_every_variation_changes_the_attack_or_the_recommender() -> None:

@@ -69,7 +69,7 @@ def test_evidence_is_recomputed_from_its_runs() -> None:
     result = check(evidence.certificate["kind"], json.loads(json.dumps(evidence.certificate["inputs"])))
     better = sum(entry["side"] == "negative" for entry in result["comparisons"].values())
     assert f"than PNCF at {better} of {len(result['comparisons'])} values of epsilon" in evidence.summary
-    assert len(evidence.tables[0]["rows"]) > 10
+    assert len(evidence.tables[0].rows) > 10
 
 
 def test_the_experiment_runs_without_data() -> None:

@@ -80,7 +80,7 @@ def test_differences_are_paired_by_seed():
                 noise = None if setting.model.endswith("zero") else 1.0
                 runs.append({**setting.record, "noise": noise, "seed": seed, **metrics})
     table = sweeps._against_controls(runs, "made-up")
-    assert {row[-1] for row in table["rows"]} == {"+0.1000 [+0.1000, +0.1000]"}
+    assert {row[-1] for row in table.rows} == {"+0.1000 [+0.1000, +0.1000]"}
     plots = sweeps._plots(runs)
-    assert np.all(np.diff(plots[0]["series"][0]["x"]) > 0)
-    assert {series["label"] for series in plots[0]["series"]} == {"PriCDR-J", "PriCDR-J on zero"}
+    assert np.all(np.diff(plots[0].series[0].x) > 0)
+    assert {series.label for series in plots[0].series} == {"PriCDR-J", "PriCDR-J on zero"}

@@ -136,13 +136,13 @@ def test_tables_agree_with_the_theorem():
     epsilons, jitters, synthetic_table = (
         exact.decide_exact_epsilon(claim, Context(synthetic(), quick=True)).evidence[0].tables
     )
-    five = next(row for row in epsilons["rows"] if row[:2] == [5, 1.0])
+    five = next(row for row in epsilons.rows if row[:2] == [5, 1.0])
     assert five[2:] == [1.2528, 11.74]
-    for budget, *found in jitters["rows"]:
+    for budget, *found in jitters.rows:
         for items, jitter in zip((10, 100, 1000), found[:3], strict=True):
             assert exact_epsilon(items, jitter) == pytest.approx(budget, rel=1e-3)
             assert jitter == pytest.approx(required_jitter(budget, items), rel=1e-3)
-    shares = [row[-1] for row in synthetic_table["rows"]]
+    shares = [row[-1] for row in synthetic_table.rows]
     assert shares[0] == 1
     assert shares == sorted(shares, reverse=True)
 

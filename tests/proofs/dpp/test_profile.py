@@ -103,6 +103,6 @@ def test_coins_spend_less_than_the_general_bounds():
     claim = find_claim("DP-DELTA-REP")
     assert claim is not None
     table = profile.decide_profile(claim, Context(synthetic(), quick=True)).evidence[0].tables[0]
-    for _, draws, pure, zcdp, coins in table["rows"]:
+    for _, draws, pure, zcdp, coins in table.rows:
         assert coins <= min(pure, zcdp) * 1.001
         assert draws < 100 or coins < 0.3 * min(pure, zcdp)

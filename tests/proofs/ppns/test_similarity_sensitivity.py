@@ -37,7 +37,7 @@ def test_decide_rs():
     verdict = judge("PP-RS")
     assert verdict.outcome == "refuted"
     (table,) = [table for evidence in verdict.evidence for table in evidence.tables]
-    outcomes = {(change, norms, form): outcome for change, norms, form, outcome, *_ in table["rows"]}
+    outcomes = {(change, norms, form): outcome for change, norms, form, outcome, *_ in table.rows}
     assert len(outcomes) == 12
     assert {case for case, outcome in outcomes.items() if outcome == "holds"} == {
         ("removed", "co-rated", "dot product"),

@@ -8,6 +8,7 @@ from typing import Any
 from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Method, Recommender
 from dpassay.attacks.beta_knn.users import Attack, compare, sweep
 from dpassay.attacks.outcomes import Metric
+from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import processors
@@ -118,13 +119,13 @@ def vary(
     return [names | row for names, row in zip(named, rows, strict=True)]
 
 
-def variation_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def variation_table(rows: Sequence[dict[str, Any]]) -> Table:
     """The rows of `vary` as a table."""
     shown = [name for name in SHOWN if name != "surrounded"]
-    return {
-        "title": "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)",
-        "columns": ["recommender", "beta", "change", "targets", *shown],
-        "rows": [
+    return Table(
+        "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)",
+        ["recommender", "beta", "change", "targets", *shown],
+        [
             [
                 row["method"],
                 f"{row['beta']:g}",
@@ -134,7 +135,7 @@ def variation_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             ]
             for row in rows
         ],
-    }
+    )
 
 
 def _recommender(ratings: Ratings) -> Recommender:
@@ -149,7 +150,7 @@ def _cells(row: dict[str, Any], names: Sequence[str]) -> list[str]:
     return [row[name].cell() if name in row else "-" for name in names]
 
 
-def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def tables(rows: Sequence[dict[str, Any]], name: str) -> list[Table]:
     """The rows as a table, and for every recommender the smallest beta from which on the attack is stopped
     (sec. 4.2 of Lu and Shen reads beta as the cost that a recommender forces on the attacker).
 
@@ -159,11 +160,11 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """
     targets, known = rows[0]["targets"], Attack().num_known
     columns = ["similarity", "recommender", "beta", "fakes", *SHOWN]
-    whole = {
-        "title": f"The beta-kNN attack on {name}: {targets} targets, {known} known ratings, predicted ratings shown "
+    whole = Table(
+        f"The beta-kNN attack on {name}: {targets} targets, {known} known ratings, predicted ratings shown "
         "(95% intervals)",
-        "columns": columns,
-        "rows": [
+        columns,
+        [
             [
                 row["similarity"],
                 row["method"],
@@ -173,18 +174,18 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
             ]
             for row in rows
         ],
-    }
+    )
     safe = []
     for similarity, method in dict.fromkeys((row["similarity"], row["method"]) for row in rows):
         own = [row for row in rows if (row["similarity"], row["method"]) == (similarity, method)]
         failing = [row["beta"] for row in own if not row["advantage"].high < STOPPED]
         stopped = [row["beta"] for row in own if row["beta"] > max(failing, default=0.0)]
         safe.append([similarity, method, f"{min(stopped):g}" if stopped else f"above {max(failing):g}"])
-    smallest = {
-        "title": f"Smallest beta tried from which on the advantage is certainly below {STOPPED:g} (95% confidence)",
-        "columns": ["similarity", "recommender", "beta"],
-        "rows": safe,
-    }
+    smallest = Table(
+        f"Smallest beta tried from which on the advantage is certainly below {STOPPED:g} (95% confidence)",
+        ["similarity", "recommender", "beta"],
+        safe,
+    )
     return [whole, smallest]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpassay.attacks import alterego
 from dpassay.attacks.outcomes import Metric, permitted_advantage
+from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.runs.results import FinishedRuns
@@ -124,18 +125,18 @@ def _numbers(metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
-def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     """One table for each attack: what it reached, what epsilon permits, and the best guess without it."""
 
-    def table(attack: str, title: str, about: Sequence[str], columns: Mapping[str, str]) -> dict[str, Any]:
+    def table(attack: str, title: str, about: Sequence[str], columns: Mapping[str, str]) -> Table:
         own = [each for each in runs if each["attack"] == attack]
         some = own[0]
         rows = [[*(_setting(each, key) for key in about), *(_cell(each, key) for key in columns)] for each in own]
-        return {
-            "title": title.format(name=name, **some) + " (95% intervals)",
-            "columns": [*(key.replace("_", " ") for key in about), *columns.values()],
-            "rows": rows,
-        }
+        return Table(
+            title.format(name=name, **some) + " (95% intervals)",
+            [*(key.replace("_", " ") for key in about), *columns.values()],
+            rows,
+        )
 
     return [
         table(

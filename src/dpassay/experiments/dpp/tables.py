@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.dpp.jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
 from dpassay.runs.results import mean_interval
@@ -61,7 +62,7 @@ def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) 
     return math.exp((1 - part) * math.log(epsilons[last]) + part * math.log(epsilons[last + 1]))
 
 
-def tables(runs: Runs, ratings: Ratings) -> list[dict[str, Any]]:
+def tables(runs: Runs, ratings: Ratings) -> list[Table]:
     """All tables.
 
     Args:
@@ -71,7 +72,7 @@ def tables(runs: Runs, ratings: Ratings) -> list[dict[str, Any]]:
     return [_main(runs, ratings.name), _jitters(runs, ratings), _uniformity(runs), _several(), _budget(runs)]
 
 
-def plots(runs: Runs, name: str) -> list[dict[str, Any]]:
+def plots(runs: Runs, name: str) -> list[Plot]:
     """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity.
 
     Args:
@@ -93,7 +94,7 @@ def plots(runs: Runs, name: str) -> list[dict[str, Any]]:
     return [*drawn, *(_front(runs, metric, title) for metric, title in diversities)]
 
 
-def _main(runs: Runs, name: str) -> dict[str, Any]:
+def _main(runs: Runs, name: str) -> Table:
     shown = [column for column in COLUMNS if any(run.get(column[0]) is not None for run in runs)]
     keys = dict.fromkeys(_key(run) for run in runs if "recall" in run)
     rows = []
@@ -105,14 +106,14 @@ def _main(runs: Runs, name: str) -> dict[str, Any]:
             "-" if own[0]["jitter"] is None else f"{own[0]['jitter']:.4g}",
         ]
         rows.append([*cells, *(_cell([run[field] for run in own], digits) for field, _, digits in shown)])
-    return {
-        "title": f"Lists of 10 for everybody on {name}: means over splits, 95% intervals over splits (half width)",
-        "columns": ["method", "epsilon per list", "jitter", *(title for _, title, _ in shown)],
-        "rows": rows,
-    }
+    return Table(
+        f"Lists of 10 for everybody on {name}: means over splits, 95% intervals over splits (half width)",
+        ["method", "epsilon per list", "jitter", *(title for _, title, _ in shown)],
+        rows,
+    )
 
 
-def _jitters(runs: Runs, ratings: Ratings) -> dict[str, Any]:
+def _jitters(runs: Runs, ratings: Ratings) -> Table:
     num = ratings.num_items
     rows = []
     for epsilon in dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"]):
@@ -130,9 +131,9 @@ def _jitters(runs: Runs, ratings: Ratings) -> dict[str, Any]:
                 f"{true_epsilon('k-DPP', 'binary', num, paper):.3g}",
             ]
         )
-    return {
-        "title": f"Jitter for an epsilon per list, {num} items, one user added or removed",
-        "columns": [
+    return Table(
+        f"Jitter for an epsilon per list, {num} items, one user added or removed",
+        [
             "epsilon",
             "k-DPP, binary, exact",
             "k-DPP, counts up to 5, exact",
@@ -142,11 +143,11 @@ def _jitters(runs: Runs, ratings: Ratings) -> dict[str, Any]:
             "true epsilon of a DPP at the paper's jitter",
             "of a k-DPP",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
-def _uniformity(runs: Runs) -> dict[str, Any]:
+def _uniformity(runs: Runs) -> Table:
     rows = []
     for family, features in FAMILIES:
         for theorem in ("exact", "paper"):
@@ -166,10 +167,10 @@ def _uniformity(runs: Runs) -> dict[str, Any]:
             )
         limit = _values(runs, "total_variation", family, features, None, None)
         rows.append([family, features, "no jitter", *("-" * len(SHARES)), _cell(limit, 4), "1"])
-    return {
-        "title": "Where privacy makes it uniform: the epsilon asked for from which a share of the relevance over "
+    return Table(
+        "Where privacy makes it uniform: the epsilon asked for from which a share of the relevance over "
         "uniform lists is left (exact laws; interpolated between 4 values per decade)",
-        "columns": [
+        [
             "process",
             "kernel",
             "jitter by",
@@ -177,24 +178,24 @@ def _uniformity(runs: Runs) -> dict[str, Any]:
             "total variation from uniform at epsilon 1",
             "share left at epsilon 1",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
-def _several() -> dict[str, Any]:
+def _several() -> Table:
     """A list of a k-DPP has a loss of range epsilon, hence epsilon^2/8-zCDP; of `SIZE` draws each epsilon/SIZE."""
     rates = (1 / 8, 1 / (8 * SIZE))
-    return {
-        "title": f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)",
-        "columns": ["T", "delta = 0, either", "k-DPP, with delta", "exponential top-N, with delta"],
-        "rows": [
+    return Table(
+        f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)",
+        ["T", "delta = 0, either", "k-DPP, with delta", "exponential top-N, with delta"],
+        [
             [number, f"{number:g}", *(f"{min(number, _from_zcdp(number * rate)):.3g}" for rate in rates)]
             for number in RECOMMENDATIONS
         ],
-    }
+    )
 
 
-def _budget(runs: Runs) -> dict[str, Any]:
+def _budget(runs: Runs) -> Table:
     rows = []
     for number in RECOMMENDATIONS[:3]:
         epsilon = float(f"{1 / number:.4g}")
@@ -208,9 +209,9 @@ def _budget(runs: Runs) -> dict[str, Any]:
             )
         ]
         rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
-    return {
-        "title": "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left",
-        "columns": [
+    return Table(
+        "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left",
+        [
             "T",
             "epsilon per list",
             "jitter, k-DPP binary",
@@ -218,11 +219,11 @@ def _budget(runs: Runs) -> dict[str, Any]:
             "precision@10, k-DPP binary",
             "precision@10, exponential top-N",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
-def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> dict[str, Any]:
+def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> Plot:
     series = [
         _series(
             runs,
@@ -240,55 +241,45 @@ def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> dict[st
         if any(key[:3] == (method, features, theorem) for key in _sampled(runs))
     ]
     uniform = _of(runs, "uniform", None, None, None)
-    grid = np.geomspace(min(series[-1]["x"]), max(series[-1]["x"]), 15)
-    band = {
-        "label": "uniform, 95% of single lists" if f"{metric}_low" in uniform[0] else "uniform",
-        "x": [float(f"{x:.4g}") for x in grid],
-        "y": [float(np.mean([run[metric] for run in uniform]))] * len(grid),
+    grid = np.geomspace(min(series[-1].x), max(series[-1].x), 15)
+    interval: dict[str, Any] = {
+        end: [float(np.mean([run[f"{metric}_{end}"] for run in uniform]))] * len(grid)
+        for end in ("low", "high")
+        if f"{metric}_{end}" in uniform[0]
     }
-    if f"{metric}_low" in uniform[0]:
-        for end in ("low", "high"):
-            band[end] = [float(np.mean([run[f"{metric}_{end}"] for run in uniform]))] * len(grid)
+    band = Series(
+        "uniform, 95% of single lists" if f"{metric}_low" in uniform[0] else "uniform",
+        [float(f"{x:.4g}") for x in grid],
+        [float(np.mean([run[metric] for run in uniform]))] * len(grid),
+        **interval,
+    )
     marks = [
         {"axis": "y", "at": float(np.mean([run[metric] for run in _of(runs, *key)])), "label": text}
         for key, text in ((("top-N", None, None, None), "top-N"), (("k-DPP", "binary", None, None), "k-DPP, no jitter"))
     ]
-    return {
-        "title": title,
-        "x_label": "true epsilon per list (nats)",
-        "y_label": label,
-        "x_scale": "log",
-        "series": [*series, band],
-        "marks": marks,
-    }
+    return Plot(title, "true epsilon per list (nats)", label, [*series, band], x_scale="log", marks=marks)
 
 
-def _series(runs: Runs, label: str, metric: str, keys: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+def _series(runs: Runs, label: str, metric: str, keys: Iterable[tuple[Any, ...]]) -> Series:
     points = sorted(
         (_of(runs, *key)[0]["epsilon"], *mean_interval([run[metric] for run in _of(runs, *key)])) for key in keys
     )
     x, y, low, high = (list(column) for column in zip(*points, strict=True))
-    return {"label": label, "x": x, "y": y, "low": low, "high": high}
+    return Series(label, x, y, low=low, high=high)
 
 
-def _curves(runs: Runs, title: str, label: str, values: Callable[..., list[float]]) -> dict[str, Any]:
+def _curves(runs: Runs, title: str, label: str, values: Callable[..., list[float]]) -> Plot:
     series = []
     for family, features in FAMILIES:
         for theorem in ("exact", "paper"):
             points = [mean_interval(values(runs, family, features, theorem, at)) for at in _grid(runs)]
             y, low, high = (list(column) for column in zip(*points, strict=True))
             text = f"{family} {features}, {'exact theorem' if theorem == 'exact' else 'paper bound'}"
-            series.append({"label": text, "x": _grid(runs), "y": y, "low": low, "high": high})
-    return {
-        "title": title,
-        "x_label": "epsilon asked for, per list (nats)",
-        "y_label": label,
-        "x_scale": "log",
-        "series": series,
-    }
+            series.append(Series(text, _grid(runs), y, low=low, high=high))
+    return Plot(title, "epsilon asked for, per list (nats)", label, series, x_scale="log")
 
 
-def _front(runs: Runs, metric: str, title: str) -> dict[str, Any]:
+def _front(runs: Runs, metric: str, title: str) -> Plot:
     series = []
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for key in _sampled(runs):
@@ -300,13 +291,13 @@ def _front(runs: Runs, metric: str, title: str) -> dict[str, Any]:
         x, y = (
             [float(np.mean([run[name] for run in _of(runs, *key)])) for key in keys] for name in ("precision", metric)
         )
-        series.append({"label": label, "x": x, "y": y})
-    return {
-        "title": f"Relevance against diversity by {title}; along a line epsilon or lambda changes",
-        "x_label": "precision@10",
-        "y_label": "mean distance within a list",
-        "series": series,
-    }
+        series.append(Series(label, x, y))
+    return Plot(
+        f"Relevance against diversity by {title}; along a line epsilon or lambda changes",
+        "precision@10",
+        "mean distance within a list",
+        series,
+    )
 
 
 def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:

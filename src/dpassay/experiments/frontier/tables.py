@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.records import Table
 from dpassay.runs.results import mean_interval
 
 __all__ = ["REFERENCE", "points", "tables"]
@@ -146,7 +147,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     """All tables.
 
     Args:
@@ -156,24 +157,24 @@ def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, An
     """
     folds = len({record["fold"] for record in records})
     return [
-        {
-            "title": "What each guarantee is about",
-            "columns": [
+        Table(
+            "What each guarantee is about",
+            [
                 "method",
                 "its own guarantee protects",
                 "a reader is shown",
                 "epsilon of all that, for one rating of another person",
                 "for more readers",
             ],
-            "rows": [list(row) for row in GUARANTEES],
-        },
+            [list(row) for row in GUARANTEES],
+        ),
         _first_gains(found, name),
         _points_table(found, "ratings", f"Predicting hidden ratings on {name}, {folds} folds", "MAE"),
         _points_table(found, "lists", f"Lists of 10 on {name}, {folds} folds", "precision@10"),
     ]
 
 
-def _points_table(found: Sequence[Mapping[str, Any]], panel: str, title: str, measure: str) -> dict[str, Any]:
+def _points_table(found: Sequence[Mapping[str, Any]], panel: str, title: str, measure: str) -> Table:
     mine = [point for point in found if point["panel"] == panel]
     columns = ["method", "epsilon of the mechanism", "p", "claimed", "true, one rating of another"]
     columns += ["true for a source rating only", "true, reader shown most", "delta", measure]
@@ -185,10 +186,10 @@ def _points_table(found: Sequence[Mapping[str, Any]], panel: str, title: str, me
         if panel == "ratings":
             row.append("-" if point["other_form"] is None else f"{point['other_form']:.4f}")
         rows.append([*row, _interval(point), "-" if point["spread"] is None else f"{point['spread']:.4f}"])
-    return {"title": f"{title}: {mine[0]['readers']} readers", "columns": columns, "rows": rows}
+    return Table(f"{title}: {mine[0]['readers']} readers", columns, rows)
 
 
-def _first_gains(found: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def _first_gains(found: Sequence[Mapping[str, Any]], name: str) -> Table:
     """Per method, the smallest true epsilon at which it is certainly better than what needs no data of others."""
     rows = []
     for panel, sign in BETTER.items():
@@ -212,7 +213,7 @@ def _first_gains(found: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any
     title = (
         f"From which true epsilon a method beats the reader's own mean, or a random list ({name}; each interval 95%)"
     )
-    return {"title": title, "columns": columns, "rows": rows}
+    return Table(title, columns, rows)
 
 
 def _by_reader(group: Sequence[Mapping[str, Any]]) -> dict[int, float]:

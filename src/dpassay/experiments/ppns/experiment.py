@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.claims import Context
+from dpassay.core.records import Table
 from dpassay.core.registry import find_claim
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
@@ -33,7 +34,7 @@ def run(
     """
     ratings = ratings_or_synthetic(data)
     context = Context(ratings, quick, seed, progress=progress)
-    tables: list[dict[str, Any]] = []
+    tables: list[Table] = []
     outcomes: dict[str, str] = {}
     certificates: dict[str, Any] = {}
     for claim_id in _TABLES:
@@ -43,7 +44,7 @@ def run(
         verdict = claim.judge(context)
         outcomes[claim_id] = verdict.outcome
         for number, evidence in enumerate(verdict.evidence):
-            tables += [dict(table) for table in evidence.tables]
+            tables += evidence.tables
             certificates[f"{claim_id}-{number + 1}"] = evidence.certificate
     neighbors = min(50, (ratings.num_users - 1) // 4)
     epsilons, floors = (EPSILONS[1::2], FLOORS[2:3]) if quick else (EPSILONS, FLOORS)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import (
     Protocol,
@@ -134,7 +135,7 @@ def repaired_utility(
     return results
 
 
-def utility_tables(results: list[Accuracy], name: str) -> tuple[dict[str, Any], ...]:
+def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
     """The accuracies as one table."""
     columns = [
         "method",
@@ -159,7 +160,7 @@ def utility_tables(results: list[Accuracy], name: str) -> tuple[dict[str, Any], 
         ]
         for entry in results
     ]
-    return ({"title": f"Accuracy of private neighbor selection on {name}, held out", "columns": columns, "rows": rows},)
+    return (Table(f"Accuracy of private neighbor selection on {name}, held out", columns, rows),)
 
 
 @functools.lru_cache(maxsize=256)

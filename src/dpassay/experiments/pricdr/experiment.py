@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr.printed import TABLE
 from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS, evaluate
@@ -133,9 +134,7 @@ def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndar
     return {label: np.array([run[name] for run in runs if run["model"] == label]) for label in labels}
 
 
-def _table(
-    runs: Sequence[Mapping[str, Any]], name: str, protocol: str, printed: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+def _table(runs: Sequence[Mapping[str, Any]], name: str, protocol: str, printed: Mapping[str, Sequence[str]]) -> Table:
     """Mean and standard deviation over seeds of every metric, each beside the printed number."""
     columns = ["model", "runs"]
     rows: dict[str, list[Any]] = {}
@@ -148,10 +147,10 @@ def _table(
             if printed:
                 row.append(printed[label][index] if label in printed else "-")
     title = f"{name}: mean ± standard deviation over seeds; tested is {PROTOCOLS[protocol]}"
-    return {"title": title, "columns": columns, "rows": list(rows.values())}
+    return Table(title, columns, list(rows.values()))
 
 
-def _effort(runs: Sequence[Mapping[str, Any]], models: Sequence[Entry]) -> dict[str, Any]:
+def _effort(runs: Sequence[Mapping[str, Any]], models: Sequence[Entry]) -> Table:
     """What was trained with which hyper-parameters, for how long."""
     rows = []
     for entry in models:
@@ -161,20 +160,14 @@ def _effort(runs: Sequence[Mapping[str, Any]], models: Sequence[Entry]) -> dict[
         seconds = np.median([run["seconds"] for run in own])
         rows.append([entry.label, own[0]["epochs"], best, f"{seconds:.1f}", settings or "-"])
     columns = ["model", "epochs", "best epoch by seed (NDCG@10)", "seconds, median", "hyper-parameters"]
-    return {"title": "What was trained", "columns": columns, "rows": rows}
+    return Table("What was trained", columns, rows)
 
 
-def _against_printed(runs: Sequence[Mapping[str, Any]], printed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _against_printed(runs: Sequence[Mapping[str, Any]], printed: Mapping[str, Sequence[str]]) -> Plot:
     """NDCG@10 of every printed model, ours by the authors' protocol against theirs."""
     series = []
     for label, values in _by_model(runs, "authors_NDCG10").items():
         if label in printed:
             theirs, ours = float(printed[label][METRICS.index("NDCG10")]), float(values.mean())
-            span = {"low": [float(values.min())], "high": [float(values.max())]}
-            series.append({"label": label, "x": [theirs], "y": [ours], **span})
-    return {
-        "title": "NDCG@10 on Douban Book to Music, mean and range over seeds",
-        "x_label": "printed in Table 1",
-        "y_label": "here",
-        "series": series,
-    }
+            series.append(Series(label, [theirs], [ours], low=[float(values.min())], high=[float(values.max())]))
+    return Plot("NDCG@10 on Douban Book to Music, mean and range over seeds", "printed in Table 1", "here", series)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.models.heterocdr import Settings, released, train
@@ -205,7 +206,7 @@ def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Map
     return found
 
 
-def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
     rows = []
     for (reading, model, *_, share), group in sorted(_groups(runs).items()):
@@ -215,11 +216,11 @@ def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]
                 mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
                 cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
         rows.append([reading, model, *_sketch(group[0]), f"{share:g}", len(group), *cells])
-    whole = {
-        "title": f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
-        "columns": ["reading", "model", *SKETCH, "share", "seeds", *columns],
-        "rows": rows,
-    }
+    whole = Table(
+        f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
+        ["reading", "model", *SKETCH, "share", "seeds", *columns],
+        rows,
+    )
     return [whole, _against_controls(runs, name)]
 
 
@@ -231,7 +232,7 @@ def _sketch(run: Mapping[str, Any]) -> list[Any]:
     return [f"{run['epsilon']:g}", f"{run['noise']:.3g}", run["num_rows"], f"{run['density']:g}" if sparse else "-"]
 
 
-def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> Table:
     """What a source adds to zeros, paired by seed."""
     controls = {(r["reading"], r["seed"]): r for r in runs if r["transform"] == "zero"}
     rows = []
@@ -244,14 +245,14 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str,
             mean, low, high = mean_interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
             cells.append(f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]")
         rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
-    return {
-        "title": f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
-        "columns": ["reading", "model", *SKETCH, "seeds", *SHOWN],
-        "rows": rows,
-    }
+    return Table(
+        f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
+        ["reading", "model", *SKETCH, "seeds", *SHOWN],
+        rows,
+    )
 
 
-def _plots(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _plots(runs: Sequence[Mapping[str, Any]]) -> list[Plot]:
     """HR@10 and NDCG@10 by epsilon with the controls, and HR@10 by rows, density and share."""
     found = []
     for reading, base in READINGS.items():
@@ -265,7 +266,7 @@ def _plots(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for key, label in (("num_rows", "rows published"), ("density", "density"), ("share", "share of the source")):
             fixed = {name: value for name, value in at_most.items() if name != key}
             found.append(_plot(own, reading, "HR10", key, label, fixed, key == "share"))
-    return [plot for plot in found if any(len(series["x"]) > 1 for series in plot["series"])]
+    return [plot for plot in found if any(len(series.x) > 1 for series in plot.series)]
 
 
 def _plot(
@@ -276,7 +277,7 @@ def _plot(
     label: str,
     fixed: Mapping[str, Any],
     logarithmic: bool,
-) -> dict[str, Any]:
+) -> Plot:
     sketched = [run for run in runs if run["noise"] is not None and all(run[k] == v for k, v in fixed.items())]
     places = sorted({run[key] for run in sketched})
     series = []
@@ -287,16 +288,16 @@ def _plot(
         group = [run for run in runs if run["transform"] == control]
         if group and places:
             series.append(_series(group[0]["model"], metric, {x: group for x in (places[0], places[-1])}))
-    plot = {
-        "title": f"{metric[:-2]}@10 by {label.partition(',')[0]}, {reading} settings (authors' protocol)",
-        "x_label": label,
-        "y_label": f"{metric[:-2]}@10",
-        "series": series,
-    }
-    return {**plot, "x_scale": "log"} if logarithmic else plot
+    return Plot(
+        f"{metric[:-2]}@10 by {label.partition(',')[0]}, {reading} settings (authors' protocol)",
+        label,
+        f"{metric[:-2]}@10",
+        series,
+        x_scale="log" if logarithmic else None,
+    )
 
 
-def _series(label: str, metric: str, groups: Mapping[float, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def _series(label: str, metric: str, groups: Mapping[float, Sequence[Mapping[str, Any]]]) -> Series:
     intervals = [mean_interval([run[f"authors_{metric}"] for run in group]) for group in groups.values()]
     mean, low, high = (list(values) for values in zip(*intervals, strict=True))
-    return {"label": label, "x": list(groups), "y": mean, "low": low, "high": high}
+    return Series(label, list(groups), mean, low=low, high=high)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr import experiment as pricdr
@@ -84,25 +85,25 @@ def run(
     }
 
 
-def _accuracy(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def _accuracy(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
     """Of the runs of every task, which are the same models in the same order."""
     rows = [
         [own[0]["model"], *(f"{run[f'authors_{metric}']:.4f}" for run in own for metric in SHOWN)]
         for own in zip(*runs.values(), strict=True)
     ]
-    return {
-        "title": f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users",
-        "columns": ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)],
-        "rows": rows,
-    }
+    return Table(
+        f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users",
+        ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)],
+        rows,
+    )
 
 
-def _sizes(tasks: Sequence[Task]) -> dict[str, Any]:
-    return {
-        "title": "The made-up tasks",
-        "columns": ["task", "users", "source items", "target items", "source ratings", "target ratings for training"],
-        "rows": [
+def _sizes(tasks: Sequence[Task]) -> Table:
+    return Table(
+        "The made-up tasks",
+        ["task", "users", "source items", "target items", "source ratings", "target ratings for training"],
+        [
             [task.name, task.num_users, task.num_source_items, task.num_target_items, task.source.nnz, task.target.nnz]
             for task in tasks
         ],
-    }
+    )

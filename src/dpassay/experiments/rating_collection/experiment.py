@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.rating_collection.bounds import GAMMA
@@ -86,36 +87,37 @@ def run(
     }
 
 
-def _series(runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> dict[str, list[float]]:
+def _series(label: str, runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> Series:
     """Mean, smallest and largest over seeds by epsilon, of the paper's variant, without the limit."""
     values: dict[float, list[float]] = {}
     for entry in runs:
         chosen = (entry["mechanism"], entry["variant"], entry["setting"]) == (id, "paper", setting)
         if chosen and entry["epsilon"] < LIMIT and key in entry:
             values.setdefault(entry["epsilon"], []).append(entry[key])
-    return {
-        "x": list(values),
-        "y": [float(np.mean(v)) for v in values.values()],
-        "low": [min(v) for v in values.values()],
-        "high": [max(v) for v in values.values()],
-    }
+    return Series(
+        label,
+        list(values),
+        [float(np.mean(v)) for v in values.values()],
+        low=[min(v) for v in values.values()],
+        high=[max(v) for v in values.values()],
+    )
 
 
-def _plots(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def _plots(runs: list[dict[str, Any]], name: str) -> list[Plot]:
     plots = []
     for id in MECHANISMS:
         clean = [entry["constrained_rmse"] for entry in runs if _is(entry, "ratings", "none")]
-        series = [{"label": label, **_series(runs, id, f"{key}_rmse")} for key, label in METHODS.items()]
-        x = series[0]["x"]
-        series.append({"label": "completion of the clean ratings", "x": x, "y": [float(np.mean(clean))] * len(x)})
+        series = [_series(label, runs, id, f"{key}_rmse") for key, label in METHODS.items()]
+        x = series[0].x
+        series.append(Series("completion of the clean ratings", x, [float(np.mean(clean))] * len(x)))
         plots.append(
-            {
-                "title": f"Error on held-out ratings, {id}, {name}",
-                "x_label": "eps of one entry (nats)",
-                "y_label": "RMSE (stars)",
-                "x_scale": "log",
-                "series": series,
-            }
+            Plot(
+                f"Error on held-out ratings, {id}, {name}",
+                "eps of one entry (nats)",
+                "RMSE (stars)",
+                series,
+                x_scale="log",
+            )
         )
     return plots
 
@@ -125,7 +127,7 @@ def _is(entry: dict[str, Any], setting: str, id: str, variant: str = "paper") ->
     return same and (id == "none" or entry["variant"] == variant)
 
 
-def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]]:
+def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
     tables = []
     for setting, name, key in (
         ("ratings", f"{ratings.name}, RMSE on held-out ratings", "rmse"),
@@ -141,11 +143,7 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]
         ]
         columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
         tables.append(
-            {
-                "title": f"{name} (mean over seeds, standard deviation; one seed where there is none)",
-                "columns": columns,
-                "rows": rows,
-            }
+            Table(f"{name} (mean over seeds, standard deviation; one seed where there is none)", columns, rows)
         )
     for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
         rows = [
@@ -165,11 +163,7 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[dict[str, Any]
         columns = ["mechanism", "variant", "eps of an entry", "eps of a user", "p", "rho", "bound (6) or (7)", "ratio"]
         columns += ["bound p^(-1/2)", "error of (4)", "its rank"]
         tables.append(
-            {
-                "title": f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}",
-                "columns": columns,
-                "rows": rows,
-            }
+            Table(f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}", columns, rows)
         )
     return tables
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.records import Plot, Series, Table
 from dpassay.core.registry import expected_outcomes
 from dpassay.runs.results import mean_interval
 
@@ -100,7 +101,7 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
     return claimed_epsilon(pooled) if true else math.inf
 
 
-def tables(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def tables(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     """All tables.
 
     Args:
@@ -128,7 +129,7 @@ SWEEPS = (
 )
 
 
-def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[Plot]:
     """One plot per sweep.
 
     Args:
@@ -139,22 +140,21 @@ def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any
     for part, axis, title in SWEEPS:
         lines = _lines(records, part, axis)
         folds = {record["fold"] for record in records if record["part"] == part}
-        plot: dict[str, Any] = {
-            "title": f"{name}: {title}",
-            "x_label": axis.replace("_prime", "'"),
-            "y_label": "mean absolute error",
-            "series": [
-                {
-                    "label": label,
-                    "x": [float(each.setting[axis]) for each in chosen],
-                    "y": [each.mean["mae"] for each in chosen],
-                }
-                for label, chosen in lines.items()
-            ],
-        }
+        private: dict[str, Any] = {}
         if axis.startswith("epsilon"):
             same = _named([record for record in records if record["fold"] in folds], "item mean")
-            plot |= {"x_scale": "log", "marks": [{"axis": "y", "at": same.mean["mae"], "label": "item mean"}]}
+            mark = {"axis": "y", "at": same.mean["mae"], "label": "item mean"}
+            private = {"x_scale": "log", "marks": [mark]}
+        plot = Plot(
+            f"{name}: {title}",
+            axis.replace("_prime", "'"),
+            "mean absolute error",
+            [
+                Series(label, [float(each.setting[axis]) for each in chosen], [each.mean["mae"] for each in chosen])
+                for label, chosen in lines.items()
+            ],
+            **private,
+        )
         result.append(plot)
     return result
 
@@ -187,7 +187,7 @@ def _named(records: Sequence[Mapping[str, Any]], label: str) -> Pooled:
     return next(each for each in pool(records, "methods") if _label(each.setting) == label)
 
 
-def _methods(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def _methods(records: Sequence[Mapping[str, Any]], name: str) -> Table:
     methods, outcomes = pool(records, "methods"), expected_outcomes()
     base, plain = _named(records, "item mean"), _named(records, "NX-Map")
     rows = []
@@ -212,11 +212,11 @@ def _methods(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
             ]
         )
     one = methods[0]
-    return {
-        "title": f"Predicting hidden ratings on {name}: {one.readers} readers, {one.predictions} ratings, k = "
+    return Table(
+        f"Predicting hidden ratings on {name}: {one.readers} readers, {one.predictions} ratings, k = "
         f"{plain.setting['k']}; a reader has L = {one.mean['source_ratings']:.1f} source ratings and T = "
         f"{one.mean['predictions_per_reader']:.1f} predictions on average",
-        "columns": [
+        [
             "method",
             "epsilon per replacement",
             "epsilon' per prediction",
@@ -232,11 +232,11 @@ def _methods(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
             "claimed for a reader: L epsilon + T epsilon'",
             "true for a reader, without item means",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
-def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: str, name: str) -> dict[str, Any]:
+def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: str, name: str) -> Table:
     lines = _lines(records, part, axis)
     values = sorted({each.setting[axis] for chosen in lines.values() for each in chosen})
     rows = []
@@ -249,32 +249,30 @@ def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: st
             rows.append([shown, *cells])
     folds = {record["fold"] for record in records if record["part"] == part}
     symbol = {"epsilon_prime": "epsilon'", "overlap": "share", "kept": "kept"}.get(axis, axis)
-    return {
-        "title": f"{title} ({name}; {len(folds)} folds)",
-        "columns": ["method", *(f"{symbol} = {value:g}" for value in values)],
-        "rows": rows,
-    }
+    return Table(
+        f"{title} ({name}; {len(folds)} folds)", ["method", *(f"{symbol} = {value:g}" for value in values)], rows
+    )
 
 
-def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     outcomes, result = expected_outcomes(), []
     for label, chosen in _lines(records, "both epsilons", "epsilon").items():
         cells = {(each.setting["epsilon"], each.setting["epsilon_prime"]): each for each in chosen}
         rows, columns = (sorted({place[axis] for place in cells}) for axis in (0, 1))
         result.append(
-            {
-                "title": f"MAE, {label} ({name}); rows epsilon, columns epsilon'",
-                "columns": ["epsilon", *(f"epsilon' = {value:g}" for value in columns)],
-                "rows": [[f"{e:g}", *(f"{cells[e, f].mean['mae']:.4f}" for f in columns)] for e in rows],
-            }
+            Table(
+                f"MAE, {label} ({name}); rows epsilon, columns epsilon'",
+                ["epsilon", *(f"epsilon' = {value:g}" for value in columns)],
+                [[f"{e:g}", *(f"{cells[e, f].mean['mae']:.4f}" for f in columns)] for e in rows],
+            )
         )
     rest = [*pool(records, "both epsilons"), *pool(records, "both epsilons, large")]
     same = [each for each in rest if each.setting["epsilon"] == each.setting["epsilon_prime"]]
     result.append(
-        {
-            "title": f"What the whole of X-Map costs at epsilon = epsilon' ({name})",
-            "columns": ["method", "epsilon", "claimed for a reader", "true for a reader", "MAE", "without item means"],
-            "rows": [
+        Table(
+            f"What the whole of X-Map costs at epsilon = epsilon' ({name})",
+            ["method", "epsilon", "claimed for a reader", "true for a reader", "MAE", "without item means"],
+            [
                 [
                     _label(each.setting),
                     f"{each.setting['epsilon']:g}",
@@ -285,12 +283,12 @@ def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, An
                 ]
                 for each in sorted(same, key=lambda each: (_label(each.setting), each.setting["epsilon"]))
             ],
-        }
+        )
     )
     return result
 
 
-def _directions(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def _directions(records: Sequence[Mapping[str, Any]], name: str) -> Table:
     """The last point of every sweep less its first, paired by reader."""
     rows = []
     for part, axis, _ in SWEEPS:
@@ -302,11 +300,11 @@ def _directions(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, An
             side = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "not decided"
             ends = f"{first.setting[axis]:g} to {last.setting[axis]:g}"
             rows.append([part, label, ends, _interval(change), side])
-    return {
-        "title": f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
-        "columns": ["sweep", "method", "from, to", "change (95%)", "MAE"],
-        "rows": rows,
-    }
+    return Table(
+        f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
+        ["sweep", "method", "from, to", "change (95%)", "MAE"],
+        rows,
+    )
 
 
 def _interval(value: tuple[float, float, float]) -> str:
