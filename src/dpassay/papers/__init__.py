@@ -1,1 +1,0 @@
-"""The papers: one file of claims each."""
