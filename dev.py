@@ -17,7 +17,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
-EXTRAS = ("--extra", "notebooks", "--extra", "opendp", "--extra", "dp-accounting")  # what the tests need
 RUNTIME, DEVELOPMENT = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
 ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")  # extras, each with a lock file of its own
 # Most of the tests' time is compilation, of small programs that then run for milliseconds. XLA's plain emitters compile
@@ -116,7 +115,8 @@ def lock() -> int:
     compile_command = ("uv", "pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes")
     quiet = ("--no-header", "--no-annotate", "--no-emit-index-url", "--quiet", "--upgrade")
     tests = ("--group", "build", "--group", "test")
-    targets = {RUNTIME.name: ("--group", "build"), DEVELOPMENT.name: (*EXTRAS, *tests)}
+    whole = ("--extra", "all", "--group", "build")
+    targets = {RUNTIME.name: whole, DEVELOPMENT.name: (*whole, "--extra", "opendp", *tests, "--group", "docs")}
     targets.update({f"requirements-{name}.lock": ("--extra", name, *tests) for name in ADAPTERS})
     for target, options in targets.items():
         command = [*compile_command, *quiet, *options, "pyproject.toml", "--output-file", target]
