@@ -3,9 +3,7 @@
 import dataclasses
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.experiments.ppns.neighborhood import (
-    paired_differences,
-)
+from dpassay.experiments.ppns.neighborhood import paired_differences
 from dpassay.experiments.ppns.utility import EPSILONS, FLOOR, FOLDS, errors, repaired_utility, utility_tables
 from dpassay.proofs.ppns import exponential_mechanism
 from dpassay.replay import check
@@ -30,11 +28,11 @@ def utility_evidence(context: Context) -> Evidence:
     results = repaired_utility(ratings, epsilons, (FLOOR,), k, draws, context.seed, context.progress)
     comparisons = {}
     for epsilon in epsilons:
-        errors = [
+        repaired, pncf = (
             errors(ratings, sets, k, draws, context.seed)[1]
             for sets in (("floor", epsilon, FLOOR, "everyone"), ("pncf", epsilon))
-        ]
-        differences = paired_differences(errors[0], errors[1], ratings.users, ratings.num_users)
+        )
+        differences = paired_differences(repaired, pncf, ratings.users, ratings.num_users)
         comparisons[f"repaired - PNCF, epsilon {epsilon:g}"] = {
             "claimed": "negative",
             "differences": [f"{value:.6f}" for value in differences],
