@@ -162,4 +162,4 @@ def test_public_functions_stay_callable_after_their_modules_are_imported(name):
 
 def test_unknown_public_name():
     with pytest.raises(AttributeError):
-        dp.nonsense  # noqa: B018
+        dp.nonsense  # type: ignore[attr-defined]  # noqa: B018
