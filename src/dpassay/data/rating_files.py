@@ -55,12 +55,13 @@ COLUMN_NAMES = {
 class Split:
     """A leave-one-out split of users' items: one for validation, one for testing, and items never chosen.
 
+    All ids are those of the file.
+
     Attributes:
         users: int64, shape (users,).
         validation_items: int64, shape (users,).
         test_items: int64, shape (users,).
         negatives: int64, shape (users, negatives), ranked against the held-out item.
-        All ids are those of the file.
     """
 
     users: np.ndarray
