@@ -1,25 +1,65 @@
-"""What the README says can be run is run."""
+"""What the README and the pages say can be run is run, and the commands and options that they name exist."""
 
 import re
 from pathlib import Path
 
+import click
+import pytest
+
 from dpassay.commands.main import commands
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+TOLD_IN = [README, *(page for page in DOCS if "```python" in page.read_text(encoding="utf-8"))]
+COMMAND = re.compile(r"(?:\bdpassay|dev\.py run|dev\.py(?= verify)) ([a-z]+(?: [a-z][a-z-]+)?)([^`\n]*)")
 
 
-def test_examples_run():
-    examples = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(examples) == 2
-    names: dict = {}
-    for example in examples:
-        exec(compile(example, "README.md", "exec"), names)
+def examples(page: Path) -> list[str]:
+    """The page's Python, less what imports a project of the reader's: tests/test_examples.py runs that."""
+    found = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [example for example in found if "from mechanisms." not in example]
 
 
-def test_every_option_of_verify_that_is_shown_exists():
-    shown = {
-        option for line in README.splitlines() if "dev.py verify" in line for option in re.findall(r"--[a-z]+", line)
-    }
-    known = {option for parameter in commands.commands["verify"].params for option in parameter.opts}
-    assert shown
-    assert shown <= known
+def test_the_readme_can_be_read_to_its_end():
+    assert len(README.read_text(encoding="utf-8")) <= 7000
+
+
+@pytest.mark.parametrize("page", TOLD_IN, ids=lambda page: page.name)
+def test_examples_run(page):
+    names = {"__name__": page.stem}
+    for example in examples(page):
+        exec(compile(example, page.name, "exec"), names)
+
+
+def test_the_readmes_test_is_red(pytester):
+    pytester.makepyfile("\n".join(examples(README)))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*noisy_sum is not 1-DP: epsilon is *"])
+
+
+def options_of(words: str) -> set[str] | None:
+    """Every option of the command that the words begin with; None if there is no such command."""
+    name, _, part = words.partition(" ")
+    command = commands.get_command(click.Context(commands), name)
+    if isinstance(command, click.Group) and part:
+        command = command.get_command(click.Context(command), part)
+    return command and {"--help"} | {option for parameter in command.params for option in parameter.opts}
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md", *DOCS], ids=lambda page: page.name)
+def test_every_command_and_option_that_is_shown_exists(page):
+    for words, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
+        known = options_of(words)
+        shown = set(re.findall(r"(?<=\s)--[a-z][a-z0-9-]+", rest))
+        assert known is None or shown <= known, f"dpassay {words}: {shown - known}"
+        assert known is not None or not shown, f"there is no command {words}"
+
+
+def test_commands_are_found_where_they_are_shown():
+    text = README.read_text(encoding="utf-8")
+    assert {words.split()[0] for words, _ in COMMAND.findall(text)} >= {"verify", "replay"}
+    assert options_of("attack beta-knn") and not options_of("atack")

@@ -1,4 +1,4 @@
-"""docs/reproduction.md says of every accuracy claim what came out, and says what the reviewed verdicts say."""
+"""docs/experiments/reproduction.md says of every accuracy claim what came out, and says what the reviewed verdicts say."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import dpassay
 from dpassay.core.claims import Claim
 from dpassay.core.registry import all_claims
 
-ROOT = Path(__file__).parents[1]
+PAGE = Path(__file__).parents[1] / "docs/experiments/reproduction.md"
 EXPECTED = json.loads((Path(dpassay.__file__).parent / "core/expected_verdicts.json").read_text())
 VERDICTS = "holds|refuted|vacuous|open"
 
@@ -27,16 +27,16 @@ def accuracy_claims() -> list[Claim]:
 
 
 def test_page_and_reviewed_verdicts_agree() -> None:
-    page = (ROOT / "docs" / "reproduction.md").read_text()
+    page = PAGE.read_text()
     reviewed = {claim.id: EXPECTED[claim.id][claim.data] for claim in accuracy_claims()}
     assert len(reviewed) > 20
     assert told(page) == reviewed
     assert told(page.replace("| refuted |", "| holds |")) != reviewed  # the comparison can fail
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "reproduction.md").read_text()))
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", PAGE.read_text()))
 def test_links_lead_somewhere(link: str) -> None:
     page, _, anchor = link.partition("#")
-    target = ROOT / "docs" / page
+    target = PAGE.parent / page
     assert target.is_file()
     assert not anchor or re.search(rf"^## {anchor}$", target.read_text(), re.MULTILINE | re.IGNORECASE)

@@ -103,7 +103,7 @@ def test_what_was_not_measured_is_a_dash() -> None:
 
 
 def test_the_page_in_the_docs_is_about_every_method() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "attacks.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/experiments/tables/attacks.md").read_text()
     assert "dpassay experiment attacks --data ml-100k" in page
     for _, settings in attacks._plan(synthetic(), quick=False):
         assert settings.get("method", "prs_released") in page
