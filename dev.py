@@ -3,7 +3,8 @@
 
 python3 dev.py verify [OPTIONS]   the main job: `dpassay verify` (see --help)
 python3 dev.py run ...            any other `dpassay` command
-python3 dev.py test               lint, types, tests, notebooks
+python3 dev.py test               lint, types, tests, notebooks, documentation
+python3 dev.py docs               build the documentation into site/; `docs serve` shows it while you write
 python3 dev.py adapters [NAME...] test the adapters (all, or those named), each in an environment of its own
 python3 dev.py lock               rewrite the pinned, hashed dependency files (needs `uv`)
 """
@@ -48,6 +49,10 @@ def main() -> int:
             ("pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder", *arguments),
         ]
         return next((code for check in checks if (code := call(*check))), 0)
+    if task == "docs":
+        install(DEVELOPMENT)
+        os.environ["NO_MKDOCS_2_WARNING"] = "1"
+        return call("mkdocs", *(arguments or ("build", "--strict", "--quiet")))
     if task == "adapters":
         return adapters(arguments or list(ADAPTERS))
     if task == "lock":

@@ -34,6 +34,8 @@ def test_site_needs_nothing_from_outside(site: Path) -> None:
     assert len(pages) > 60
     assert [str(page) for page in pages if OUTSIDE.search(page.read_text(encoding="utf-8"))] == []
     assert OUTSIDE.search('<script async src="https://example.org/a.js">')
+    styles = "".join(style.read_text(encoding="utf-8") for style in site.rglob("*.css"))
+    assert not re.search(r"""(@import|url\()\s*["']?(https?:)?//""", styles)
 
 
 def test_reference_has_every_public_name_and_every_command(site: Path) -> None:
@@ -56,6 +58,8 @@ def test_tables_of_experiments_are_those_of_the_kept_results(file: Path) -> None
     text = page.read_text(encoding="utf-8")
     command = BY.search(text)
     assert command
-    images = {f"{file.stem}-{number}.svg": plot["title"] for number, plot in enumerate(result.get("plots", ()), start=1)}
+    images = {
+        f"{file.stem}-{number}.svg": plot["title"] for number, plot in enumerate(result.get("plots", ()), start=1)
+    }
     assert text == tables_page(f"Experiment {result['experiment']}", result["tables"], command[1], images)
     assert [image for image in images if not page.with_name(image).is_file()] == []

@@ -1,4 +1,4 @@
-"""docs/experiments/reproduction.md says of every accuracy claim what came out, and says what the reviewed verdicts say."""
+"""The page on reproduction says of every accuracy claim what came out, and says what the reviewed verdicts say."""
 
 import json
 import re

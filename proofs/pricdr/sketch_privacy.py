@@ -397,7 +397,7 @@ def shift_steps() -> tuple[Step, ...]:
 
 
 def profile_proof() -> dict[str, Any]:
-    """The machine-checked steps of the exact profile; docs/theorems/gaussian-sketch.md has the proof around them."""
+    """The steps of the exact profile that solvers check; docs/theorems/gaussian-sketch.md has the proof around them."""
     return proof(
         "The other items add the same independent Gaussian matrix to both outputs, so dropping them only helps the "
         "attacker, and so does revealing the sketch column g = M e_i: what is left is w N shifted by g v', a Gaussian "

@@ -26,8 +26,8 @@ class Evidence:
     """One piece of evidence.
 
     Attributes:
-        kind: what it carries: a proof for all parameters, a certificate on a finite instance, a witness, statistics, or
-            a reproduction of published numbers.
+        kind: what it carries: a proof whose steps two solvers checked, a certificate on a finite instance, a witness,
+            statistics, or a reproduction of published numbers.
         summary: one or two sentences for a reader who has not seen the paper.
         certificate: the body that `replay` re-checks (see `certificate.py`), without which nothing is replayable.
         tables, plots: what a reader is shown beside the summary.

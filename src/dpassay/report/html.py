@@ -45,7 +45,7 @@ OUTCOME_MEANINGS: Mapping[str, str] = {
     "open": "Not decided. The verdict says what was tried, or which data were missing.",
 }
 EVIDENCE_MEANINGS: Mapping[str, str] = {
-    "proof": "True for all parameters: checked by two independent solvers, or by exact algebra.",
+    "proof": "Its steps are checked by two independent solvers or by exact algebra; what joins them is the argument.",
     "certificate": "A calculation on one stated finite case, in exact fractions or in intervals that hold the value.",
     "witness": "Two datasets that differ in one allowed way and an event whose two probabilities break the claim.",
     "statistics": "Counts from repeated random runs, with the test, its error probability and the number of looks.",
