@@ -53,7 +53,7 @@ def options_of(words: str) -> set[str] | None:
     command = commands.get_command(click.Context(commands), name)
     if isinstance(command, click.Group) and part:
         command = command.get_command(click.Context(command), part)
-    return command and {"--help"} | {option for parameter in command.params for option in parameter.opts}
+    return None if command is None else {"--help", *(option for each in command.params for option in each.opts)}
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md", *DOCS], ids=lambda page: page.name)
