@@ -1,6 +1,8 @@
 """What the README and the pages say can be run is run, and the commands and options that they name exist."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -45,6 +47,14 @@ def test_the_readmes_test_is_red(pytester):
 def test_links_lead_somewhere(page):  # those of the pages under docs/ are checked when the site is built
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_a_package_page_has_web_addresses_for_the_same_files():
+    command = [sys.executable, "setup.py", "--quiet", "--long-description"]
+    text = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
+    links, addresses = (re.findall(r"\]\(([^)]+)\)", page) for page in (README.read_text(encoding="utf-8"), text))
+    assert all(address.startswith("https://") for address in addresses)
+    assert [address.partition("/main/")[2] for address in addresses] == links
 
 
 def options_of(words: str) -> set[str] | None:
