@@ -217,7 +217,7 @@ def test_functions_typed_at_a_prompt_are_told_apart_by_what_they_use():
 
 
 def test_an_installed_package_counts_by_its_contents(tmp_path, monkeypatch):
-    from dpassay.runs.fingerprint import _distribution
+    from dpassay.runs.code import _recorded
 
     package, record = tmp_path / "site-packages" / "noises", tmp_path / "site-packages" / "noises-1.0.dist-info"
     package.mkdir(parents=True)
@@ -232,9 +232,9 @@ def test_an_installed_package_counts_by_its_contents(tmp_path, monkeypatch):
     found = []
     for content in ("one", "two", "one"):
         (record / "RECORD").write_text(f"noises/__init__.py,sha256={content},40\nnoises/__pycache__/x.pyc,,\n")
-        _distribution.cache_clear()
+        _recorded.cache_clear()
         found.append(fingerprint(using_noises.release, *BASE[1:]))
-    _distribution.cache_clear()
+    _recorded.cache_clear()
     assert found[0] == found[2] != found[1]
 
 

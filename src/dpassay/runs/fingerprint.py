@@ -10,16 +10,15 @@ import ast
 import dataclasses
 import functools
 import hashlib
-import importlib.util
 import sys
 import types
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.runs.code import code_lines, file_of, source
 
 __all__ = ["fingerprint"]
 
@@ -43,9 +42,13 @@ def fingerprint(mechanism: Any, dataset1: Any, dataset2: Any, claim: Any, repres
     digest = _Digest()
     for part in (mechanism, dataset1, dataset2, claim, representation):
         digest.add(part)
-    for line in _code(digest.modules):
+    for line in code_lines(digest.modules, _counts, _syntax):
         digest.update("code", line)
     return digest.hexdigest()
+
+
+def _counts(module: str) -> bool:
+    return module.partition(".")[0] != "dpassay" or module.startswith(JUDGED)
 
 
 class _Digest:
@@ -133,9 +136,9 @@ class _Digest:
                 self.add(cell.cell_contents)
             except ValueError:
                 self.update("empty cell")
-        if value.__name__ == "<lambda>" or _source(value.__module__ or "") is None:
+        if value.__name__ == "<lambda>" or source(value.__module__ or "") is None:
             self._bytecode(value.__code__)  # which of a line's lambdas; or nothing else is known of it
-        if _source(value.__module__ or "") is None:
+        if source(value.__module__ or "") is None:
             used = [name for name in _names(value.__code__) if name in value.__globals__]
             self._items("globals", (each for name in used for each in (name, value.__globals__[name])))
         if hasattr(value, "__wrapped__"):
@@ -172,119 +175,19 @@ class _Digest:
         self._items("object", (function, arguments, state, *(list(each) for each in rest[1:3] if each is not None)))
 
 
-def _code(modules: Iterable[str]) -> list[str]:
-    """The code reached from these modules: a line for each file of the user's and each installed package."""
-    waiting, seen, lines = sorted(modules), set(), []
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        top = name.partition(".")[0]
-        if top in sys.stdlib_module_names and name != "__main__":
-            continue
-        if top == "dpassay" and not name.startswith(JUDGED):
-            continue
-        contents = _contents(name)
-        if contents is not None:
-            lines.append(contents)
-            continue
-        tree = _source(name)
-        if tree is not None:
-            lines.append(f"{name} {_syntax(tree)}")
-            waiting.extend(_imports(name, tree))
-    return sorted(set(lines))
-
-
-def _imports(module: str, tree: ast.Module) -> Iterator[str]:
-    """Names of modules that the code imports, at its top or inside a function, with the packages around them."""
-    loaded = sys.modules.get(module)
-    package = (getattr(loaded, "__package__", None) or module.rpartition(".")[0]) if loaded else module
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = package.split(".")
-                base = ".".join([*parts[: len(parts) - node.level + 1], *([base] if base else [])])
-            targets = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for target in targets:
-            parts = target.split(".")
-            yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-
-
-def _source(module: str) -> ast.Module | None:
-    """The module's syntax tree; None where there is no source."""
-    path = _file(module)
-    if path is None or path.suffix != ".py":
-        return None
-    try:
-        text = path.read_bytes()
-        return _parsed(text)
-    except (OSError, SyntaxError, ValueError):
-        return None
-
-
-@functools.lru_cache(maxsize=256)
-def _parsed(text: bytes) -> ast.Module:
-    return ast.parse(text)
-
-
-@functools.lru_cache(maxsize=256)
-def _syntax(tree: ast.Module) -> str:
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()
-
-
-def _file(module: str) -> Path | None:
-    loaded = sys.modules.get(module)
-    name = getattr(loaded, "__file__", None)
-    if name is None and loaded is None:
-        parent = module.rpartition(".")[0]
-        if parent and parent not in sys.modules:  # finding it would import the parent
-            return None
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError, AttributeError):
-            return None
-        name = spec.origin if spec is not None and spec.has_location else None
-    return None if name is None else Path(name)
-
-
 def _is_typed(module: str) -> bool:
     """Whether a module is known to this process only: neither Python's, nor in a file."""
-    return _file(module) is None and (module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names)
+    return file_of(module) is None and (module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names)
 
 
-def _contents(module: str) -> str | None:
-    """The installed distribution that brought a module, and a hash of all its files; None for the user's own modules.
-
-    Pip writes the list of what it installed, with the hash of every file, beside the package.
-    """
-    path = _file(module)
-    if path is None:
-        return None
-    parts = module.split(".")
-    depth = len(parts) - (path.stem != "__init__")
-    return _distribution(parts[0], path.parents[depth]) if depth < len(path.parents) else None
-
-
-@functools.cache
-def _distribution(package: str, folder: Path) -> str | None:
-    records = sorted(
-        folder.glob("*.dist-info/RECORD"),
-        # Most distributions have their package's name, and reading one list is faster than reading all.
-        key=lambda path: (not path.parent.name.lower().startswith(f"{package.lower()}-"), path.parent.name),
-    )
-    for path in records:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        if any(line.startswith((f"{package}/", f"{package}.")) for line in lines):
-            # Bytecode files come and go with use.
-            kept = sorted(line for line in lines if "__pycache__" not in line and "RECORD" not in line)
-            return f"{path.parent.name} {hashlib.sha256(chr(10).join(kept).encode()).hexdigest()}"
-    return None
+@functools.lru_cache(maxsize=256)
+def _syntax(text: bytes) -> str:
+    """A hash of the code without its comments and formatting."""
+    try:
+        text = ast.unparse(ast.parse(text)).encode()
+    except (SyntaxError, ValueError):
+        pass
+    return hashlib.sha256(text).hexdigest()
 
 
 def _names(code: types.CodeType) -> list[str]:
