@@ -7,7 +7,7 @@ computed from them. Replaying computes the result again and compares; nothing th
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,11 @@ class Certificate:
         }
         return {**content, "sha256": checksum(content)}
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Certificate":
+        """The certificate that `to_json` wrote; `read` checks a file first."""
+        return cls(**{each.name: content[each.name] for each in fields(cls)})
+
     def write(self, path: Path) -> None:
         """Writes the file whole or not at all."""
         write_text(path, json.dumps(self.to_json(), indent=1, sort_keys=True) + "\n")
@@ -88,9 +93,7 @@ def read(path: Path) -> Certificate:
         raise InvalidInput(f"{path} lacks {', '.join(absent)}; write it again with verify --certificates")
     if content["sha256"] != checksum(content):
         raise InvalidInput(f"{path} was damaged (its checksum differs); write it again with verify --certificates")
-    return Certificate(
-        **{name: content[name] for name in ("claim", "statement", "outcome", "kind", "inputs", "result")}
-    )
+    return Certificate.from_json(content)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -48,6 +48,13 @@ class Evidence:
             "plots": plain(self.plots),
         }
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Evidence":
+        """The record that `to_json` wrote, without its certificate."""
+        tables = tuple(Table(**table) for table in content["tables"])
+        plots = tuple(Plot.from_json(plot) for plot in content["plots"])
+        return cls(content["kind"], content["summary"], None, tables, plots)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -99,6 +106,22 @@ class Verdict:
             "arithmetic": self.arithmetic,
             "repair": self.repair,
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Verdict":
+        """The verdict that `to_json` wrote, its evidence without certificates."""
+        read = {
+            "evidence": tuple(Evidence.from_json(record) for record in content["evidence"]),
+            "epsilon_lower": _number(content["epsilon_lower"]),
+            "epsilon_claimed": _number(content["epsilon_claimed"]),
+            "witness": None if content["witness"] is None else Witness.from_json(content["witness"]),
+            "assumptions": tuple(content["assumptions"]),
+        }
+        return cls(**{**content, **read})
+
+
+def _number(value: float | str | None) -> float | None:
+    return float(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

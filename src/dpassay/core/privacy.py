@@ -6,7 +6,7 @@ Epsilon is in nats; delta is a probability.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -425,6 +425,22 @@ class Witness:
             "changed": [list(cell) for cell in self.changed],
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Witness":
+        """The witness that `to_json` wrote, against an (epsilon, delta) claim under its own relation."""
+        relation = NeighboringRelation.parse(content["relation"])
+        return cls(
+            content["mechanism"],
+            relation,
+            np.array(content["dataset1"], float),
+            np.array(content["dataset2"], float),
+            tuple(content["event"]),
+            float(content["log_probability1"]),
+            float(content["log_probability2"]),
+            PrivacyClaim(float(content["epsilon_claimed"]), content["delta_claimed"], relation),
+            tuple(content["notes"]),
+        )
 
 
 def _checked(name: str, value: Any, *, finite: bool = False) -> None:

@@ -13,13 +13,16 @@ from dpassay.core.errors import InvalidInput
 
 __all__ = ["PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
 
-_MODULES = {
-    name: importlib.import_module(f"dpassay.proofs.{name.replace('-', '_')}.claims")
-    for name in ("xmap", "ppns", "dpp", "rating-collection", "pricdr")
+_HOMES = {
+    "xmap": "dpassay.proofs.xmap.claims",
+    "ppns": "dpassay.proofs.ppns.claims",
+    "dpp": "dpassay.proofs.dpp.claims",
+    "rating-collection": "dpassay.proofs.rating_collection.claims",
+    "pricdr": "dpassay.proofs.pricdr.claims",
 }
 
-PAPERS: dict[str, tuple[Claim, ...]] = {name: module.CLAIMS for name, module in _MODULES.items()}
-TITLES: dict[str, str] = {name: module.TITLE for name, module in _MODULES.items()}
+PAPERS: dict[str, tuple[Claim, ...]] = {name: importlib.import_module(home).CLAIMS for name, home in _HOMES.items()}
+TITLES: dict[str, str] = {name: importlib.import_module(home).TITLE for name, home in _HOMES.items()}
 
 
 def all_claims() -> tuple[Claim, ...]:

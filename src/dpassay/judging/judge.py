@@ -1,7 +1,9 @@
 """Judges one claim: runs its decider and seals its certificates with the trusted checker."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
@@ -34,6 +36,25 @@ class Judged:
     def file_names(self) -> list[str]:
         """One file name per certificate."""
         return [f"{self.claim.id}-{index}-{c.kind}.json" for index, c in enumerate(self.certificates, start=1)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the claim, JSON-able."""
+        return {
+            "verdict": self.verdict.to_json(),
+            "bodies": [record.certificate for record in self.verdict.evidence],
+            "certificates": [certificate.to_json() for certificate in self.certificates],
+            "expected": self.expected,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_json(cls, claim: Claim, content: Mapping[str, Any]) -> "Judged":
+        """What `to_json` wrote of this claim."""
+        verdict = Verdict.from_json(content["verdict"])
+        pairs = zip(verdict.evidence, content["bodies"], strict=True)
+        evidence = tuple(replace(record, certificate=body) for record, body in pairs)
+        certificates = tuple(map(Certificate.from_json, content["certificates"]))
+        return cls(claim, replace(verdict, evidence=evidence), certificates, content["expected"], content["seconds"])
 
 
 def judge(claim: Claim, context: Context) -> Judged:

@@ -44,16 +44,17 @@ class Kept:
 
     def find(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """A kept run with its settings, or None."""
-        text = self._runs.get(self._key(settings))
-        return None if text is None else json.loads(text)
+        run: dict[str, Any] | None = json.loads(self._runs.get(self._key(settings), "null"))
+        return run
 
     def keep(self, settings: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
         """Keeps a run, and returns it with its settings as `find` will."""
-        key, run = self._key(settings), {**settings, **numbers}
-        self._runs[key] = json.dumps(run)
+        key = self._key(settings)
+        self._runs[key] = json.dumps({**settings, **numbers})
+        run: dict[str, Any] = json.loads(self._runs[key])
         if self.path is not None:
             _append(self.path, {"key": key, "run": run})
-        return json.loads(self._runs[key])
+        return run
 
     def _key(self, settings: Mapping[str, Any]) -> str:
         return hashlib.sha256(json.dumps([settings, self._about], sort_keys=True).encode()).hexdigest()[:32]
@@ -71,7 +72,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
             record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(record, dict) and record.get("sha256") == checksum(record):
+        if isinstance(record, dict) and record.keys() == {"key", "run", "sha256"} and checksum(record) == record["sha256"]:
             yield record["key"], json.dumps(record["run"])
 
 
