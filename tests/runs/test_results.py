@@ -1,4 +1,4 @@
-"""Runs that are kept across interruptions."""
+"""Result files of experiments."""
 
 from pathlib import Path
 
@@ -10,34 +10,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.experiments import run
 from dpassay.runs import results
-from dpassay.runs.results import FinishedRuns, committed, mean_interval
-
-
-def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
-    path, made = tmp_path / "kept" / "runs.jsonl", []
-
-    def work() -> dict[str, float]:
-        made.append(1)
-        return {"error": len(made) / 3}
-
-    first = FinishedRuns(path, ["hash"]).get({"seed": 1}, work)
-    assert first == {"seed": 1, "error": 1 / 3}
-    assert FinishedRuns(path, ["hash"]).get({"seed": 1}, work) == first
-    assert FinishedRuns(path, ["hash"]).get({"seed": 2}, work)["error"] == 2 / 3
-    assert FinishedRuns(path, ["other data"]).get({"seed": 1}, work)["error"] == 1
-    assert FinishedRuns(path, ["hash"], ["dpassay.data.ratings"]).get({"seed": 1}, work)["error"] == 4 / 3
-    assert FinishedRuns(None, ["hash"]).get({"seed": 1}, work)["error"] == 5 / 3
-
-
-def test_a_line_cut_off_by_a_kill_costs_one_run(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    for seed in (1, 2):
-        FinishedRuns(path).get({"seed": seed}, lambda: {"value": 1})
-    path.write_text(path.read_text()[:-9])
-    again = FinishedRuns(path)
-    assert again.get({"seed": 1}, lambda: {"value": 2})["value"] == 1
-    assert again.get({"seed": 2}, lambda: {"value": 2})["value"] == 2
-    assert FinishedRuns(path).get({"seed": 2}, lambda: {"value": 3})["value"] == 2
+from dpassay.runs.results import committed, mean_interval
 
 
 def test_a_file_of_another_experiment_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

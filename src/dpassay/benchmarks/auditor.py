@@ -6,12 +6,10 @@ bound that any event can be expected to give when all samples of the budget test
 DP-Sniper's logs (`dp_sniper_suite.Published`), at confidence 0.9 and with up to 464 million samples for the final pair:
 2 x 3 x 10.7 million for its search, 2 x 200 million for its bound.
 
-Results are kept, one JSON line for each run, in the user's cache folder under a hash of the settings and of the code
-that they depend on, so that an interrupted benchmark goes on where it stopped.
+Finished runs are kept in the user's cache folder, so that an interrupted benchmark goes on where it stopped.
 """
 
 import ast
-import hashlib
 import json
 import math
 import os
@@ -22,147 +20,30 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, Pair, Row, row
-from dpassay.benchmarks.exact_losses import best_bound, pair_law
-from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
+from dpassay.benchmarks import audit_runs
+from dpassay.benchmarks.audit_runs import NO_SEED, Task, audit_once, audited, exact
+from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, Row, row
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.errors import InvalidInput
-from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
-from dpassay.judging.kept_verdicts import cache_folder
-from dpassay.runs.kept_lines import append_line, read_lines
+from dpassay.runs.kept import Kept, cache_folder
 
-if TYPE_CHECKING:
-    from dpassay.auditors.audit import Audit
-    from dpassay.auditors.events import Event
-    from dpassay.auditors.fixed_sample import Counts
-
-__all__ = ["FULL", "TENTH", "Kept", "Task", "audit_once", "tables"]
+__all__ = ["FULL", "TENTH", "tables"]
 
 TENTH, FULL = 46_000_000, 464_000_000  # samples of both datasets and all phases
 SEEDS = 10
 PARTS = ("tenth", "pairs", "lyu", "searched", "full", "time", "curator")
-CONFIDENCES = (0.9, 0.99)
 COLUMNS = (
     "mechanism", "pair", "samples", "median seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
     "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
 AGREE = 3  # audits whose median has to reach a bound before a number of samples is called enough for it
 QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
-CODE = (  # what every result depends on
-    *(
-        f"auditors/{name}.py"
-        for name in ("events", "fixed_sample", "learners", "one_shot", "outputs", "sampling", "scorers")
-    ),
-    *(f"benchmarks/{name}.py" for name in ("dp_sniper_suite", "noise", "sparse_vector")),
-)
-_SEARCH, _LAW = "benchmarks/pair_search.py", "benchmarks/exact_losses.py"  # some results depend on these too
-NO_SEED = -1
-
-
-@dataclass(frozen=True)
-class Task:
-    """One run of the audit.
-
-    Attributes:
-        name: of the row.
-        pair: its place among the row's pairs; None searches for one within the budget.
-        total: samples of both datasets and all phases.
-        seed: of everything random; `NO_SEED` for what the exact law says.
-    """
-
-    name: str
-    pair: int | None
-    total: int
-    seed: int
-
-    @property
-    def key(self) -> str:
-        """A hash of the settings and of the code that the result depends on."""
-        entry = row(self.name)
-        chosen = None if self.pair is None else entry.pairs[self.pair]
-        code = [*CODE, *([_SEARCH] if self.pair is None else []), *([_LAW] if self.seed == NO_SEED else [])]
-        digest = _digest(*code)
-        settings = (self.name, repr(entry.mechanism), repr(chosen), self.total, self.seed, CONFIDENCES, digest)
-        return hashlib.sha256(repr(settings).encode()).hexdigest()[:32]
-
-
-class Kept:
-    """Results of earlier runs, appended to one file; a line cut off by a crash is skipped."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or cache_folder() / "bench-auditor.jsonl"
-        self.results: dict[str, dict[str, Any]] = {
-            result["key"]: result for result in read_lines(self.path) if "key" in result
-        }
-
-    def get(self, task: Task, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The kept result of a task, or that of `work`, kept from now on."""
-        if task.key not in self.results:
-            result = {"key": task.key, "name": task.name, "pair": task.pair, "total": task.total, "seed": task.seed}
-            result.update(work())
-            self.results[task.key] = result
-            append_line(self.path, result)
-        return self.results[task.key]
-
-
-def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """Runs one audit: bounds at both confidences, the event and its counts, seconds with compilation."""
-    from dpassay.auditors.fixed_sample import epsilon_lower
-
-    start = time.perf_counter()
-    entry = row(task.name)
-    if task.pair is None:
-        pair, event, counts, samples = _searched(entry, task.total, task.seed, progress)
-    else:
-        pair = entry.pairs[task.pair]
-        audit = _audited(entry, pair, task.total, task.seed)
-        event, counts, samples = audit.tested[0].event, audit.tested[0].counts, audit.samples
-    return {
-        "bounds": [epsilon_lower(counts, failure_probability=1 - confidence) for confidence in CONFIDENCES],
-        "scorer": event.scorer.name,
-        "event": event.description,
-        "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
-        "datasets": [str(pair.dataset1), str(pair.dataset2)],
-        "samples": samples,
-        "seconds": time.perf_counter() - start,
-    }
-
-
-def _searched(
-    entry: Row, total: int, seed: int, progress: Callable[[str], None]
-) -> tuple[Pair, "Event", "Counts", dict[str, int]]:
-    """Searches for a pair and an event and tests that one event with the samples that are left."""
-    from dpassay.auditors.one_shot import count_event
-
-    budget = int(total * SEARCH_SHARE)
-    found = search_pair(entry, budget, (total - budget) // 2, _claim(entry), 1 - CONFIDENCES[0], seed, progress)
-    counts = count_event(found.sampler, found.event, (total - found.spent) // 2)
-    return found.pair, found.event, counts, {"test": counts.trials1, "pair search": found.spent // 2}
-
-
-def _audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":
-    from dpassay.auditors.audit import run_audit
-
-    return run_audit(
-        entry.mechanism,
-        *pair.arrays(),
-        claim=_claim(entry),
-        failure_probability=1 - CONFIDENCES[0],
-        num_samples=total // 2,
-        seed=seed,
-        name=entry.name,
-    )
-
-
-def _claim(entry: Row) -> PrivacyClaim:
-    return PrivacyClaim(min(entry.mechanism.epsilon_true, 1.0))
 
 
 def tables(
@@ -197,7 +78,7 @@ def tables(
     seeds = SEEDS if seeds is None else seeds
     fewer = max(1, math.ceil(seeds / 3))
 
-    kept = Kept(resume)
+    kept = Kept(resume or cache_folder() / "bench-auditor.jsonl", [], audit_runs.__name__)
     if quick:
         few = [(row(name), 0) for name in QUICK_ROWS]
         found = [_table("Lower bounds, a quick look", few, TENTH // 100, 2, seed, kept, progress)]
@@ -239,10 +120,10 @@ def _table(
         for number in range(seeds):
             task = Task(entry.name, place, total, seed + number)
             progress(f"{entry.name}, pair {'searched' if place is None else place + 1}, seed {number + 1} of {seeds}")
-            results.append(kept.get(task, lambda task=task: _cleared(task, progress)))  # type: ignore[misc]
+            results.append(kept.get(task.settings, lambda task=task: _cleared(task, progress)))  # type: ignore[misc]
         pair = entry.pairs[0 if place is None else place]
         task = Task(entry.name, entry.pairs.index(pair), total, NO_SEED)
-        law = kept.get(task, lambda entry=entry, pair=pair: _law(entry, pair, total))  # type: ignore[misc]
+        law = kept.get(task.settings, lambda entry=entry, pair=pair: exact(entry, pair, total))  # type: ignore[misc]
         shown = pair.found_by if place is not None else _written(results[0]["datasets"])
         rows.append(_cells(entry, shown, total, results, law))
     note = f"{title}; {total:,} samples in all, {seeds} {'seed' if seeds == 1 else 'seeds'}"
@@ -288,11 +169,6 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
         "" if published is None else _yes(mean > published.bar),
         "; ".join(remarks),
     ]
-
-
-def _law(entry: Row, pair: Pair, total: int) -> dict[str, Any]:
-    law = pair_law(entry.mechanism, *pair.arrays())
-    return {"best": best_bound(law, total // 2, 1 - CONFIDENCES[0]).bound, "epsilon": law.epsilon, "law": law.method}
 
 
 def _cleared(task: Task, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -400,7 +276,7 @@ def _raced(race: Race, target: float, seed: int) -> tuple[int, float, float, flo
 
 
 def _bound(entry: Row, total: int, seed: int) -> float:
-    return _audited(entry, entry.pairs[0], total, seed).epsilon_lower or 0.0
+    return audited(entry, entry.pairs[0], total, seed).epsilon_lower or 0.0
 
 
 def _timed(race: Race, total: int, seed: int) -> tuple[float, float, float]:
@@ -431,11 +307,3 @@ def audit_twice(title: str, total: int, seed: int) -> None:
 
 def _yes(condition: bool) -> str:
     return "yes" if condition else "no"
-
-
-@cache
-def _digest(*code: str) -> str:
-    digest = hashlib.sha256()
-    for name in code:
-        digest.update((Path(__file__).parents[1] / name).read_bytes())
-    return digest.hexdigest()

@@ -6,8 +6,6 @@ too small by a factor, and faults put into the auditor itself (`dpassay.benchmar
 What the fixed-sample tests err at most is summed exactly by `dpassay bench power`.
 """
 
-import functools
-import hashlib
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +20,7 @@ import numpy as np
 from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.judging.kept_verdicts import cache_folder
-from dpassay.runs.kept_lines import append_line, read_lines
+from dpassay.runs.kept import Kept, cache_folder
 from dpassay.runs.parallel import processors, results_in_parallel
 
 __all__ = ["Cell", "Tally", "exceeds", "measure", "tables"]
@@ -406,23 +403,23 @@ def _rounded(value: float) -> float:
 
 def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Callable[[str], None]) -> list[Tally]:
     """The tally of every cell; finished blocks are appended to the file, and found there again."""
-    kept, code = _kept(path), _code()
+    kept = Kept(path, [], __name__)
     totals = {cell: Tally() for cell in cells}
-    missing: list[tuple[Cell, int, int, str]] = []
+    missing: list[tuple[Cell, int, int]] = []
     for cell in cells:
         for first in range(0, cell.units, cell.block):
             units = min(cell.block, cell.units - first)
-            key = hashlib.sha256(f"{code} {cell} {seed} {first} {units}".encode()).hexdigest()[:32]
-            if key in kept:
-                totals[cell] += kept[key]
+            found = kept.find(_settings(cell, seed, first, units))
+            if found is None:
+                missing.append((cell, first, units))
             else:
-                missing.append((cell, first, units, key))
+                totals[cell] += Tally(**found["tally"])
     missing.sort(key=lambda item: item[1] / item[0].units)  # all cells advance alike: a killed run tells of each
-    tasks = [(cell, seed, first, units) for cell, first, units, _ in missing]
+    tasks = [(cell, seed, first, units) for cell, first, units in missing]
     for done, (place, tally) in enumerate(results_in_parallel(measure, tasks, jobs), 1):
-        cell, first, _, key = missing[place]
+        cell = missing[place][0]
         totals[cell] += tally
-        _keep(path, key, cell, first, tally)
+        kept.keep(_settings(*tasks[place]), {"tally": asdict(tally)})
         if done % max(1, len(missing) // 200) == 0:
             wrong = f", {tally.wrong} wrong" if tally.wrong else ""
             progress(
@@ -431,25 +428,5 @@ def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Call
     return [totals[cell] for cell in cells]
 
 
-def _kept(path: Path) -> dict[str, Tally]:
-    """Finished blocks by key; a line cut off by a crash is skipped."""
-    kept = {}
-    for record in read_lines(path):
-        try:
-            kept[record["key"]] = Tally(**record["tally"])
-        except (KeyError, TypeError):
-            continue
-    return kept
-
-
-def _keep(path: Path, key: str, cell: Cell, first: int, tally: Tally) -> None:
-    append_line(path, {"key": key, "cell": asdict(cell), "first": first, "tally": asdict(tally)})
-
-
-@functools.cache
-def _code() -> str:
-    """A hash of the code that decides."""
-    root = Path(__file__).parent.parent
-    names = [*sorted((root / "auditors").glob("*.py")), *sorted(root.glob("benchmarks/calibration*.py"))]
-    names += [root / name for name in ("benchmarks/faults.py", "privacy.py", "ledger.py", "protocol.py")]
-    return hashlib.sha256(b"".join(name.read_bytes() for name in names)).hexdigest()
+def _settings(cell: Cell, seed: int, first: int, units: int) -> dict[str, Any]:
+    return {"cell": asdict(cell), "seed": seed, "first": first, "units": units}

@@ -98,9 +98,9 @@ def _judge_with_progress(
     paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
 ) -> "Run":
     from dpassay.core.registry import select
-    from dpassay.judging.kept_verdicts import cache_folder
     from dpassay.judging.verification import run
     from dpassay.report.terminal import progress_bar
+    from dpassay.runs.kept import cache_folder
 
     command = command_line()
     kept = "what verify had judged is kept, and the same command goes on from it"

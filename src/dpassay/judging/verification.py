@@ -12,7 +12,7 @@ from dpassay.core.registry import TITLES, select
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.judging.judge import Judged, judge
-from dpassay.judging.kept_verdicts import Kept
+from dpassay.judging.kept_verdicts import KeptVerdicts
 from dpassay.judging.parallel import judge_in_parallel
 
 __all__ = ["Run", "run", "verify"]
@@ -119,26 +119,28 @@ def run(
     chosen = select(paper, list(claims) if claims else None)
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
-    kept = None if cache is None else Kept(cache, context)
+    kept = None if cache is None else KeptVerdicts(cache, context)
     judged: dict[str, Judged] = {}
 
     def done(item: Judged) -> None:
         judged[item.claim.id] = item
-        if kept is not None:
-            kept.keep(item)
         finished(item)
 
-    if kept is not None:
-        for claim in chosen:
-            if (item := kept.load(claim)) is not None:
-                done(item)
+    def decided(item: Judged) -> None:
+        if kept is not None:
+            kept.keep(item)
+        done(item)
+
+    for claim in chosen:
+        if kept is not None and (item := kept.find(claim)) is not None:
+            done(item)
     missing = [claim for claim in chosen if claim.id not in judged]
     if jobs > 1 and len(missing) > 1:
-        judge_in_parallel(missing, context, jobs, started, done)
+        judge_in_parallel(missing, context, jobs, started, decided)
     else:
         for claim in missing:
             started(claim)
-            done(judge(claim, context))
+            decided(judge(claim, context))
     if kept is not None:
         kept.clear()
     ordered = tuple(judged[claim.id] for claim in chosen)

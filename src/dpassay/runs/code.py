@@ -12,6 +12,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import os
 import platform
 import re
 import sys
@@ -20,7 +21,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["code_digest", "code_lines", "distribution", "file_of", "source"]
+__all__ = ["code_digest", "code_lines", "data_digest", "distribution", "file_of", "source"]
 
 _NAME = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
 _BY_NAME = (b"import_module", b"__import__")
@@ -31,6 +32,17 @@ def code_digest(*modules: str) -> str:
     """A hash of all code that the modules reach, and of Python's version; read once in a process, as the code is."""
     lines = [f"python {platform.python_version()}", *code_lines(modules)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@functools.cache
+def data_digest() -> str:
+    """A hash of the JSON files that the package carries: results, expected verdicts, schemas."""
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(Path(__file__).parents[1], followlinks=True):
+        folders.sort()
+        for path in (Path(folder, name) for name in sorted(names) if name.endswith(".json")):
+            digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _contents(text: bytes) -> str:

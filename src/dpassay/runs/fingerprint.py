@@ -3,10 +3,11 @@
 It covers the mechanism's parameters and closure, the datasets, the claim, and the code: the syntax (so neither comments
 nor formatting) of every file of the user's that the mechanism's modules import, directly or not, and the exact contents
 of installed packages that those files import. It cannot see files that the mechanism reads while it runs, environment
-variables, or modules imported by a computed name.
+variables, or modules imported by a computed name (`dpassay.runs.code` says which).
 """
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -183,10 +184,8 @@ def _is_typed(module: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _syntax(text: bytes) -> str:
     """A hash of the code without its comments and formatting."""
-    try:
+    with contextlib.suppress(SyntaxError, ValueError):
         text = ast.unparse(ast.parse(text)).encode()
-    except (SyntaxError, ValueError):
-        pass
     return hashlib.sha256(text).hexdigest()
 
 

@@ -17,6 +17,8 @@ from dpassay.runs.code import code_digest
 
 __all__ = ["Kept", "cache_folder"]
 
+_FIELDS = {"key", "run", "sha256"}
+
 
 class Kept:
     """The finished runs of one kind of work.
@@ -31,6 +33,9 @@ class Kept:
         self.path = path
         self._about = inputs if path is None else [inputs, code_digest(*modules)]
         self._runs = dict(_read(path)) if path is not None and path.exists() else {}
+
+    def __len__(self) -> int:
+        return len(self._runs)
 
     def get(self, settings: Mapping[str, Any], work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
         """The settings and what `work` returns for them, from the file where they were run before.
@@ -72,7 +77,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
             record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(record, dict) and record.keys() == {"key", "run", "sha256"} and checksum(record) == record["sha256"]:
+        if isinstance(record, dict) and _FIELDS == record.keys() and record["sha256"] == checksum(record):
             yield record["key"], json.dumps(record["run"])
 
 

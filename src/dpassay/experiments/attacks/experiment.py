@@ -13,7 +13,7 @@ from dpassay.attacks.outcomes import Metric, permitted_advantage
 from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["run"]
 
@@ -47,7 +47,7 @@ def run(
         progress: told what is attacked.
     """
     ratings = ratings_or_synthetic(data)
-    finished = FinishedRuns(resume, [ratings.fingerprint()], [__name__, *MODULES.values(), alterego.__name__])
+    finished = Kept(resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
     for attack, settings in _plan(ratings, quick):
         progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")

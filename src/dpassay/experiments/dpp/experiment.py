@@ -55,7 +55,7 @@ from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
 from dpassay.models.diverse_lists import exponential_top, greedy_determinant, marginal_relevance, spread, top_items
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = [
     "EPSILONS",
@@ -75,13 +75,6 @@ TOP = "exponential top-N"
 CANDIDATES = 3 * SIZE
 """Drawn by the exponential mechanism before the public genres spread them."""
 TRADE_OFFS = (0.3, 0.5, 0.7, 0.9)
-MODULES = (
-    "dpassay.experiments.dpp.jitter",
-    "dpassay.experiments.dpp.list_metrics",
-    "dpassay.mechanisms.determinantal_batches",
-    "dpassay.models.diverse_lists",
-)
-"""Beside this one, what the numbers of a run depend on."""
 SPLITS, LISTS, PROCESS_LISTS, SLOW_LISTS = 5, 400, 100, 16
 
 
@@ -115,7 +108,7 @@ def run(
     if genres is not None:
         digest = hashlib.sha256(np.packbits(genres).tobytes()).hexdigest()
         inputs.append({"name": "genres of u.item", "sha256": digest, "items": len(genres)})
-    finished = FinishedRuns(resume, [entry["sha256"] for entry in inputs], (__name__, *MODULES))
+    finished = Kept(resume, [entry["sha256"] for entry in inputs], __name__)
     runs = []
     for split in range(2 if quick else SPLITS):
         held = hold_out(ratings, genres, seed, split)

@@ -40,7 +40,7 @@ from dpassay.experiments.rating_collection.collected_ratings import coefficients
 from dpassay.experiments.xmap.domains import Domains, load_domains
 from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix, floor_norm_sensitivity
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["LIKED", "SIZE", "Fold", "list_scores", "measure", "predictions", "run", "settings"]
 
@@ -52,24 +52,6 @@ OURS = (0.01, 0.03, *GRID)
 CLAIMED = (1.0, 4.0, 16.0, 64.0)
 PER_DRAW = (0.01, 0.1, 0.6, 4.0, 16.0, 64.0, 256.0)
 PER_ENTRY = (0.3, 1.0, 2.0, 4.0, 6.0, 10.0)
-_MODULES = (
-    *(
-        f"dpassay.experiments.{name}"
-        for name in (
-            "frontier",
-            "frontier_privacy",
-            "noisy_totals",
-            "collected_ratings",
-            "cross_domain",
-            "domains",
-            "item_neighbors",
-            "meta_paths",
-            "neighborhood",
-            "selection",
-        )
-    ),
-    "dpassay.mechanisms.sketch_profile",
-)
 
 
 def run(
@@ -97,7 +79,7 @@ def run(
     """
     domains = load_domains(data)
     parts = (domains.source, domains.target)
-    finished = FinishedRuns(resume, [part.fingerprint() for part in parts], _MODULES)
+    finished = Kept(resume, [part.fingerprint() for part in parts], __name__)
     records: list[dict[str, Any]] = []
     for number in range(2 if quick or data is None else FOLDS):
         fold = functools.cache(functools.partial(Fold, domains, number, seed))  # only when a run is missing

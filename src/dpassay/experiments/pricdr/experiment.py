@@ -19,10 +19,9 @@ from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr.printed import TABLE
 from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS, evaluate
 from dpassay.experiments.pricdr.sweeps import MODELS as PRICDR
-from dpassay.experiments.pricdr.sweeps import SOURCES
 from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
 from dpassay.models.task import Task, load_task, synthetic_task
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["MODELS", "SEEDS", "Entry", "run"]
 
@@ -40,14 +39,12 @@ class Entry:
         module: has `train`; see `dpassay.models.task`.
         settings: for it.
         seeds: how many runs; 1 where chance plays no part.
-        depends: names of the modules, beside its own and those of every model, whose source its runs depend on.
     """
 
     label: str
     module: ModuleType
     settings: Any
     seeds: int = SEEDS
-    depends: tuple[str, ...] = ()
 
 
 MODELS: tuple[Entry, ...] = (
@@ -63,7 +60,7 @@ MODELS: tuple[Entry, ...] = (
     Entry("DDTCDR", ddtcdr, ddtcdr.Settings()),
     Entry("DARec", darec, darec.Settings()),
     Entry("ETL", etl, etl.Settings()),
-    *(Entry(label, heterocdr, settings, depends=SOURCES) for label, settings in PRICDR.items()),
+    *(Entry(label, heterocdr, settings) for label, settings in PRICDR.items()),
 )
 
 
@@ -106,7 +103,7 @@ def run(
     runs = []
     for entry in models:
         about = [*hashes, repr(asdict(entry.settings))]
-        finished = FinishedRuns(resume, about, [*_SHARED, entry.module.__name__, *entry.depends])
+        finished = Kept(resume, about, __name__, entry.module.__name__)
         for own in seeds[: entry.seeds]:
             progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
@@ -119,9 +116,6 @@ def run(
         "runs": runs,
     }
     return {**result, "plots": [_against_printed(runs, printed)]} if printed else result
-
-
-_SHARED = [f"dpassay.{name}" for name in ("experiments.ranking", "models.task", "models.training")]
 
 
 def _trained(entry: Entry, task: Task, seed: int, limit: int | None, progress: Callable[[str], None]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.task import Task, load_task, synthetic_task
-from dpassay.runs.results import FinishedRuns, mean_interval
+from dpassay.runs.kept import Kept
+from dpassay.runs.results import mean_interval
 
 __all__ = ["DENSITIES", "EPSILONS", "MODELS", "ROWS", "SHARES", "TABLE_EPSILON", "Setting", "plan", "run", "thinned"]
 
@@ -33,13 +34,6 @@ TABLE_EPSILON = 64.0
 """Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
 
 READINGS: Mapping[str, Settings] = {"paper": Settings(), "released": released()}
-SOURCES = ("dpassay.models.published", *(f"dpassay.mechanisms.{name}" for name in ("jlt", "sjlt", "sketch_profile")))
-"""Modules that what the source publishes depends on."""
-MODULES = (
-    *(f"dpassay.models.{name}" for name in ("heterocdr", "training", "task")),
-    *SOURCES,
-    "dpassay.experiments.pricdr.ranking",
-)
 SHOWN = ("HR10", "NDCG10")
 SKETCH = ("epsilon", "w", "rows", "density")
 
@@ -182,7 +176,7 @@ def _measured(
 ) -> Iterator[dict[str, Any]]:
     """The records of all settings; the first seed of every one comes first."""
     hashes = [entry["sha256"] for entry in task.inputs]
-    finished = FinishedRuns(resume, hashes, MODULES)
+    finished = Kept(resume, hashes, __name__)
     pairs = [(number, setting) for number in range(5) for setting in settings if number < setting.seeds]
     for place, (number, setting) in enumerate(pairs, start=1):
         own = seed + number

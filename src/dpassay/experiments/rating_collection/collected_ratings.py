@@ -15,7 +15,7 @@ import numpy as np
 
 from dpassay.experiments.rating_collection.bounds import Shape, excess
 from dpassay.mechanisms import NuclearNormCompletion, mechanism
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["MECHANISMS", "METHODS", "STARS", "coefficients_of", "debiased", "known_truth", "perturbed", "seed_runs"]
 
@@ -71,7 +71,7 @@ def seed_runs(
     seed: int,
     releases: Sequence[tuple[str, float]],
     transplant: bool,
-    kept: FinishedRuns,
+    kept: Kept,
     progress: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """The clean run of one seed, then every release.

@@ -21,7 +21,7 @@ from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["EPSILONS", "LIMIT", "NAME", "comparisons", "run"]
 
@@ -33,11 +33,6 @@ SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
 NAME = "rating-collection"
-_MODULES = (
-    "dpassay.experiments.rating_collection.collected_ratings",
-    *(f"dpassay.mechanisms.{name}" for name in ("nuclear_norm_completion", "modified_laplace", "randomized_response")),
-    "dpassay.proofs.rating_collection.accuracy",
-)
 
 
 def run(
@@ -69,7 +64,7 @@ def run(
         raise InvalidInput("the experiment needs ratings of 1, 2, 3, 4 or 5 stars; round or rescale them")
     seeds = tuple(range(seed, seed + (2 if quick else SEEDS)))
     epsilons = QUICK if quick else (*EPSILONS, LIMIT)
-    kept = FinishedRuns(resume, (ratings.fingerprint(),), _MODULES)
+    kept = Kept(resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
     for setting in ("ratings", "known truth"):
         for number in seeds:

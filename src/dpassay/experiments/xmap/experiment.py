@@ -35,7 +35,7 @@ from dpassay.experiments.xmap.item_neighbors import (
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
 from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
 from dpassay.mechanisms import mechanism
-from dpassay.runs.results import FinishedRuns
+from dpassay.runs.kept import Kept
 
 __all__ = ["BASELINES", "DEFAULT", "World", "dense", "measure", "run", "settings"]
 
@@ -54,10 +54,6 @@ DEFAULT: dict[str, Any] = {
     "k": NEIGHBORS,
 }
 """NX-Map on fresh readers, all others linked."""
-_MODULES = (
-    *(f"dpassay.experiments.{name}" for name in ("cross_domain", "domains", "item_neighbors", "meta_paths")),
-    *(f"dpassay.mechanisms.{name}" for name in ("prs", "pnsa")),  # what replacements and neighbors take constants from
-)
 
 
 def run(
@@ -83,7 +79,7 @@ def run(
     """
     domains = load_domains(data)
     parts = (domains.source, domains.target)
-    finished = FinishedRuns(resume, [part.fingerprint() for part in parts], _MODULES)
+    finished = Kept(resume, [part.fingerprint() for part in parts], __name__)
     records: list[dict[str, Any]] = []
     plan = settings(quick or data is None)
     for fold in range(SWEPT if quick else FOLDS):

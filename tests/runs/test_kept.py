@@ -1,0 +1,155 @@
+"""Kept runs: nothing is lost, counted twice, or taken from other code, data or settings."""
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpassay.core.certificate import Certificate
+from dpassay.runs.kept import Kept, cache_folder
+
+
+def kept(path: Path | None, work: dict[str, object] | None = None, seed: int = 1, inputs: object = ("hash",)) -> dict:
+    """The run of one seed; without `work` it must have been kept."""
+    return Kept(path, inputs).get({"seed": seed}, lambda: pytest.fail("run again") if work is None else work)
+
+
+def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "runs.jsonl"
+    first = kept(path, {"error": 1 / 3, "of": (1, 2)})
+    assert first == {"seed": 1, "error": 1 / 3, "of": [1, 2]}  # at first, too, as the file will give it
+    assert kept(path) == first
+    first["of"].append(3)
+    assert kept(path)["of"] == [1, 2]
+
+
+@pytest.mark.parametrize("other", [{"seed": 2}, {"inputs": ["other data"]}])
+def test_other_settings_and_data_are_other_runs(tmp_path: Path, other: dict) -> None:
+    kept(tmp_path / "runs", {"value": 1})
+    assert kept(tmp_path / "runs", {"value": 2}, **other)["value"] == 2
+    assert kept(tmp_path / "runs")["value"] == 1
+
+
+def test_without_a_file_nothing_outlives_the_object() -> None:
+    runs = Kept(None)
+    assert runs.get({"seed": 1}, lambda: {"value": 1}) == runs.get({"seed": 1}, lambda: {"value": 2})
+    assert kept(None, {"value": 3})["value"] == 3
+
+
+@pytest.mark.parametrize("place", ["value", "key", "seed", "sha256"])
+def test_a_flipped_digit_is_noticed(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "runs"
+    kept(path, {"value": 1234})
+    kept(path, {"value": 5678}, seed=2)
+    text = path.read_text()
+    found = re.search(rf'"{place}": "?[a-f]*(\d)', text)
+    assert found is not None
+    at = found.start(1)
+    path.write_text(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")
+    assert kept(path, {"value": 9})["value"] == 9
+    assert kept(path, seed=2)["value"] == 5678
+    assert kept(path)["value"] == 9
+
+
+def test_what_is_no_kept_run_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "runs"
+    certificate = Certificate("T", "s", "holds", "law", {}, {})
+    path.write_bytes(json.dumps(certificate.to_json()).encode() + b'\n[1]\n7\n{"key": 1}\n\xff\xfe\n{"key": "cut o')
+    assert kept(path, {"value": 1}) == kept(path)
+
+
+def test_a_kill_in_the_middle_of_a_line_costs_that_run(tmp_path: Path) -> None:
+    path = tmp_path / "runs"
+    for seed in (1, 2):
+        kept(path, {"value": seed}, seed)
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n")
+    for length in range(last, len(whole)):
+        path.write_bytes(whole[:length])
+        assert kept(path)["value"] == 1
+        assert kept(path, {"value": 7}, 2)["value"] == 7
+        assert kept(path)["value"] == 1
+        assert kept(path, seed=2)["value"] == 7
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from dpassay.runs.kept import Kept
+runs = Kept(Path(sys.argv[1]), ["hash"])
+print("ready", flush=True)
+for seed in range(10**9):
+    runs.keep({"seed": seed}, {"value": list(range(seed, seed + 30_000))})
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
+def test_a_killed_writer_leaves_whole_runs(tmp_path: Path) -> None:
+    path = tmp_path / "runs"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        while not path.exists() or path.stat().st_size < 2_000_000:
+            time.sleep(0.01)
+        writer.send_signal(signal.SIGKILL)
+    runs = Kept(path, ["hash"])
+    found = [runs.find({"seed": seed}) for seed in range(path.read_bytes().count(b"\n") + 1)]
+    whole = [run for run in found if run is not None]
+    assert len(whole) >= len(found) - 2  # the one cut off, and the one never begun
+    assert all(run["value"] == list(range(run["seed"], run["seed"] + 30_000)) for run in whole)
+
+
+def _write(path: Path, first: int, repeats: int) -> None:
+    runs = Kept(path, ["hash"])
+    for seed in range(first, first + repeats):
+        runs.keep({"seed": seed}, {"value": [seed] * 5000})
+
+
+def test_two_writers_lose_and_double_nothing(tmp_path: Path) -> None:
+    path, context = tmp_path / "runs", multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(path, first, 60)) for first in (0, 30)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    runs = Kept(path, ["hash"])
+    assert [runs.find({"seed": seed}) for seed in range(90)] == [
+        {"seed": seed, "value": [seed] * 5000} for seed in range(90)
+    ]
+    assert len(runs) == 90
+
+
+def test_a_short_write_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Short:
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def write(self, data):
+            return self.file.write(data[:10])
+
+    opened = Path.open
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda self, *given, **more: Short(opened(self, *given, **more)))
+        kept(tmp_path / "runs", {"value": 1})
+    assert kept(tmp_path / "runs")["value"] == 1
+
+
+def test_the_cache_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "dpassay"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path(os.path.expanduser("~")) / ".cache" / "dpassay"
