@@ -1,11 +1,15 @@
 """An interrupted verify goes on where it stopped: nothing is lost, nothing judged twice, nothing stale is used."""
 
+import numpy as np
 import pytest
 
 from dpassay.core.claims import Context
+from dpassay.core.registry import find_claim
 from dpassay.data.ratings import synthetic
-from dpassay.judging import verification
-from dpassay.judging.kept_verdicts import Kept
+from dpassay.judging import kept_verdicts, verification
+from dpassay.judging.judge import judge
+from dpassay.judging.kept_verdicts import KeptVerdicts
+from dpassay.runs import code
 
 CLAIMS = ["PP-LAM2", "PP-P", "PP-PMF"]
 
@@ -40,16 +44,65 @@ def test_interrupted_run_goes_on(tmp_path, after):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_settings_or_a_damaged_file_are_judged_again(tmp_path):
-    (first,) = interrupted_run(tmp_path, 1)
+def begun_again(cache, **settings):
+    """The claims that a run does not find in the cache."""
     begun = []
-    verification.run(claims=CLAIMS, quick=True, seed=1, cache=tmp_path, started=lambda claim: begun.append(claim.id))
-    assert sorted(begun) == sorted(CLAIMS)
-    kept = Kept(tmp_path, Context(synthetic(), quick=True))
-    (kept.folder / first).write_bytes(b"damaged")
-    begun.clear()
-    verification.run(claims=CLAIMS, quick=True, cache=tmp_path, started=lambda claim: begun.append(claim.id))
-    assert sorted(begun) == sorted(CLAIMS)
+    given = {"claims": CLAIMS, "quick": True, "cache": cache, "started": lambda claim: begun.append(claim.id)}
+    verification.run(**{**given, **settings})
+    return sorted(begun)
+
+
+@pytest.mark.parametrize("settings", [{"seed": 1}, {"quick": False}, {"data": synthetic(60, 40)}])
+def test_other_settings_and_data_are_judged_again(tmp_path, settings):
+    interrupted_run(tmp_path, 1)
+    assert begun_again(tmp_path, **settings) == sorted(CLAIMS)
+    assert len(begun_again(tmp_path)) == len(CLAIMS) - 1  # whose run has another file
+
+
+@pytest.mark.parametrize("change", ["outcome", "certificate"])
+def test_a_changed_verdict_is_judged_again(tmp_path, change):
+    interrupted_run(tmp_path, 2)
+    (path,) = tmp_path.iterdir()
+    first, second = path.read_text().splitlines()[1:]
+    old, new = {"outcome": ('"holds"', '"open"'), "certificate": ("sha256", "sha265")}[change]
+    assert old in first
+    path.write_text(f"{first.replace(old, new, 1)}\n{second}")
+    assert len(begun_again(tmp_path)) == len(CLAIMS) - 1
+
+
+def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch):
+    interrupted_run(tmp_path, 1)
+    first = find_claim(CLAIMS[0])
+    context = Context(synthetic(), quick=True)
+    assert KeptVerdicts(tmp_path, context).find(first) is not None
+
+    def found_after(changed):
+        with monkeypatch.context() as patch:
+            digest = code.source
+            patch.setattr(code, "source", lambda name: (digest(name) or b"") + b"\n0" * (name == changed))
+            code.code_digest.cache_clear()
+            found = KeptVerdicts(tmp_path, context).find(first)
+        code.code_digest.cache_clear()
+        return found is not None
+
+    assert not found_after(first.decide.partition(":")[0])
+    assert not found_after("dpassay.replay.proof")  # imported by name, when a certificate is sealed
+    assert not found_after("dpassay.core.claims")
+    assert found_after("dpassay.proofs.pricdr.questions")  # of another claim
+    assert found_after("dpassay.report.html")
+    monkeypatch.setattr(kept_verdicts, "data_digest", lambda: "others")
+    assert KeptVerdicts(tmp_path, context).find(first) is None
+
+
+def test_a_witness_is_kept_whole(tmp_path):
+    context = Context(synthetic(), quick=True)
+    judged = judge(find_claim("PP-DP"), context)
+    KeptVerdicts(tmp_path, context).keep(judged)
+    again = KeptVerdicts(tmp_path, context).find(judged.claim)
+    assert again.to_json() == judged.to_json()
+    witness, same = judged.verdict.witness, again.verdict.witness
+    assert (same.claim, same.relation, same.epsilon) == (witness.claim, witness.relation, witness.epsilon)
+    np.testing.assert_array_equal(same.dataset1, witness.dataset1)
 
 
 def test_unwritable_cache_costs_nothing(tmp_path):

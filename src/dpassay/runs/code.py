@@ -61,7 +61,8 @@ def code_lines(
         counts: whether a module is to be followed; Python's own never are.
         digest: of the text of a file.
     """
-    waiting, seen, lines = [(name, True) for name in sorted(set(modules))], set[tuple[str, bool]](), set[str]()
+    seen, lines = set[tuple[str, bool]](), set[str]()
+    waiting = [each for name in modules for each in (*_around(name), (name, True))]
     while waiting:
         name, whole = waiting.pop()
         top = name.partition(".")[0]
