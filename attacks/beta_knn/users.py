@@ -17,7 +17,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -303,7 +303,7 @@ def compare(
     targets: np.ndarray | int | None = None,
     *,
     paired: bool = False,
-    jobs: int = 1,
+    jobs: int | Executor = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Several recommenders and attacks on the same ratings.
@@ -313,7 +313,7 @@ def compare(
         settings: what is attacked, and how.
         targets: see `simulate`.
         paired: whether to measure the advantage, too, which takes twice as long.
-        jobs: processes; several take one setting each at a time. The rows are the same.
+        jobs: processes, or an executor; several take one setting each at a time. The rows are the same.
         progress: told what was simulated.
 
     Returns:

@@ -1,10 +1,15 @@
 """Judging in several processes gives the verdicts of one process, and a dead process is noticed."""
 
+import contextlib
 import math
 import os
+import pickle
+import random
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 
 import pytest
 
@@ -41,7 +46,7 @@ def test_dead_process_is_noticed(monkeypatch, tmp_path):
     )
     monkeypatch.syspath_prepend(tmp_path)
     deadly = Claim("T-1", "test", "nowhere", "s", "f", "deadly:die")
-    with pytest.raises(InvalidInput, match="a judging process died"):
+    with pytest.raises(InvalidInput, match="a working process died"):
         judge_in_parallel([deadly], Context(synthetic()), 2, lambda _: None, lambda _: None)
 
 
@@ -56,6 +61,115 @@ def test_results_belong_to_their_tasks(jobs):
 def test_a_dead_process_ends_the_work():
     with pytest.raises(InvalidInput, match="a working process died"):
         list(results_in_parallel(os._exit, [(1,), (1,)], 2))
+
+
+class Shuffled(Executor):
+    """Ends its work in an order of its own, when it is asked to."""
+
+    def __init__(self, seed):
+        self.order, self.waiting, self.submitted = random.Random(seed), [], 0
+        self.thread = None
+
+    def submit(self, function, /, *arguments, **more):
+        self.submitted += 1
+        future = Future()
+        self.waiting.append((future, pickle.dumps((function, arguments, more))))  # as a cluster would send it
+        if self.thread is None:
+            self.thread = threading.Timer(0.05, self.work)
+            self.thread.start()
+        return future
+
+    def work(self):
+        self.order.shuffle(self.waiting)
+        for future, sent in self.waiting:
+            if future.set_running_or_notify_cancel():
+                function, arguments, more = pickle.loads(sent)
+                try:
+                    future.set_result(pickle.loads(pickle.dumps(function(*arguments, **more))))
+                except Exception as error:
+                    future.set_exception(error)
+
+
+@pytest.fixture(params=["threads", "shuffled"])
+def executor(request):
+    with ThreadPoolExecutor(3) if request.param == "threads" else contextlib.nullcontext(Shuffled(1)) as given:
+        yield given
+
+
+def test_results_of_any_executor_belong_to_their_tasks(executor):
+    tasks = [(number, 3) for number in range(20)]
+    found = list(results_in_parallel(math.comb, tasks, executor))
+    assert sorted(found) == [(n, math.comb(n, 3)) for n in range(20)]
+    if isinstance(executor, Shuffled):
+        assert found != sorted(found)
+        assert executor.submitted == 20
+
+
+def test_an_executor_stays_open_and_is_left_no_work():
+    with ThreadPoolExecutor(1) as executor:
+        begun, hold = [], threading.Event()
+
+        def work(number):
+            begun.append(number)
+            if number == 1:
+                hold.wait()
+            return number
+
+        results = results_in_parallel(work, [(number,) for number in range(50)], executor)
+        assert next(results) == (0, 0)
+        results.close()
+        hold.set()
+        assert executor.submit(math.comb, 4, 2).result() == 6
+        assert len(begun) <= 2
+        with pytest.raises(ValueError, match="factorial"):
+            list(results_in_parallel(math.factorial, [(-1,)], executor))
+        assert executor.submit(math.comb, 4, 2).result() == 6
+
+
+def test_an_executor_that_broke_is_told():
+    class Broken(ThreadPoolExecutor):
+        def submit(self, *_, **__):
+            raise BrokenExecutor
+
+    with pytest.raises(InvalidInput, match="died"):
+        list(results_in_parallel(math.comb, [(4, 2)], Broken(1)))
+
+
+def test_an_executor_judges():
+    begun, ended = [], []
+    together = verification.run(
+        claims=CHEAP,
+        quick=True,
+        jobs=Shuffled(2),  # not of threads: the solvers bear none
+        started=lambda claim: begun.append(claim.id),
+        finished=lambda item: ended.append(item.claim.id),
+    )
+    alone = verification.run(claims=CHEAP, quick=True)
+    assert [item.verdict for item in together.judged] == [item.verdict for item in alone.judged]
+    assert sorted(begun) == sorted(ended) == sorted(CHEAP)
+
+
+INTERRUPTED = """
+import time
+from dpassay.runs.parallel import results_in_parallel
+if __name__ == "__main__":
+    try:
+        for number, _ in results_in_parallel(time.sleep, [(0,), (600,), (600,)], 2):
+            print("begun", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupted_parent_does_not_wait_for_its_processes(tmp_path):
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    command = [sys.executable, str(tmp_path / "script.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"begun\n"
+        parent.send_signal(signal.SIGINT)
+        told, _ = parent.communicate(timeout=60)  # the pipe closes with the last process
+    assert told == b"interrupted\n"
 
 
 PARENT = """

@@ -9,6 +9,7 @@ What the fixed-sample tests err at most is summed exactly by `dpassay bench powe
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -401,7 +402,9 @@ def _rounded(value: float) -> float:
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def _run(cells: Sequence[Cell], seed: int, jobs: int, path: Path, progress: Callable[[str], None]) -> list[Tally]:
+def _run(
+    cells: Sequence[Cell], seed: int, jobs: int | Executor, path: Path, progress: Callable[[str], None]
+) -> list[Tally]:
     """The tally of every cell; finished blocks are appended to the file, and found there again."""
     kept = Kept(path, [], __name__)
     totals = {cell: Tally() for cell in cells}

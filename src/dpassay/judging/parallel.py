@@ -1,24 +1,17 @@
-"""Judges claims in several processes at once.
+"""Judges claims in several processes at once, or on another executor.
 
 The claims of one module of deciders go to one process, one after the other, since they share what the module computed.
 """
 
 import itertools
-import multiprocessing
 import queue
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dpassay.core.claims import Claim, Context
-from dpassay.core.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dpassay.judging.judge import Judged
-from dpassay.judging.judge import Judged
-from dpassay.runs.parallel import SPAWN, process_pool, worker
+from dpassay.judging.judge import Judged, judge
+from dpassay.runs.parallel import SPAWN, results_in_parallel, submitting, worker
 
 __all__ = ["judge_in_parallel"]
 
@@ -28,11 +21,19 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 def judge_in_parallel(
     claims: Sequence[Claim],
     context: Context,
-    jobs: int,
+    workers: int | Executor,
     started: Callable[[Claim], None],
-    finished: Callable[["Judged"], None],
+    finished: Callable[[Judged], None],
 ) -> None:
-    """Judges the claims in `jobs` processes; the callbacks run in this one, in the order in which the claims end.
+    """Judges the claims; the callbacks run in this process, in the order in which the claims end.
+
+    Args:
+        claims: what to judge.
+        context: with what; its `progress` is not called.
+        workers: how many processes; or an executor, which gives back the claims of one module together. Its workers
+            must be processes, since the solvers bear no threads.
+        started: called when a claim is begun.
+        finished: called with its verdict.
 
     Raises:
         InvalidInput: a process died.
@@ -40,11 +41,17 @@ def judge_in_parallel(
     # Claims about the data at hand rerun experiments and take longest: they go first.
     ordered = sorted(claims, key=lambda claim: (not claim.data, _module(claim)))
     groups = [list(group) for _, group in itertools.groupby(ordered, key=_module)]
+    silent = replace(context, progress=_silent)
+    if isinstance(workers, Executor):
+        for _, judged in results_in_parallel(_judged, [(silent, group) for group in groups], workers):
+            for item in judged:
+                started(item.claim)
+                finished(item)
+        return
     events = SPAWN.Queue()
     missing = len(claims)
-    pool = process_pool(min(jobs, len(groups)), events=events, context=replace(context, progress=_silent))
-    try:
-        futures: list[Future[None]] = [pool.submit(_judge, group) for group in groups]
+    with submitting(workers, len(groups), events=events, context=silent) as submit:
+        futures = [submit(_judge, group) for group in groups]
         while missing:
             try:
                 kind, value = events.get(timeout=_SECONDS_BETWEEN_LOOKS)
@@ -54,12 +61,7 @@ def judge_in_parallel(
                 continue
             (finished if kind == "finished" else started)(value)
             missing -= kind == "finished"
-    except BrokenProcessPool as error:
-        raise InvalidInput("a judging process died, perhaps for want of memory; go on with --jobs 1") from error
-    finally:
-        pool.shutdown(wait=not missing, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        wait(futures)
 
 
 def _module(claim: Claim) -> str:
@@ -69,9 +71,11 @@ def _module(claim: Claim) -> str:
 def _silent(_: str) -> None: ...
 
 
-def _judge(claims: Sequence[Claim]) -> None:
-    from dpassay.judging.judge import judge
+def _judged(context: Context, claims: Sequence[Claim]) -> list[Judged]:
+    return [judge(claim, context) for claim in claims]
 
+
+def _judge(claims: Sequence[Claim]) -> None:
     for claim in claims:
         worker["events"].put(("started", claim))
         worker["events"].put(("finished", judge(claim, worker["context"])))

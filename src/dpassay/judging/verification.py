@@ -3,6 +3,7 @@
 import datetime as dt
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ def run(
     data: Ratings | Path | None = None,
     seed: int = 0,
     command: str = "",
-    jobs: int = 1,
+    jobs: int | Executor = 1,
     cache: Path | None = None,
     started: Callable[[Claim], None] = lambda _: None,
     finished: Callable[[Judged], None] = lambda _: None,
@@ -112,7 +113,7 @@ def run(
 ) -> Run:
     """Like `verify`, with everything that was found out on the way.
 
-    `jobs` processes judge at once; with more than one, a script that calls this needs the usual
+    `jobs` processes judge at once, or an executor does; with more than one, a script that calls this needs the usual
     `if __name__ == "__main__":`, and `progress` is not called. With a folder `cache`, verdicts are kept there until the
     run completes, and a run with the same data and settings goes on from those an interrupted one left.
     """
@@ -135,7 +136,7 @@ def run(
         if kept is not None and (item := kept.find(claim)) is not None:
             done(item)
     missing = [claim for claim in chosen if claim.id not in judged]
-    if jobs > 1 and len(missing) > 1:
+    if isinstance(jobs, Executor) or (jobs > 1 and len(missing) > 1):
         judge_in_parallel(missing, context, jobs, started, decided)
     else:
         for claim in missing:

@@ -1,19 +1,16 @@
-"""Work in several processes at once: judging claims, and any function of many tasks.
+"""Work in several processes at once, or on whatever else is a `concurrent.futures.Executor`."""
 
-The claims of one module of deciders go to one process, one after the other, since they share what the module computed.
-"""
-
+import contextlib
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from typing import Any, cast
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["SPAWN", "process_pool", "processors", "results_in_parallel", "worker"]
+__all__ = ["SPAWN", "processors", "results_in_parallel", "submitting", "worker"]
 
 SPAWN = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
 worker: dict[str, Any] = {}
@@ -26,39 +23,70 @@ def processors() -> int:
 
 
 def results_in_parallel(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], workers: int | Executor
 ) -> Iterator[tuple[int, Any]]:
     """The number and the result of every task, in the order in which they end.
 
     Args:
         function: called with each task's arguments; sent to each process once, with the data that a partial holds.
         tasks: their arguments; begun in this order.
-        jobs: processes; 1 for this one.
+        workers: how many processes, 1 for this one; or an executor, to which the function goes with every task, and
+            which stays open.
 
     Raises:
         InvalidInput: a process died.
         Exception: what the function raises.
     """
-    if jobs == 1 or len(tasks) < 2:
+    if workers == 1 or (len(tasks) < 2 and isinstance(workers, int)):
         for number, task in enumerate(tasks):
             yield number, function(*task)
         return
-    pool = process_pool(min(jobs, len(tasks)), function=function)
-    try:
-        futures = {pool.submit(_call, *task): number for number, task in enumerate(tasks)}
+    with submitting(workers, len(tasks), function=function) as submit:
+        call = _call if isinstance(workers, int) else function
+        futures = {submit(call, *task): number for number, task in enumerate(tasks)}
         for future in as_completed(futures):
             yield futures[future], future.result()
-        pool.shutdown()
-    except BrokenProcessPool as error:
+
+
+@contextlib.contextmanager
+def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[Callable[..., Future[Any]]]:
+    """What hands work out: to processes that end with the block, or to an executor of the caller's.
+
+    Work that is not begun when the block is left is given up; processes of ours that still work then are ended.
+
+    Args:
+        workers: how many processes, or an executor.
+        tasks: how many there are: more processes are not begun.
+        shared: what each process finds in `worker`; an executor gets none of it.
+
+    Raises:
+        InvalidInput: a process died.
+    """
+    others = set(multiprocessing.active_children())
+    own = _process_pool(min(workers, tasks), shared) if isinstance(workers, int) else None
+    pool = own or cast(Executor, workers)
+    futures: list[Future[Any]] = []
+
+    def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        futures.append(pool.submit(function, *arguments))
+        return futures[-1]
+
+    try:
+        yield submit
+    except BrokenExecutor as error:
         raise InvalidInput(
-            "a working process died: for want of memory (run it again; what was kept is not done twice), or because "
-            'a script that starts processes lacks the guard if __name__ == "__main__"'
+            "a working process died: for want of memory (run it again, with fewer jobs; what was kept is not done "
+            'twice), or because a script that starts processes lacks the guard if __name__ == "__main__"'
         ) from error
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        given_up = [future for future in futures if future.cancel() or not future.done()]
+        if own is not None:
+            own.shutdown(wait=not given_up)
+            for process in set(multiprocessing.active_children()) - others if given_up else ():
+                process.terminate()
 
 
-def process_pool(jobs: int, **shared: Any) -> ProcessPoolExecutor:
+def _process_pool(jobs: int, shared: dict[str, Any]) -> ProcessPoolExecutor:
     """Processes that hold the shared values and end with this one."""
     return ProcessPoolExecutor(jobs, mp_context=SPAWN, initializer=_begin, initargs=(shared,))
 
