@@ -1,6 +1,8 @@
 """Fixtures for every test. The only file that knows where real ratings lie."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import jax
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from dpassay.data.rating_files import load_ratings
 from dpassay.data.ratings import Ratings
+from dpassay.runs import code
 
 DATA = Path(os.environ.get("DPASSAY_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -49,3 +52,24 @@ def movielens(real_data: Path) -> Ratings:
     if not folder.is_dir():
         pytest.skip("needs MovieLens 100K: set DPASSAY_DATA to a folder that holds ml-100k")
     return load_ratings(folder)
+
+
+@pytest.fixture
+def code_changed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], AbstractContextManager[None]]:
+    """Inside `with code_changed(MODULE):` the module's file reads otherwise to whoever keeps runs."""
+    read = code.source
+
+    def forget() -> None:
+        code.code_digest.cache_clear()
+        code._read_once.cache_clear()
+
+    @contextmanager
+    def changed(module: str) -> Iterator[None]:
+        assert read(module) is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(code, "source", lambda name: (read(name) or b"") + b"\n0" if name == module else read(name))
+            forget()
+            yield
+        forget()
+
+    return changed

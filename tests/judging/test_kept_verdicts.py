@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from dpassay.core.claims import Context
-from dpassay.core.registry import find_claim
+from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import kept_verdicts, verification
 from dpassay.judging.judge import judge
 from dpassay.judging.kept_verdicts import KeptVerdicts
-from dpassay.runs import code
 
 CLAIMS = ["PP-LAM2", "PP-P", "PP-PMF"]
 
@@ -70,20 +69,15 @@ def test_a_changed_verdict_is_judged_again(tmp_path, change):
     assert len(begun_again(tmp_path)) == len(CLAIMS) - 1
 
 
-def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch):
+def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch, code_changed):
     interrupted_run(tmp_path, 1)
-    first = find_claim(CLAIMS[0])
+    (first,) = select(None, CLAIMS[:1])
     context = Context(synthetic(), quick=True)
     assert KeptVerdicts(tmp_path, context).find(first) is not None
 
-    def found_after(changed):
-        with monkeypatch.context() as patch:
-            digest = code.source
-            patch.setattr(code, "source", lambda name: (digest(name) or b"") + b"\n0" * (name == changed))
-            code.code_digest.cache_clear()
-            found = KeptVerdicts(tmp_path, context).find(first)
-        code.code_digest.cache_clear()
-        return found is not None
+    def found_after(module):
+        with code_changed(module):
+            return KeptVerdicts(tmp_path, context).find(first) is not None
 
     assert not found_after(first.decide.partition(":")[0])
     assert not found_after("dpassay.replay.proof")  # imported by name, when a certificate is sealed
@@ -96,11 +90,14 @@ def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch):
 
 def test_a_witness_is_kept_whole(tmp_path):
     context = Context(synthetic(), quick=True)
-    judged = judge(find_claim("PP-DP"), context)
+    judged = judge(*select(None, ["PP-DP"]), context)
     KeptVerdicts(tmp_path, context).keep(judged)
     again = KeptVerdicts(tmp_path, context).find(judged.claim)
+    assert again is not None
     assert again.to_json() == judged.to_json()
     witness, same = judged.verdict.witness, again.verdict.witness
+    assert witness is not None
+    assert same is not None
     assert (same.claim, same.relation, same.epsilon) == (witness.claim, witness.relation, witness.epsilon)
     np.testing.assert_array_equal(same.dataset1, witness.dataset1)
 

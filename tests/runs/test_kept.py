@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import os
 import re
 import signal
 import subprocess
@@ -152,4 +151,4 @@ def test_the_cache_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "dpassay"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache_folder() == Path(os.path.expanduser("~")) / ".cache" / "dpassay"
+    assert cache_folder() == Path.home() / ".cache" / "dpassay"

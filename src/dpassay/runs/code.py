@@ -21,16 +21,20 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["code_digest", "code_lines", "data_digest", "distribution", "file_of", "source"]
+__all__ = ["code_digest", "code_lines", "data_digest", "distribution", "file_of", "read_module", "source"]
 
 _NAME = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
 _BY_NAME = (b"import_module", b"__import__")
 
 
+Read = tuple[str | None, tuple[tuple[str, bool], ...]]
+"""Of a module: a line that tells its code from other code, and what it imports (see `_imported`)."""
+
+
 @functools.cache
 def code_digest(*modules: str) -> str:
-    """A hash of all code that the modules reach, and of Python's version; read once in a process, as the code is."""
-    lines = [f"python {platform.python_version()}", *code_lines(modules)]
+    """A hash of all code that the modules reach, and of Python's version. Files are read once, as Python does."""
+    lines = [f"python {platform.python_version()}", *code_lines(modules, _read_once)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -49,33 +53,48 @@ def _contents(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
+def read_module(module: str, whole: bool, digest: Callable[[bytes], str] = _contents) -> Read:
+    """What the walk needs of one module.
+
+    Args:
+        module: its full name.
+        whole: False when only its top is run, since it is a package around what is imported.
+        digest: of the text of a file.
+    """
+    installed = distribution(module)
+    if installed is not None:
+        return installed, ()
+    text = source(module)
+    return (None, ()) if text is None else (f"{module} {digest(text)}", tuple(_imported(module, text, whole)))
+
+
+_read_once = functools.cache(read_module)
+
+
 def code_lines(
     modules: Iterable[str],
+    read: Callable[[str, bool], Read] = read_module,
     counts: Callable[[str], bool] = lambda _: True,
-    digest: Callable[[bytes], str] = _contents,
 ) -> list[str]:
     """The code reached from these modules: a line for each file and each installed package, sorted.
 
     Args:
         modules: their full names.
+        read: `read_module`, or the like.
         counts: whether a module is to be followed; Python's own never are.
-        digest: of the text of a file.
     """
-    seen, lines = set[tuple[str, bool]](), set[str]()
+    seen, lines = set[tuple[str, bool]](), set[str | None]()
     waiting = [each for name in modules for each in (*_around(name), (name, True))]
     while waiting:
         name, whole = waiting.pop()
-        top = name.partition(".")[0]
-        if (name, whole) in seen or (top in sys.stdlib_module_names and name != "__main__") or not counts(name):
+        own = name.partition(".")[0] in sys.stdlib_module_names and name != "__main__"
+        if own or (name, whole) in seen or not counts(name):
             continue
         seen.add((name, whole))
-        installed = distribution(name)
-        if installed is not None:
-            lines.add(installed)
-        elif (text := source(name)) is not None:
-            lines.add(f"{name} {digest(text)}")
-            waiting.extend(_imported(name, text, whole))
-    return sorted(lines)
+        line, imported = read(name, whole)
+        lines.add(line)
+        waiting.extend(imported)
+    return sorted(line for line in lines if line is not None)
 
 
 class _Statement(NamedTuple):

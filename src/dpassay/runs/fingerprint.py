@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
-from dpassay.runs.code import code_lines, file_of, source
+from dpassay.runs.code import code_lines, file_of, read_module, source
 
 __all__ = ["fingerprint"]
 
@@ -43,7 +43,7 @@ def fingerprint(mechanism: Any, dataset1: Any, dataset2: Any, claim: Any, repres
     digest = _Digest()
     for part in (mechanism, dataset1, dataset2, claim, representation):
         digest.add(part)
-    for line in code_lines(digest.modules, _counts, _syntax):
+    for line in code_lines(digest.modules, functools.partial(read_module, digest=_syntax), _counts):
         digest.update("code", line)
     return digest.hexdigest()
 

@@ -77,7 +77,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
             record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(record, dict) and _FIELDS == record.keys() and record["sha256"] == checksum(record):
+        if isinstance(record, dict) and record.keys() == _FIELDS and record["sha256"] == checksum(record):
             yield record["key"], json.dumps(record["run"])
 
 
