@@ -90,7 +90,8 @@ def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch, code_c
 
 def test_a_witness_is_kept_whole(tmp_path):
     context = Context(synthetic(), quick=True)
-    judged = judge(*select(None, ["PP-DP"]), context)
+    (claim,) = select(None, ["PP-DP"])
+    judged = judge(claim, context)
     KeptVerdicts(tmp_path, context).keep(judged)
     again = KeptVerdicts(tmp_path, context).find(judged.claim)
     assert again is not None

@@ -72,7 +72,7 @@ class Shuffled(Executor):
 
     def submit(self, function, /, *arguments, **more):
         self.submitted += 1
-        future = Future()
+        future: Future = Future()
         self.waiting.append((future, pickle.dumps((function, arguments, more))))  # as a cluster would send it
         if self.thread is None:
             self.thread = threading.Timer(0.05, self.work)
@@ -117,7 +117,7 @@ def test_an_executor_stays_open_and_is_left_no_work():
 
         results = results_in_parallel(work, [(number,) for number in range(50)], executor)
         assert next(results) == (0, 0)
-        results.close()
+        results.close()  # type: ignore[attr-defined]
         hold.set()
         assert executor.submit(math.comb, 4, 2).result() == 6
         assert len(begun) <= 2

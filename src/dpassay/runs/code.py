@@ -2,10 +2,10 @@
 
 Followed are all imports in the syntax, those inside functions too, and, where a module imports by name
 (`import_module`), every module of its own package that one of its strings names in full, as in "package.module" or
-"package.module:function". Importing a module runs its packages' `__init__` files, but not the functions in them: of
-those only what is imported at the top is followed. Installed packages count by the contents of all their files. Not
-seen are names of modules that are put together while the program runs, what installed packages import of each other,
-and other files that the code reads: whoever keeps runs names those among the runs' inputs.
+"package.module:function", and what its stub imports. Importing a module runs its packages' `__init__` files, but not
+the functions in them: of those only what is imported at the top is followed. Installed packages count by the contents
+of all their files. Not seen are names of modules that are put together while the program runs, what installed packages
+import of each other, and other files that the code reads: whoever keeps runs names those among the runs' inputs.
 """
 
 import ast
@@ -109,6 +109,9 @@ class _Statement(NamedTuple):
 def _imported(module: str, text: bytes, whole: bool) -> Iterator[tuple[str, bool]]:
     """The modules that a module imports, each with whether all of it may be used or only its top is run."""
     statements, strings = _parsed(text)
+    stub = file_of(module) if whole and any(each in text for each in _BY_NAME) else None
+    if stub is not None and (stub := stub.with_suffix(".pyi")).is_file():
+        statements += _parsed(stub.read_bytes())[0]
     loaded = sys.modules.get(module)
     package = getattr(loaded, "__package__", None) or _package(module)
     for level, base, names, at_top in statements:
