@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +149,20 @@ def test_a_killed_run_goes_on(small: None, tmp_path: Path, monkeypatch: pytest.M
     json.dumps(resumed)
 
 
-def test_other_code_or_another_seed_runs_again(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_or_another_seed_runs_again(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code_changed: Callable[..., Any]
+) -> None:
     path = tmp_path / "kept.jsonl"
     ran: list[Cell] = []
     monkeypatch.setattr(calibration, "measure", lambda *task: Tally(_noted(ran, task)[3]))
     calibration.tables(True, 0, lambda _: None, path)
     calibration.tables(True, 1, lambda _: None, path)
-    monkeypatch.setattr(calibration, "_code", lambda: "other code")
-    calibration.tables(True, 1, lambda _: None, path)
-    assert len(ran) == 3 * 4
+    for module in ("auditors.fixed_sample", "benchmarks.faults", "core.privacy"):
+        with code_changed(f"dpassay.{module}"):
+            calibration.tables(True, 1, lambda _: None, path)
+    with code_changed("dpassay.report.html"):
+        calibration.tables(True, 1, lambda _: None, path)
+    assert len(ran) == 5 * 4
 
 
 def test_false_alarms_fail_the_run(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
