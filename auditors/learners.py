@@ -456,7 +456,7 @@ def _trainer(width: int, steps: int, batch: int | None) -> Any:
 
 
 def _start(key: Any, widths: Sequence[int]) -> tuple[Any, ...]:
-    """Weights, shape (fan in, fan out), and offsets, (fan out,), of each layer; 0 in the last: no output is preferred."""
+    """Weights, (fan in, fan out), and offsets, (fan out,), of each layer; 0 in the last: no output is preferred yet."""
     layers = []
     for place, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):
         bound = 0.0 if place == len(widths) - 2 else (1.0 / fan_in) ** 0.5
