@@ -6,13 +6,16 @@ python3 dev.py run ...            any other `dpassay` command
 python3 dev.py test               lint, types, tests, notebooks, documentation
 python3 dev.py docs               build the documentation into site/; `docs serve` shows it while you write
 python3 dev.py adapters [NAME...] test the adapters (all, or those named), each in an environment of its own
+python3 dev.py size               install the base alone, from an index, and print what each package takes
 python3 dev.py lock               rewrite the pinned, hashed dependency files (needs `uv`)
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -55,6 +58,8 @@ def main() -> int:
         return call("mkdocs", *(arguments or ("build", "--strict", "--quiet")))
     if task == "adapters":
         return adapters(arguments or list(ADAPTERS))
+    if task == "size":
+        return size()
     if task == "lock":
         return lock()
     print(__doc__)
@@ -108,6 +113,30 @@ def call(*command: str, folder: Path = ROOT, environment: Path = ENVIRONMENT) ->
         "VIRTUAL_ENV": str(environment),
     }
     return subprocess.run([str(programs(environment) / command[0]), *command[1:]], env=variables, cwd=folder).returncode
+
+
+def size() -> int:
+    """Installs the package without extras into a new environment; 1 when it takes more than 22 packages or 720 MB."""
+    listing = """
+import importlib.metadata, sys
+sizes = {
+    found.name: sum(file.locate().stat().st_size for file in found.files if file.locate().is_file()) / 1e6
+    for found in importlib.metadata.distributions()
+    if found.name not in ("pip", "setuptools")
+}
+for name in sorted(sizes, key=sizes.get, reverse=True):
+    print(f"{sizes[name]:8.1f} MB  {name} {importlib.metadata.version(name)}")
+print(f"{sum(sizes.values()):8.1f} MB  in {len(sizes)} packages, bytecode counted, pip and setuptools not")
+sys.exit(len(sizes) > 22 or sum(sizes.values()) > 720)
+"""
+    shutil.rmtree(ROOT / "build", ignore_errors=True)  # an older build's modules would be installed with ours
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(programs(Path(folder)) / "python")
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(ROOT)], check=True
+        )
+        return subprocess.run([python, "-c", listing]).returncode
 
 
 def programs(environment: Path) -> Path:

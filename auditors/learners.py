@@ -5,8 +5,7 @@ tables of outcomes, values and histograms of one column, products of per-column 
 of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
 1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
 best event is often so rare that a fit to all outputs hardly sees it. Outputs of few values are learned from how often
-each was seen, however many samples those counts stand for. Boosting is scikit-learn's, network training optax's; both
-are imported when needed.
+each was seen, however many samples those counts stand for.
 """
 
 import functools
@@ -18,6 +17,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
 
@@ -33,10 +34,13 @@ TAIL_BINS = 6  # at either end, each half as wide as the one before
 LEAST_IN_TAIL = 50
 SMALL = 4096  # training samples per side up to which nothing is fitted that could overfit
 MANY = 500_000  # training samples per side from which on boosting and the network take more time
+LEAST_CURVATURE = 1e-3  # of the loss on either side of a split
+STACK_SHRINKAGE = 1e-4
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
 COUNTED_STEPS = 300  # of the network on all counts at once; more fit the noise of rare outcomes
+NETWORK_RATE = 3e-3
 HIDDEN = (32, 16)
 END = 0.03  # share of the samples at either end of the scores that `refine` learns from
 LEAST_IN_END = 2000  # samples per side
@@ -227,47 +231,74 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
     return Steps.build(tables, name, derived=binned.derived)
 
 
-def fit_stumps(binned: Binned, columns: np.ndarray, *, seed: int) -> Steps:
-    """Boosted decision stumps on the binned columns, read off scikit-learn's model as an additive one.
-
-    A model of stumps is a sum of functions of one column each: evaluating its decision function with one code varied
-    and the others at 0 gives every one of them exactly.
-    """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
+def fit_stumps(binned: Binned, columns: np.ndarray) -> Steps:
+    """Boosted decision stumps on the binned columns: an additive model, since every stump reads one column."""
     many = binned.counts[0][0].sum() >= MANY
     sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
-    data = np.concatenate(sides, axis=1).T.astype(np.float32)
     lengths = [side.shape[1] for side in sides]
-    labels = np.repeat([1.0, 0.0], lengths)
     parts = [np.ones(length) for length in lengths] if binned.weights is None else binned.weights
-    weights = np.concatenate([part * (lengths[0] / part.sum()) for part in parts])
-    from threadpoolctl import threadpool_limits
-
-    model = HistGradientBoostingClassifier(
-        max_iter=150 if many else 80,
-        max_leaf_nodes=2,
-        learning_rate=0.15 if many else 0.25,
-        max_bins=BINS,
-        min_samples_leaf=20 if binned.weights is None else 1,
-        early_stopping=False,
-        random_state=seed,
+    values = _boost(
+        np.concatenate(sides, axis=1),
+        np.repeat([True, False], lengths),
+        np.concatenate([part * (lengths[0] / part.sum()) for part in parts]),
+        least=20 if binned.weights is None else 1,
+        rounds=150 if many else 80,
+        rate=0.15 if many else 0.25,
     )
-    with threadpool_limits(1, user_api="openmp"):  # OpenMP's threads wait busily for each other on a busy machine
-        model.fit(data, labels, sample_weight=weights)
-    sizes = [len(binned.edges[column]) + 1 for column in columns]
-    probes = np.zeros((sum(sizes), len(columns)), np.float32)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    for place in range(len(columns)):
-        probes[starts[place] : starts[place + 1], place] = np.arange(sizes[place])
-    scores = model.decision_function(probes)
-    zero = scores[0]
-    tables = {}
-    for place, column in enumerate(columns):
-        values = scores[starts[place] : starts[place + 1]] - zero
-        if np.any(values != 0):
-            tables[int(column)] = (binned.edges[column], values)
+    tables = {
+        int(column): (binned.edges[column], heights[: len(binned.edges[column]) + 1] - heights[0])
+        for column, heights in zip(columns, values, strict=True)
+        if np.any(heights != heights[0])
+    }
     return Steps.build(tables, "boosted stumps", derived=binned.derived)
+
+
+def _boost(
+    codes: np.ndarray, first: np.ndarray, weights: np.ndarray, *, least: int, rounds: int, rate: float
+) -> np.ndarray:
+    """Boosts stumps by Newton steps on the logistic loss (Friedman 2001).
+
+    Args:
+        codes: uint8 below BINS, shape (C, n).
+        first: whether a row is of side 1, shape (n,).
+        weights: of the rows, shape (n,).
+        least: rows on either side of a split.
+        rounds: stumps.
+        rate: share of each Newton step that is taken.
+
+    Returns:
+        What each code of each column adds to the log-odds of side 1, shape (C, BINS).
+    """
+    even = np.pad(codes, ((0, len(codes) % 2), (0, 0)))
+    pairs = [one.astype(np.intp) * BINS + two for one, two in zip(even[::2], even[1::2], strict=True)]
+
+    def below(values: np.ndarray) -> np.ndarray:
+        """Sums over the rows up to each code of each column, (C, BINS); one pass counts two columns at once."""
+        tables = np.array([np.bincount(pair, values, BINS**2).reshape(BINS, BINS) for pair in pairs])
+        sums = np.stack([tables.sum(axis=2), tables.sum(axis=1)], axis=1).reshape(-1, BINS)
+        return sums[: len(codes)].cumsum(axis=1)
+
+    rows = below(np.ones(len(first)))
+    enough = (rows >= least) & (len(first) - rows >= least)
+    heights = np.zeros((len(codes), BINS))
+    log_odds = np.full(len(first), np.log(weights[first].sum() / weights[~first].sum()))
+    for _ in range(rounds):
+        shares = expit(log_odds)
+        slopes, curvatures = below((first - shares) * weights), below(shares * (1 - shares) * weights)
+        slopes2, curvatures2 = slopes[0, -1] - slopes, curvatures[0, -1] - curvatures
+        usable = enough & (curvatures >= LEAST_CURVATURE) & (curvatures2 >= LEAST_CURVATURE)
+        steps, steps2 = (
+            np.divide(slope, curvature, out=np.zeros_like(slope), where=usable)
+            for slope, curvature in ((slopes, curvatures), (slopes2, curvatures2))
+        )
+        gains = slopes * steps + slopes2 * steps2
+        column, cut = np.unravel_index(gains.argmax(), gains.shape)
+        if not gains[column, cut] > 0:
+            break
+        stump = rate * np.where(np.arange(BINS) <= cut, steps[column, cut], steps2[column, cut])
+        heights[column] += stump
+        log_odds += stump[codes[column]]
+    return heights
 
 
 def fit_network(
@@ -306,14 +337,21 @@ def fit_network(
 
 
 def fit_stack(parts: Sequence[Any], one: np.ndarray, two: np.ndarray) -> Stack:
-    """Weighs scorers by logistic regression on samples that none of them was fitted to."""
-    from sklearn.linear_model import LogisticRegression
-
+    """Weighs scorers by logistic regression on samples that none of them was fitted to; both sides weigh the same."""
     scores = np.stack([np.concatenate([part(one), part(two)]) for part in parts], axis=1).astype(float)
-    labels = np.concatenate([np.ones(len(one)), np.zeros(len(two))])
     spread = np.maximum(scores.std(axis=0), 1e-12)
-    model = LogisticRegression(C=1e4, class_weight="balanced").fit(scores / spread, labels)
-    return Stack(tuple(parts), (model.coef_[0] / spread).astype(np.float32))
+    units = np.column_stack([scores / spread, np.ones(len(scores))])
+    signs = np.repeat([1.0, -1.0], [len(one), len(two)])
+    weights = np.repeat([0.5 / len(one), 0.5 / len(two)], [len(one), len(two)])
+    shrinkage = np.append(np.full(len(parts), STACK_SHRINKAGE / len(scores)), 0.0)  # the last is the intercept
+
+    def loss(layer: np.ndarray) -> tuple[float, np.ndarray]:
+        margins = signs * (units @ layer)
+        slopes = weights * signs * -expit(-margins)
+        return weights @ np.logaddexp(0, -margins) + shrinkage @ layer**2 / 2, slopes @ units + shrinkage * layer
+
+    found = minimize(loss, np.zeros(units.shape[1]), jac=True, method="L-BFGS-B", options={"gtol": 1e-4})
+    return Stack(tuple(parts), (found.x[:-1] / spread).astype(np.float32))
 
 
 def refine(
@@ -363,7 +401,7 @@ def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:
     """Stumps and a network at once: boosting keeps to one core."""
     columns = np.sort(np.argsort(-binned.differences)[:MAX_COLUMNS])
     with ThreadPoolExecutor(1) as other:
-        boosted = other.submit(fit_stumps, binned, columns, seed=seed)
+        boosted = other.submit(fit_stumps, binned, columns)
         network = fit_network(*binned.raw, weights=binned.weights, seed=seed)
         return boosted.result(), network
 
@@ -371,9 +409,6 @@ def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:
 @functools.lru_cache(maxsize=8)
 def _trainer(width: int, steps: int, batch: int | None) -> Any:
     """Trains on random batches of both sides, whose sizes follow; without `batch` on all rows, whose weights follow."""
-    import optax
-
-    optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
     widths = (width, *HIDDEN, 1)
 
     def loss(layers: Any, one: Any, two: Any, weights1: Any, weights2: Any) -> Any:
@@ -388,16 +423,10 @@ def _trainer(width: int, steps: int, batch: int | None) -> Any:
     @jax.jit
     def train(key: Any, one: Any, two: Any, size1: Any, size2: Any) -> Any:
         start, order = jax.random.split(key)
-        layers = []
-        pairs = list(itertools.pairwise(widths))
-        for place, (fan_in, fan_out) in enumerate(pairs):
-            bound = 0.0 if place == len(pairs) - 1 else (1.0 / fan_in) ** 0.5
-            draw = jax.random.normal(jax.random.fold_in(start, place), (fan_in, fan_out), jnp.float32)
-            layers += [draw * jnp.float32(bound), jnp.zeros(fan_out, jnp.float32)]
-        parameters = tuple(layers)
+        parameters = _start(start, widths)
 
         def step(carry: Any, index: Any) -> Any:
-            parameters, state = carry
+            parameters, means, squares = carry
             if batch is None:
                 some = one, two, size1, size2
             else:
@@ -405,13 +434,35 @@ def _trainer(width: int, steps: int, batch: int | None) -> Any:
                 first = one[jax.random.randint(key1, (batch,), 0, size1)]
                 second = two[jax.random.randint(key2, (batch,), 0, size2)]
                 some = first, second, 1 / batch, 1 / batch
-            updates, state = optimizer.update(jax.grad(loss)(parameters, *some), state)
-            return (optax.apply_updates(parameters, updates), state), None
+            # Adam (Kingma and Ba 2015), its steps falling along half a cosine
+            slopes = jax.grad(loss)(parameters, *some)
+            means = jax.tree.map(lambda mean, slope: 0.9 * mean + 0.1 * slope, means, slopes)
+            squares = jax.tree.map(lambda square, slope: 0.999 * square + 0.001 * slope**2, squares, slopes)
+            count = index.astype(jnp.float32)
+            rate = NETWORK_RATE * (1 + jnp.cos(jnp.pi * count / steps)) / 2 / (1 - 0.9 ** (count + 1))
+            size = 1 - 0.999 ** (count + 1)
+            parameters = jax.tree.map(
+                lambda parameter, mean, square: parameter - rate * mean / (jnp.sqrt(square / size) + 1e-8),
+                parameters,
+                means,
+                squares,
+            )
+            return (parameters, means, squares), None
 
-        carry = (parameters, optimizer.init(parameters))
-        return jax.lax.scan(step, carry, jnp.arange(steps))[0][0]
+        zeros = jax.tree.map(jnp.zeros_like, parameters)
+        return jax.lax.scan(step, (parameters, zeros, zeros), jnp.arange(steps))[0][0]
 
     return train
+
+
+def _start(key: Any, widths: Sequence[int]) -> tuple[Any, ...]:
+    """Weights, (fan in, fan out), and offsets, (fan out,), of each layer; 0 in the last: no output is preferred yet."""
+    layers = []
+    for place, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):
+        bound = 0.0 if place == len(widths) - 2 else (1.0 / fan_in) ** 0.5
+        draw = jax.random.normal(jax.random.fold_in(key, place), (fan_in, fan_out), jnp.float32)
+        layers += [draw * jnp.float32(bound), jnp.zeros(fan_out, jnp.float32)]
+    return tuple(layers)
 
 
 def _separation(scorer: Any, one: np.ndarray, two: np.ndarray) -> float:

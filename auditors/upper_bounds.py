@@ -96,7 +96,7 @@ def _plot(claim: PrivacyClaim, curves: dict[str, list[tuple[float, float]]]) -> 
 
 def _accounted(event: Any, relation: str | None) -> tuple[list[Any], float]:
     """The accountants that support the event, with the event composed, and its epsilon by adding up pure mechanisms."""
-    accounting = library("dp_accounting", "dp-accounting")
+    accounting = library("dp_accounting")
     if not isinstance(event, accounting.DpEvent):
         raise InvalidInput(f"an upper bound needs a dp_accounting DpEvent, got {type(event).__name__}")
     if relation not in (None, *_CONTRIBUTIONS):

@@ -4,10 +4,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.similarity import as_matrix
 
 __all__ = ["alterego"]

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.kernels import Kernel, always_semidefinite, features, kernel_matrix
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive

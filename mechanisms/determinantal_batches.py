@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.wallenius import uniform
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
 
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, coin_flips
 from dpassay.mechanisms.dpp import exact_epsilon
 

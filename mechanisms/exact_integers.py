@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+
+from dpassay.core.shapes import Array, Bool, Int
 
 __all__ = ["MAX_SCALE", "Automaton", "advance", "advance_coin", "discrete_laplace", "logistic_coin", "word62"]
 

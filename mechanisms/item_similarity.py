@@ -17,10 +17,10 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Bool, Float
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.selection import AbstractNeighborSelection
 from dpassay.mechanisms.similarity import (

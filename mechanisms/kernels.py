@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.similarity import as_matrix
 
 __all__ = ["Kernel", "always_semidefinite", "features", "indefinite_direction", "kernel_matrix"]

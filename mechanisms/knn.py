@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import final
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties, fixed_groups
 
 __all__ = ["NearestNeighbors"]

@@ -15,11 +15,11 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Bool, Float
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.exact_integers import MAX_SCALE, discrete_laplace, logistic_coin
 from dpassay.mechanisms.selection import check_choices, check_count, check_positive, laplace

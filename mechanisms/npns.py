@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import (
     AbstractNeighborSelection,
     AbstractWeightedSelection,

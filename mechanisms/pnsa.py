@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, final
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.item_similarity import (
     AbstractItemSelection,
     ItemSimilarity,

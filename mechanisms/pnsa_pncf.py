@@ -13,11 +13,11 @@ from typing import Any, Literal, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.item_similarity import ItemSimilarity, Norms
 from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ItemNeighborSelection
 from dpassay.mechanisms.selection import check_count, check_open_unit, check_positive, laplace

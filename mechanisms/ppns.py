@@ -11,11 +11,11 @@ from typing import Any, Literal, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.npns import Protect
 from dpassay.mechanisms.selection import (
     AbstractWeightedSelection,

@@ -14,11 +14,11 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.item_similarity import (
     ItemSimilarity,

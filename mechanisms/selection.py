@@ -21,10 +21,10 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Real
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Bool, Float, Int, Real
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import (
     Similarity,

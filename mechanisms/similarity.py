@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.data.ratings import Ratings
 
 __all__ = [

@@ -13,11 +13,11 @@ from typing import Any, Literal, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.jlt import (
     AbstractSketch,
     Protect,

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.shapes import Array, Float, Int
 
 __all__ = [
     "MAX_OUTPUTS",

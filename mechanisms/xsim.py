@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.shapes import Bool, Float
 from dpassay.data.ratings import Ratings
 
 __all__ = ["Links", "Variant", "item_links", "reciprocal_sum", "xsim"]

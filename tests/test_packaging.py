@@ -26,6 +26,7 @@ def test_every_folder_of_modules_is_a_package():
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
+@pytest.mark.skipif(not (ROOT / "mechanisms").exists(), reason="a source distribution has each file once")
 @pytest.mark.parametrize("area", AREAS)
 def test_area_is_linked_into_the_package(area):
     assert (ROOT / "src/dpassay" / area).samefile(ROOT / area)

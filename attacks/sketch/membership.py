@@ -28,7 +28,6 @@ from typing import Any, Literal, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from scipy.linalg import qr
 from scipy.special import gammaincc
 from scipy.stats import binom, chi2
@@ -36,6 +35,7 @@ from scipy.stats import binom, chi2
 from dpassay.attacks.outcomes import auc
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Float
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import (
     AdditiveSketch,

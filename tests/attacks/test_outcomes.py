@@ -84,6 +84,12 @@ def test_the_interval_of_ratings_as_units_would_be_too_short() -> None:
     assert metric.high - metric.low > 2 * (high - low)
 
 
+@pytest.mark.parametrize("targets", [2, 3, 10, 100, 4321, 10**5])
+def test_the_bound_on_what_was_never_seen_is_statsmodels(targets: int) -> None:
+    _, high = proportion_confint(0, targets, 0.05, method="beta")
+    assert mean_metric("a", np.zeros(targets), "m").high == pytest.approx(high, abs=1e-12)
+
+
 def test_means_of_equal_targets_keep_an_honest_interval() -> None:
     assert mean_metric("a", np.zeros(100), "m").high == pytest.approx(1 - 0.025 ** (1 / 100))
     assert mean_metric("a", np.ones(100), "m").low == pytest.approx(0.025 ** (1 / 100))

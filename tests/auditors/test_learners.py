@@ -1,6 +1,10 @@
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from dpassay.auditors import learners
@@ -147,20 +151,68 @@ def test_chance_differences_are_merged_away(generator):
     assert np.count_nonzero(product.heights) <= 4
 
 
-def test_stumps_are_read_off_exactly(generator):
-    one, two = (np.cumsum(laplaces(generator, shift, 4000, 4, 1.0), axis=1) for shift in (1, 0))
-    binned = Binned(one, two, [False] * 4, derived=True)
-    columns = np.arange(len(binned.edges))
-    model = fit_stumps(binned, columns, seed=0)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_stumps_are_those_of_scikit_learn(generator, weighted):
+    one, two = (np.cumsum(laplaces(generator, shift, 4000, 3, 1.0), axis=1) for shift in (1, 0))
+    weights = tuple(generator.integers(1, 9, 4000).astype(float) for _ in range(2)) if weighted else None
+    binned = Binned(one, two, [False] * 3, derived=True, weights=weights)
+    model = fit_stumps(binned, np.arange(len(binned.edges)))
     codes = np.concatenate(binned.codes, axis=1).T.astype(np.float32)
     reference = HistGradientBoostingClassifier(
-        max_iter=80, max_leaf_nodes=2, learning_rate=0.25, max_bins=64, early_stopping=False, random_state=0
+        max_iter=80,
+        max_leaf_nodes=2,
+        learning_rate=0.25,
+        max_bins=64,
+        min_samples_leaf=1 if weighted else 20,
+        early_stopping=False,
+        random_state=0,
     )
+    shares = [np.ones(4000) if weights is None else side * 4000 / side.sum() for side in weights or (one, two)]
     with threadpool_limits(1, user_api="openmp"):
-        reference.fit(codes, np.repeat([1.0, 0.0], 4000), sample_weight=np.ones(8000))
+        reference.fit(codes, np.repeat([1.0, 0.0], 4000), sample_weight=np.concatenate(shares))
     expected = reference.decision_function(codes)
     scores = model(np.concatenate([one, two]))
     np.testing.assert_allclose(scores - scores[0], expected - expected[0], atol=1e-4)
+
+
+def test_a_stack_weighs_as_scikit_learn(generator):
+    def line(column):
+        return lambda rows: rows[:, column]
+
+    one, two = (generator.normal(shift, 1, (size, 2)) for shift, size in (([1, 0.3], 5000), ([0, 0], 3000)))
+    stack = fit_stack([line(0), line(1)], one, two)
+    rows, spread = np.concatenate([one, two]), np.concatenate([one, two]).std(axis=0)
+    model = LogisticRegression(C=1e4, class_weight="balanced", tol=1e-8)
+    model.fit(rows / spread, np.repeat([1, 0], [5000, 3000]))
+    np.testing.assert_allclose(stack.weights, model.coef_[0] / spread, atol=1e-3)
+
+
+def test_the_network_is_trained_as_optax_does(generator):
+    one, two = (laplaces(generator, shift, 64, 2, 1.0) for shift in (1, 0))
+    steps, sizes = 200, (2, *learners.HIDDEN, 1)
+    ones = np.full(64, 1 / 64, np.float32)
+    optimizer = optax.adam(optax.cosine_decay_schedule(learners.NETWORK_RATE, steps))
+
+    def loss(layers):
+        def logits(rows):
+            for place in (0, 2):
+                rows = jnp.tanh(rows @ layers[place] + layers[place + 1])
+            return (rows @ layers[4] + layers[5])[:, 0]
+
+        return jnp.mean(jax.nn.softplus(-logits(one))) + jnp.mean(jax.nn.softplus(logits(two)))
+
+    @jax.jit
+    def step(layers, state):
+        updates, state = optimizer.update(jax.grad(loss)(layers), state)
+        return optax.apply_updates(layers, updates), state
+
+    layers = learners._start(jax.random.split(jax.random.key(0))[0], sizes)
+    state = optimizer.init(layers)
+    for _ in range(steps):
+        layers, state = step(layers, state)
+    trained = learners._trainer(2, steps, None)(jax.random.key(0), one, two, ones, ones)
+    for ours, theirs in zip(trained, layers, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
 def test_differences_undo_running_sums(generator):
@@ -172,8 +224,8 @@ def test_differences_undo_running_sums(generator):
     truth = (np.abs(noise) - np.abs(noise - 1)).sum(axis=1)
     with_differences = Binned(one, two, [False] * 10, derived=True)
     raw = Binned(one, two, [False] * 10, derived=False)
-    good = correlation(fit_stumps(with_differences, np.arange(22), seed=0)(fresh), truth)
-    poor = correlation(fit_stumps(raw, np.arange(10), seed=0)(fresh), truth)
+    good = correlation(fit_stumps(with_differences, np.arange(22))(fresh), truth)
+    poor = correlation(fit_stumps(raw, np.arange(10))(fresh), truth)
     assert good > 0.9
     assert poor < good - 0.1
 

@@ -36,7 +36,7 @@ def from_diffprivlib(
     Raises:
         InvalidInput: diffprivlib is missing, or the subject is none of these or lacks its epsilon or output.
     """
-    base = library("diffprivlib.mechanisms.base", "diffprivlib")
+    base = library("diffprivlib.mechanisms.base")
     if isinstance(subject, base.DPMechanism):
         draw = functools.partial(_mechanism, subject)
     elif hasattr(subject, "fit") and hasattr(subject, "set_params"):
@@ -66,12 +66,12 @@ def _mechanism(mechanism: Any, rng: np.random.Generator, dataset: Any) -> Any:
 
 
 def _function(function: Any, options: dict[str, Any], rng: np.random.Generator, dataset: Any) -> Any:
-    accountant = library("diffprivlib.accountant", "diffprivlib").BudgetAccountant()  # the default one never forgets
+    accountant = library("diffprivlib.accountant").BudgetAccountant()  # the default one never forgets
     return function(dataset, random_state=_random_state(rng), accountant=accountant, **options)
 
 
 def _model(model: Any, output: Callable[[Any], Any], rng: np.random.Generator, dataset: Any) -> Any:
-    accountant = library("diffprivlib.accountant", "diffprivlib").BudgetAccountant()
+    accountant = library("diffprivlib.accountant").BudgetAccountant()
     fitted = copy.deepcopy(model)
     fitted.set_params(random_state=_random_state(rng), accountant=accountant)
     fitted.fit(*dataset)

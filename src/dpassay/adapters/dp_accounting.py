@@ -27,7 +27,7 @@ def claim_of(event: Any, delta: float | Sequence[float] | None = None) -> Privac
     Raises:
         InvalidInput: dp-accounting is not installed or supports no such event, or nothing finite is proved at delta.
     """
-    accounting = library("dp_accounting", "dp-accounting")
+    accounting = library("dp_accounting")
     if delta is None:
         if isinstance(event, accounting.ZCDpEvent) and event.xi == 0:
             return PrivacyClaim.zcdp(event.rho)

@@ -47,8 +47,8 @@ def from_opacus(
     Raises:
         InvalidInput: Opacus is missing, numbers out of range, or a model that Opacus refuses.
     """
-    torch, optimizers = library("torch", "opacus"), library("opacus.optimizers", "opacus")
-    samples, accountants = library("opacus.grad_sample", "opacus"), library("opacus.accountants", "opacus")
+    torch, optimizers = library("torch"), library("opacus.optimizers")
+    samples, accountants = library("opacus.grad_sample"), library("opacus.accountants")
     for name, value in (("noise_multiplier", noise_multiplier), ("max_grad_norm", max_grad_norm)):
         if not value > 0:
             raise InvalidInput(f"{name} is {value}; it must be a number above 0")

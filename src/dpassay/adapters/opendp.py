@@ -33,7 +33,7 @@ def from_opendp(measurement: Any, d_in: Any = 1) -> AdaptedMechanism:
     Raises:
         InvalidInput: no measurement, a d_in its map refuses, or an output measure without a claim here.
     """
-    opendp = library("opendp.mod", "opendp")
+    opendp = library("opendp.mod")
     if not isinstance(measurement, opendp.Measurement):
         raise InvalidInput(f"from_opendp needs an opendp Measurement, got {type(measurement).__name__}")
     try:
@@ -65,7 +65,7 @@ def _claim(measure: str, loss: Any) -> PrivacyClaim:
 
 def _composed(measurement: Any) -> tuple[Any, ...]:
     """The measurement made several times on one argument, independently; () where OpenDP does not compose it."""
-    combinators = library("opendp.combinators", "opendp")
+    combinators = library("opendp.combinators")
     compose = getattr(combinators, "make_composition", None) or combinators.make_basic_composition
     try:
         return tuple(compose([measurement] * size) for size in _BLOCKS)

@@ -289,12 +289,30 @@ def row(name: str) -> Row:
 
 @cache
 def _bloom(value: int, num_hashes: int, filter_size: int) -> np.ndarray:
-    from sklearn.utils import murmurhash3_32
-
     bits = np.zeros(filter_size, bool)
     for seed in range(num_hashes):
-        bits[int(murmurhash3_32(str(value), seed=seed)) % filter_size] = True
+        bits[_murmur3(str(value).encode(), seed) % filter_size] = True
     return bits
+
+
+def _murmur3(key: bytes, seed: int) -> int:
+    """MurmurHash3 of 32 bits (Appleby 2011), as a signed number, which RAPPOR's filter takes modulo its size."""
+
+    def rotated(value: int, bits: int) -> int:
+        return (value << bits | value >> (32 - bits)) & 0xFFFFFFFF
+
+    def mixed(word: bytes) -> int:
+        return rotated(int.from_bytes(word, "little") * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
+
+    whole = len(key) // 4 * 4
+    state = seed
+    for place in range(0, whole, 4):
+        state = (rotated(state ^ mixed(key[place : place + 4]), 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    state ^= mixed(key[whole:]) ^ len(key)
+    state = (state ^ state >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    state = (state ^ state >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    state ^= state >> 16
+    return state - (state >> 31 << 32)
 
 
 def _blocks(*parts: tuple[int, float]) -> tuple[float, ...]:

@@ -1,10 +1,12 @@
 """`dpassay experiment`: a paper's tables rerun, or an attack swept."""
 
+import itertools
 from pathlib import Path
 
 import click
 
 from dpassay.commands.output import interruptible, path_type, what_is_kept, writable, write_tables
+from dpassay.core.extras import library, require
 
 __all__ = ["experiment"]
 
@@ -38,6 +40,8 @@ def experiment(
 
     for path in (output, resume, runs):
         writable(path)
+    if runs is not None:
+        require("parquet")
     with interruptible(what_is_kept(resume)):
         result = run(
             name,
@@ -53,8 +57,8 @@ def experiment(
     if output is not None:
         write_tables(result, f"Experiment {name}", output)
     if runs is not None:
-        import pandas as pd
-
-        pd.DataFrame(result["runs"]).to_parquet(runs)
+        pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+        columns = dict.fromkeys(itertools.chain(*result["runs"]))
+        parquet.write_table(pyarrow.table({name: [run.get(name) for run in result["runs"]] for name in columns}), runs)
         click.echo(f"runs in {runs}")
     return 0

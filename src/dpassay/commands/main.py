@@ -15,6 +15,7 @@ from dpassay.commands.replay import replay
 from dpassay.commands.search import search
 from dpassay.commands.verify import verify
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import explained
 from dpassay.core.version import __version__
 
 __all__ = ["main"]
@@ -24,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns 0 when nothing is violated, 1 violated, 2 unusable input, 3 interrupted."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
+        with explained():
+            code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
     except (InvalidInput, click.ClickException) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         click.echo("dpassay: " + " ".join(message.split()), err=True)

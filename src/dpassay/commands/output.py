@@ -11,6 +11,7 @@ import click
 
 from dpassay.core.certificate import write_text
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import absent
 
 __all__ = [
     "INTERRUPTED",
@@ -63,7 +64,11 @@ def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
     page = output.with_suffix(".md")
     write_text(numbers, json.dumps(result, indent=1) + "\n")
     images = {}
-    for number, plot in enumerate(result.get("plots", ()), start=1):
+    plots = result.get("plots", ())
+    if plots and (line := absent("plots")):
+        click.echo(f"no plots: {line}", err=True)
+        plots = ()
+    for number, plot in enumerate(plots, start=1):
         image = page.with_name(f"{page.stem}-{number}.svg")
         write_text(image, plot_file(plot))
         images[image.name] = plot["title"]

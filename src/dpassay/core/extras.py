@@ -1,31 +1,82 @@
-"""Libraries that not every installation has."""
+"""Libraries that not every installation has, and the extras of `pip install` that bring them."""
 
+import contextlib
 import importlib
+import importlib.util
+from collections.abc import Iterator
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["library", "one_line"]
+__all__ = ["EXTRAS", "absent", "explained", "library", "one_line", "require"]
+
+PROVE = ("cvc5", "sympy", "z3")
+EXTRAS = {
+    "prove": PROVE,
+    "papers": (*PROVE, "hypothesis", "statsmodels"),
+    "models": ("equinox", "optax"),
+    "plots": ("matplotlib",),
+    "parquet": ("pyarrow",),
+    "dp-accounting": ("dp_accounting",),
+    "opendp": ("opendp",),
+    "diffprivlib": ("diffprivlib",),
+    "opacus": ("opacus", "torch"),
+}
+"""Extra -> the modules that we import of it."""
 
 
-def library(module: str, extra: str) -> Any:
-    """Imports the library of an adapter.
+def absent(extra: str) -> str | None:
+    """What to install for an extra, in one line; None when it is there. Imports nothing."""
+    return next((_line(package, extra) for package in EXTRAS[extra] if not _installed(package)), None)
+
+
+def require(extra: str) -> None:
+    """Stops long work before it begins.
+
+    Raises:
+        InvalidInput: the extra is not installed; the message says what to install.
+    """
+    if line := absent(extra):
+        raise InvalidInput(line)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Turns the import of a library that is not installed into `InvalidInput` that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+        if extra is None or _installed(package):
+            raise
+        raise InvalidInput(_line(package, extra)) from None
+
+
+def library(module: str) -> Any:
+    """Imports a library of an extra, or a module of it.
 
     Raises:
         InvalidInput: it is not installed (the message says what to install), or it cannot be imported.
     """
-    package = module.partition(".")[0]
     try:
-        importlib.import_module(package)
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name == package:
-            raise InvalidInput(f"{extra} is not installed: pip install 'dpassay[{extra}]'") from None
-        raise InvalidInput(f"{extra} cannot be imported: {one_line(error)}") from error
+        with explained():
+            return importlib.import_module(module)
     except ImportError as error:
-        raise InvalidInput(f"{extra} cannot be imported: {one_line(error)}") from error
+        raise InvalidInput(f"{module.partition('.')[0]} cannot be imported: {one_line(error)}") from error
 
 
 def one_line(error: Exception) -> str:
     """An exception of another library in one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _line(package: str, extra: str) -> str:
+    return f"{package.replace('_', '-')} is not installed: pip install 'dpassay[{extra}]'"

@@ -1,10 +1,12 @@
 """Reads ratings from the formats they are published in. The package itself ships no data.
 
-Importing this module costs neither JAX nor pandas.
+Importing this module costs no JAX.
 """
 
+import csv
 import gzip
 import hashlib
+import io
 import json
 import tempfile
 import urllib.error
@@ -12,15 +14,12 @@ import urllib.request
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library
 from dpassay.data.ratings import Ratings, synthetic
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "MOVIELENS_100K",
@@ -247,42 +246,37 @@ class _Table:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.frame = _parquet(path) if path.suffix == ".parquet" else _delimited(path)
-        if self.frame.empty:
+        self.columns, self.lines = _parquet(path) if path.suffix == ".parquet" else _delimited(path)
+        if not len(self.lines):
             raise InvalidInput(f"{path.name} has no ratings; give at least one user,item,rating")
 
     def where(self, row: int) -> str:
         """`FILE, line N`, or the row of a Parquet file."""
         word = "row" if self.path.suffix == ".parquet" else "line"
-        return f"{self.path.name}, {word} {self.frame.index[row]}"
+        return f"{self.path.name}, {word} {self.lines[row]}"
 
     def ids(self, name: str) -> np.ndarray:
         """One column of ids: int64 if every id is a whole number, else text."""
-        import pandas as pd
-
-        column = self.frame[name]
-        text = column.astype(str).str.strip()
-        missing = (column.isna() | text.str.lower().isin(["", "nan", "null", "none"])).to_numpy()
+        text = np.char.strip(self.columns[name].astype(str))
+        missing = np.isin(np.char.lower(text), ["", "nan", "null", "none"])
         if missing.any():
             raise InvalidInput(f"{self.where(int(missing.argmax()))}: the {name} is missing; give its id")
-        numbers = pd.to_numeric(text, errors="coerce").to_numpy(float)
+        numbers = _numbers(text)
         if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all():
             return numbers.astype(np.int64)
-        return text.to_numpy(str)
+        return text
 
     def ratings(
         self, users: tuple[np.ndarray, int], items: tuple[np.ndarray, int], scale: tuple[float, float]
     ) -> Ratings:
         """The ratings under given user and item numbers, checked one by one."""
-        import pandas as pd
-
         low, high = scale
-        values = pd.to_numeric(self.frame["rating"], errors="coerce").to_numpy(float)
+        values = _numbers(self.columns["rating"])
         unusable = ~np.isfinite(values)
         if unusable.any():
             row = int(unusable.argmax())
-            written = self.frame["rating"].iloc[row]
-            raise InvalidInput(f"{self.where(row)}: the rating {str(written)!r} is not a number; correct or delete it")
+            written = str(self.columns["rating"][row])
+            raise InvalidInput(f"{self.where(row)}: the rating {written!r} is not a number; correct or delete it")
         outside = (values < low) | (values > high)
         if outside.any():
             row = int(outside.argmax())
@@ -290,18 +284,18 @@ class _Table:
                 f"{self.where(row)}: rating {values[row]:g} is outside the scale {low:g} to {high:g}; "
                 "correct it or set the scale"
             )
-        pairs = pd.Series(users[0] * items[1] + items[0])
-        repeated = pairs.duplicated().to_numpy()
+        _, first, pairs = np.unique(users[0] * items[1] + items[0], return_index=True, return_inverse=True)
+        repeated = first[pairs] < np.arange(len(pairs))
         if repeated.any():
             row = int(repeated.argmax())
-            first = int((pairs == pairs.iloc[row]).to_numpy().argmax())
+            user, item = (self.columns[name][row] for name in ("user", "item"))
             raise InvalidInput(
-                f"{self.where(row)}: user {self.frame['user'].iloc[row]} rated item {self.frame['item'].iloc[row]} "
-                f"before, in line {self.frame.index[first]}; keep one rating per pair"
+                f"{self.where(row)}: user {user} rated item {item} before, in line {self.lines[first[pairs[row]]]}; "
+                "keep one rating per pair"
             )
         timestamps = None
-        if "timestamp" in self.frame:
-            moments = pd.to_numeric(self.frame["timestamp"], errors="coerce").to_numpy(float)
+        if "timestamp" in self.columns:
+            moments = _numbers(self.columns["timestamp"])
             if np.isfinite(moments).all():  # dates in words order nothing here and are left out
                 timestamps = moments.astype(np.int64)
         return Ratings(users[0], items[0], values, users[1], items[1], scale=scale, timestamps=timestamps)
@@ -358,45 +352,33 @@ def _separator(path: Path, line: str) -> str:
     return next((mark for mark in (usual, "::", "\t", ",", ";") if mark in line), " ")
 
 
-def _delimited(path: Path) -> "pd.DataFrame":
-    """Columns user, item, rating[, timestamp] as text, indexed by line number."""
-    import io
-
-    import pandas as pd
-
+def _delimited(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Columns user, item, rating[, timestamp] as text, and the number of each row's line."""
     text = _text(path)
-    first = next(line for line in text.splitlines() if line.strip())
-    separator = _separator(path, first)
-    if separator == "::":  # pandas' fast parser wants one character
-        text, first, separator = text.replace("::", "\t"), first.replace("::", "\t"), "\t"
-    spaces = separator == " "
-    fields = [field.strip().strip('"') for field in (first.split() if spaces else first.split(separator))]
-    header = not any(_is_number(field) for field in fields)
-    names = _columns(path, fields, header)
+    separator = _separator(path, next(line for line in text.splitlines() if line.strip()))
+    if separator == "::":
+        text, separator = text.replace("::", "\t"), "\t"
+    lines = io.StringIO(text, newline=None)
+    parted = (line.split() for line in lines) if separator == " " else csv.reader(lines, delimiter=separator)
     try:
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep=r"\s+" if spaces else separator,
-            header=None,
-            names=range(len(fields)),
-            dtype=str,
-            na_filter=False,
-            skip_blank_lines=False,
-        )
-    except pd.errors.ParserError as error:
-        reason = str(error).strip().splitlines()[0].removeprefix("Error tokenizing data. C error: ")
-        raise InvalidInput(f"{path.name}: {reason}; give every line the same columns") from error
-    frame.index = np.arange(1, len(frame) + 1)
-    blank = (frame.isna() | (frame == "")).to_numpy()
-    frame, blank = frame[~blank.all(axis=1)], blank[~blank.all(axis=1)]
-    if header:
-        frame, blank = frame.iloc[1:], blank[1:]
-    wanted = [index for index, name in enumerate(names) if name]
-    short = blank[:, [index for index in wanted if names[index] != "timestamp"]].any(axis=1)
-    if short.any():
-        line = frame.index[int(short.argmax())]
-        raise InvalidInput(f"{path.name}, line {line}: a column is missing; give user, item and rating")
-    return frame[wanted].rename(columns=dict(enumerate(names)))
+        rows = [(number, row) for number, row in enumerate(parted, start=1) if any(row)]
+    except csv.Error as error:
+        raise InvalidInput(f"{path.name} cannot be read ({error}); give one rating per line") from error
+    fields = [field.strip() for field in rows[0][1]] if rows else []
+    header = not any(_is_number(field) for field in fields)
+    wanted = {name: place for place, name in enumerate(_columns(path, fields, header)) if name}
+    for number, row in rows:
+        if len(row) > len(fields):
+            raise InvalidInput(
+                f"{path.name}: Expected {len(fields)} fields in line {number}, saw {len(row)}; "
+                "give every line the same columns"
+            )
+        row += [""] * (len(fields) - len(row))
+        if not all(row[wanted[name]] for name in ("user", "item", "rating")):
+            raise InvalidInput(f"{path.name}, line {number}: a column is missing; give user, item and rating")
+    rows = rows[header:]
+    columns = {name: np.array([row[place] for _, row in rows]) for name, place in wanted.items()}
+    return columns, np.array([number for number, _ in rows])
 
 
 def _columns(path: Path, fields: list[str], header: bool) -> list[str]:
@@ -424,17 +406,24 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _parquet(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
+def _numbers(column: np.ndarray) -> np.ndarray:
+    """A column as float64, NaN where it is no number."""
     try:
-        frame = pd.read_parquet(path)
+        return column.astype(float)
+    except (TypeError, ValueError):
+        return np.array([float(text) if _is_number(text) else np.nan for text in column.astype(str)])
+
+
+def _parquet(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Columns user, item, rating[, timestamp], and the number of each row."""
+    parquet = library("pyarrow.parquet")
+    try:
+        table = parquet.read_table(path)
     except Exception as error:  # pyarrow raises many kinds of its own
         raise InvalidInput(f"{path.name} cannot be read as Parquet ({str(error).splitlines()[0]})") from error
-    names = _columns(path, [str(name) for name in frame.columns], header=True)
-    frame.columns = [name or f"unused {index}" for index, name in enumerate(names)]
-    frame.index = np.arange(1, len(frame) + 1)
-    return frame[[name for name in names if name]]
+    names = _columns(path, [str(name) for name in table.column_names], header=True)
+    columns = {name: column.to_numpy() for name, column in zip(names, table.columns, strict=True) if name}
+    return columns, np.arange(1, table.num_rows + 1)
 
 
 def _matrix(path: Path) -> np.ndarray:

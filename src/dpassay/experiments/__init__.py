@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import explained, require
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -54,14 +55,17 @@ def run(
         there are any "plots" and "outcomes" of claims.
 
     Raises:
-        InvalidInput: unknown experiment, unreadable data, or `resume` for an experiment that keeps nothing.
+        InvalidInput: unknown experiment, unreadable data, an extra that is not installed, or `resume` for an experiment
+            that keeps nothing.
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
     from dpassay.core.records import plain
     from dpassay.runs.results import FORMAT
 
-    work = importlib.import_module(EXPERIMENTS[name]).run
+    require("papers")
+    with explained():
+        work = importlib.import_module(EXPERIMENTS[name]).run
     given: dict[str, Any] = {"quick": quick, "seed": seed, "progress": progress}
     if "resume" in inspect.signature(work).parameters:
         given["resume"] = resume

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.core.extras import require
 from dpassay.core.registry import TITLES, select
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings, synthetic
@@ -92,7 +93,7 @@ def verify(
             given come back `open`.
 
     Raises:
-        InvalidInput: unknown paper or claim, unreadable data.
+        InvalidInput: unknown paper or claim, unreadable data, or the extra `papers` is not installed.
     """
     return [item.verdict for item in run(paper, claims, quick=quick, data=data).judged]
 
@@ -118,6 +119,7 @@ def run(
     run completes, and a run with the same data and settings goes on from those an interrupted one left.
     """
     chosen = select(paper, list(claims) if claims else None)
+    require("papers")
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
     kept = None if cache is None else KeptVerdicts(cache, context)
@@ -153,7 +155,7 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
         return synthetic()
     if isinstance(data, Ratings):
         return data
-    from dpassay.data.rating_files import load_ratings  # pandas is slow to import and needed only here
+    from dpassay.data.rating_files import load_ratings
 
     return load_ratings(data)
 

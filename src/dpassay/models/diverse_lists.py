@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import check_count, check_positive
 from dpassay.mechanisms.wallenius import gumbel
 

@@ -25,9 +25,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.shapes import Array, Float, Int
 from dpassay.models.published import Publication, published
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, dropped, trained

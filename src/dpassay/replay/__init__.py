@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpassay.core.callable_module import make_callable
 from dpassay.core.certificate import Certificate, read
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import explained
 
 if TYPE_CHECKING:
     from dpassay.core.claims import Claim
@@ -94,11 +95,13 @@ def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Ce
     return Certificate(claim, statement, result["supports"], kind, inputs, result)
 
 
+@explained()
 def replay(path: str | Path) -> Replay:
     """Re-checks the certificate in a file, from the file alone.
 
     Raises:
-        InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`).
+        InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver that it
+            needs is not installed.
     """
     certificate = read(Path(path))
     try:

@@ -4,6 +4,7 @@ One process answers query after query; one that runs out of time is killed, and 
 """
 
 import atexit
+import importlib.util
 import json
 import subprocess
 import sys
@@ -40,6 +41,8 @@ def answer(query: str, seconds: float) -> str:
 def _process() -> subprocess.Popen[str]:
     if _running and _running[0].poll() is not None:  # killed just after its last answer
         _stop()
+    if not _running and importlib.util.find_spec("cvc5") is None:
+        raise ModuleNotFoundError("No module named 'cvc5'", name="cvc5")  # the other process could not say so
     if not _running:
         _running.append(subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     return _running[0]

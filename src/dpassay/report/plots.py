@@ -15,6 +15,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from dpassay.core.extras import absent, require
+
 __all__ = ["GRID", "INK", "PAGE", "SERIES", "figure_file", "plot_file", "render_key", "render_plot", "render_sandwich"]
 
 NUM_COLORS = 6
@@ -35,7 +37,11 @@ def render_plot(plot: Mapping[str, Any], name: str) -> Markup:
             a series ("steps": a histogram by its left edges, the last one closing it), "x_scale" and "y_scale"
             ("log"), "marks" (lines across: [{"axis", "at", "label"}]) and "shaded" ([{"low", "high", "label"}] on x).
         name: a prefix, unique on the page, for the ids inside.
+
+    Without matplotlib, a line says what to install instead.
     """
+    if line := absent("plots"):
+        return Markup('<p class="quiet">Not drawn: {}</p>').format(line)
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
@@ -66,6 +72,7 @@ def figure_file(draw: Callable[[Any], None], size: tuple[float, float], title: s
 
 def plot_file(plot: Mapping[str, Any]) -> str:
     """The plot as an SVG file of its own: title, drawing and key, in the report's colors."""
+    require("plots")
     drawing = str(render_plot(plot, "plot"))
     width, height = _size(drawing)
     top, pitch = 26, 17
@@ -161,6 +168,7 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
 
 def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
     """What matplotlib writes, in placeholder colors."""
+    require("plots")
     from matplotlib import rc_context, rcdefaults, rcParams  # half a second that a report without plots does not pay
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
