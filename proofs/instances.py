@@ -12,7 +12,7 @@ from typing import Any
 
 from dpassay.proofs.notation import formula
 
-__all__ = ["CenteredRatings", "Row", "draw_probability", "instance", "proved", "set_probability"]
+__all__ = ["CenteredRatings", "Row", "draw_probability", "instance", "set_probability"]
 
 Row = Sequence[int | None]
 
@@ -23,11 +23,6 @@ def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str,
         "kind": "formula",
         "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
     }
-
-
-def proved(inputs: dict[str, Any]) -> dict[str, Any]:
-    """A certificate {"kind", "inputs"} from what `notation.proof` returns."""
-    return {"kind": "proof", "inputs": inputs}
 
 
 def draw_probability(weights: Sequence[str], chosen: int, drawn: Iterable[int] = ()) -> str:

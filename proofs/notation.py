@@ -1,4 +1,4 @@
-"""The language in which proofs are written: formulas in Python's notation, steps, and the inputs of a certificate.
+"""The language in which proofs are written: formulas in Python's notation, steps, and certificates made of them.
 
 A step has the format of `dpassay.replay.proof`. Nothing here is trusted: what these functions build is checked there.
 """
@@ -68,13 +68,14 @@ def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> 
 
 
 def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:
-    """Inputs of a `proof` certificate from steps and lemmas; a lemma used twice is stated once."""
+    """A certificate {"kind", "inputs"} from steps and lemmas; a lemma used twice is stated once."""
     steps: list[Step] = []
     for part in parts:
         for step in [part] if isinstance(part, Mapping) else part:
             if step not in steps:
                 steps.append(step)
-    return {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
+    inputs = {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
+    return {"kind": "proof", "inputs": inputs}
 
 
 def objections(*certificates: Mapping[str, Any]) -> str:

@@ -245,7 +245,7 @@ def decide_rating_collection_repaired(claim: Claim, context: Context) -> Verdict
     failing = [f"{id}: {_examined(id, v).finding}" for id, v in subjects if not _examined(id, v).passes]
     if failing:
         return Verdict(claim.id, "open", f"The samplers are not exact: {'; '.join(failing)}.", arithmetic="executed")
-    certificates = ({"kind": "proof", "inputs": integer_samplers_proof()}, _thresholds())
+    certificates = (integer_samplers_proof(), _thresholds())
     failed = objections(*certificates)
     if failed:
         return Verdict(claim.id, "open", f"Not proved: {failed}.", arithmetic="executed")
@@ -391,7 +391,7 @@ def _ideal(id: str, variant: str) -> tuple[str, str]:
     if find_claim(claim) is None:
         return "none", ""
     if claim == "RC-EXE-REP":  # proved here; `check` remembers the answer
-        return claim, "open" if objections({"kind": "proof", "inputs": integer_samplers_proof()}) else "holds"
+        return claim, "open" if objections(integer_samplers_proof()) else "holds"
     outcomes = expected_outcomes().get(claim, {})
     return claim, outcomes.get("", next(iter(outcomes.values()), "not reviewed"))
 

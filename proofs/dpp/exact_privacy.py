@@ -19,7 +19,7 @@ from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
 from dpassay.proofs.notation import derivative, identity, proof, smt
 
@@ -63,7 +63,7 @@ def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "Upper bound for every number of items and subjects, and its attainment.",
-                proved(exact_epsilon_proof()),
+                exact_epsilon_proof(),
                 tables=(_epsilon_table(), _jitter_table(), *_recommendation_tables(context.data)),
             ),
             *(
@@ -87,9 +87,7 @@ def decide_phases_together(claim: Claim, context: Context) -> Verdict:
         "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
         "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
         "so that sum is infinite.",
-        evidence=(
-            Evidence("proof", "The same largest and smallest ratio for coins and subsets.", proved(phases_proof())),
-        ),
+        evidence=(Evidence("proof", "The same largest and smallest ratio for coins and subsets.", phases_proof()),),
         repair="DP-EPS-REP",
     )
 
@@ -103,7 +101,7 @@ def decide_recommendations(claim: Claim, context: Context) -> Verdict:
         "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
         "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
         "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
-        evidence=(Evidence("proof", "T draws cost T eps*, and eps* is positive.", proved(recommendations_proof())),),
+        evidence=(Evidence("proof", "T draws cost T eps*, and eps* is positive.", recommendations_proof()),),
     )
 
 
@@ -120,7 +118,7 @@ def decide_composition(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
-                proved(composition_proof()),
+                composition_proof(),
                 tables=(_composition_table(),),
             ),
         ),
@@ -136,9 +134,7 @@ def decide_jitter(claim: Claim, context: Context) -> Verdict:
         "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
         "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
         "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
-        evidence=(
-            Evidence("proof", "Monotone in s, for every n and s.", proved(jitter_proof()), tables=(_jitter_table(),)),
-        ),
+        evidence=(Evidence("proof", "Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),)),),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import ONE_ENTRY, determinant, minor, plus_identity, subsets, symmetric
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import identity, proof, smt
 
 __all__ = [
@@ -32,7 +32,7 @@ def decide_normalization(claim: Claim, context: Context) -> Verdict:
         "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
         "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
         "square matrix L.",
-        evidence=(Evidence("proof", "The induction step, and three items in symbols.", proved(normalization_proof())),),
+        evidence=(Evidence("proof", "The induction step, and three items in symbols.", normalization_proof()),),
     )
 
 
@@ -45,9 +45,7 @@ def decide_marginal_kernel(claim: Claim, context: Context) -> Verdict:
         "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
         "semidefinite L.",
         evidence=(
-            Evidence(
-                "proof", "Eigenvalues for every n; inclusion probabilities in symbols.", proved(marginal_kernel_proof())
-            ),
+            Evidence("proof", "Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof()),
         ),
     )
 
@@ -82,7 +80,7 @@ def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "Sums of squares, products of kernels, and the factors of the RBF function.",
-                proved(kernels_proof()),
+                kernels_proof(),
             ),
         ),
     )

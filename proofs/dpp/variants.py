@@ -19,7 +19,7 @@ from dpassay.proofs.dpp.determinants import (
     subsets,
 )
 from dpassay.proofs.dpp.exact_privacy import enumeration, exact_epsilon_proof
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import identity, proof, smt
 
 __all__ = [
@@ -46,7 +46,7 @@ def decide_replacement(claim: Claim, context: Context) -> Verdict:
         "of eps*, which is log(1 + B^2/s). Two rows on different items attain it on an otherwise empty database: the "
         "new subject has only item 1, the old one only item 2, and the set {1} is shown. It is less than 2 eps*, the "
         "cost of two neighbors in a row.",
-        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", proved(replacement_proof())),),
+        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", replacement_proof()),),
     )
 
 
@@ -76,7 +76,7 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         "over real p in [0, n], a little more than the stated one; random search found no exception, but it is false "
         "for kernels of real rows, so a proof must use that all subjects' rows are binary.",
         evidence=(
-            Evidence("proof", "The lower bound for every n, p and s.", proved(binary_replacement_proof())),
+            Evidence("proof", "The lower bound for every n, p and s.", binary_replacement_proof()),
             *(
                 Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
                 for each in enumerations
@@ -97,9 +97,7 @@ def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
         "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
         "attains it for real rows and n = k + 1.",
         evidence=(
-            Evidence(
-                "proof", "Upper bound, approached but not attained, for every n and k.", proved(fixed_size_proof())
-            ),
+            Evidence("proof", "Upper bound, approached but not attained, for every n and k.", fixed_size_proof()),
             Evidence(
                 "certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()
             ),
@@ -118,7 +116,7 @@ def decide_fixed_size_few_items(claim: Claim, context: Context) -> Verdict:
         "leaves, on which the jitter alone decides. So even for n = k + 1 the epsilon is almost that of k: between "
         "log(1 + (k - 2 + 1/k)/s) and log(1 + k/s). Where it lies in between is open.",
         evidence=(
-            Evidence("proof", "Both bounds for every k < n < 2k.", proved(few_items_proof())),
+            Evidence("proof", "Both bounds for every k < n < 2k.", few_items_proof()),
             Evidence(
                 "certificate",
                 "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.",
@@ -145,7 +143,7 @@ def replacement_proof() -> dict[str, Any]:
         "their product is 1 + N/s. It is attained on the empty database by x = B e_1 and z = B e_2: the kernels are "
         "diagonal, with s + N and s exchanged, and Y = {1} has the probabilities of the last step (the other items "
         "cancel).",
-        *exact_epsilon_proof()["steps"],
+        *exact_epsilon_proof()["inputs"]["steps"],
         identity("the product of the two branches", "(1 + N / s) / (1 + N / (1 + s)) * (1 + N / (1 + s)) == 1 + N / s"),
         identity(
             "two orthogonal rows",

@@ -516,7 +516,7 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
         Evidence(
             "proof",
             "For every k: the loop cannot stop at k - 1, and line 16 is left without users.",
-            {"kind": "proof", "inputs": steps},
+            steps,
             (table,),
         ),
     )

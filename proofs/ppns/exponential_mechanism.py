@@ -44,7 +44,7 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-EM-REP: k draws cost 2 k a GS; half of that when only one candidate's score moves."""
     every, one = all_scores_proof(), one_score_proof()
     instances = (all_scores_instance(100, 2, "1/2", "49/100"), one_score_instance(2, "1/2", "99/400"))
-    proofs = tuple({"kind": "proof", "inputs": inputs} for inputs in (every, one))
+    proofs = tuple(inputs for inputs in (every, one))
     return decided(
         claim,
         "holds",
@@ -68,8 +68,7 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-DP-REP: bounded scores, then Laplace noise and post-processing, or the exponential selection."""
     proofs = tuple(
-        {"kind": "proof", "inputs": inputs}
-        for inputs in (floor_cosine_proof(), noisy_similarities_proof(), all_scores_proof(), one_score_proof())
+        inputs for inputs in (floor_cosine_proof(), noisy_similarities_proof(), all_scores_proof(), one_score_proof())
     )
     instances = tuple(floor_cosine_instance(changed) for changed in ("target", "candidate"))
     return decided(
@@ -101,7 +100,6 @@ def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
 
 def decide_laplace(claim: Claim, context: Context) -> Verdict:
     """PP-SAR: the Laplace mechanism is differentially private for any numeric query of bounded sensitivity."""
-    certificate = {"kind": "proof", "inputs": laplace_proof()}
     return decided(
         claim,
         "refuted",
@@ -111,7 +109,7 @@ def decide_laplace(claim: Claim, context: Context) -> Verdict:
         "repeated answers average it away unless the budget is split among them. Both are about utility and "
         "composition, and for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks "
         "of its own.)",
-        evidence=(Evidence("proof", "The Laplace mechanism is eps-differentially private.", certificate),),
+        evidence=(Evidence("proof", "The Laplace mechanism is eps-differentially private.", laplace_proof()),),
         assumptions=("GS bounds how far the released number can move between neighboring datasets",),
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.notation import formula, identity, possible, smt
+from dpassay.proofs.notation import formula, identity, possible, proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities, rational_power
 
 __all__ = [
@@ -57,7 +57,6 @@ NUM_NEIGHBORS, NUM_CANDIDATES = 50, 942  # the paper's k, and the users of Movie
 
 def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
     """PP-CHEB: the identity by induction on the partition, the sign term by term."""
-    inputs = chebyshev_proof()
     return decided(
         claim,
         "holds",
@@ -65,13 +64,12 @@ def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
         "sign needs both sequences to fall.",
         "The selection probabilities fall along the list when the weights grow with the similarity. They need not "
         "when each candidate is weighted with a sensitivity RS of its own, and then the difference can be negative.",
-        evidence=(Evidence("proof", "Identity and sign, for all k.", {"kind": "proof", "inputs": inputs}),),
+        evidence=(Evidence("proof", "Identity and sign, for all k.", chebyshev_proof()),),
     )
 
 
 def decide_p(claim: Claim, context: Context) -> Verdict:
     """PP-P: ceil(pk) picks from the first partition, Chebyshev, and a tail that is not negative."""
-    inputs = p_proof()
     rows = []
     for p in TENTHS:
         similarities = [Fraction(NUM_CANDIDATES - i, NUM_CANDIDATES) for i in range(NUM_CANDIDATES)]
@@ -96,7 +94,7 @@ def decide_p(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
-                {"kind": "proof", "inputs": inputs},
+                p_proof(),
                 tables=(
                     Table(
                         "Slack at k = 50, n = 942, similarities falling evenly from 1 to 0, equal weights",
@@ -140,7 +138,7 @@ def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
 
 def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
     """PP-T1-PK: ceil(pk), not pk."""
-    proof, found = pk_proof(), find_gap()
+    found = find_gap()
     if found is None:
         return Verdict(claim.id, "open", "No counterexample with k = 2 or 3 and p in tenths.")
     p = found["methods"]["ppns"]["probability"]
@@ -163,7 +161,7 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "The range of the gap, for all k and p.",
-                {"kind": "proof", "inputs": proof},
+                pk_proof(),
                 tables=(
                     Table("Expected picks from the first partition", ["k", "p", "pk", "Algorithm 1", "gap"], rows),
                 ),
@@ -175,7 +173,6 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
 
 def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
     """PP-T1-RANGE: empty for k = 1, for small n, and for weights above ln k / ln(n/(n-k))."""
-    proof, empty = range_proof(), range_certificate()
     rows = []
     for k, n in ((10, 942), (30, 942), (50, 942), (100, 942), (50, 500), (30, 1001), (50, 1001), (50, 5999)):
         limit = math.log(k) / math.log(n / (n - k))
@@ -191,12 +188,12 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "Settings in which the range is empty: k = 1; n = 3, k = 2; k = 50, n = 942 with eps/RS = 1000.",
-                {"kind": "formula", "inputs": empty},
+                {"kind": "formula", "inputs": range_certificate()},
             ),
             Evidence(
                 "proof",
                 "The exact condition for all n, k and w_1.",
-                {"kind": "proof", "inputs": proof},
+                range_proof(),
                 tables=(
                     Table(
                         "Where the range of p vanishes: weight, eps/RS, and RS at eps = 1",
@@ -212,7 +209,6 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
 
 def decide_monotone(claim: Claim, context: Context) -> Verdict:
     """PP-MONO: monotone in theta, and below 0.1 for k in [30, 50] and n > 1000."""
-    proof, small = monotone_proof(), monotone_certificate()
     ratio = 200 * math.log(math.log(0.9) / math.log(951 / 1001))
     return decided(
         claim,
@@ -222,11 +218,11 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         "It is small because RS = 1 makes all weights nearly equal: at k = 50, n = 1001 it exceeds 0.1 once eps/RS "
         f"is above {ratio:.0f}.",
         evidence=(
-            Evidence("proof", "Strictly increasing in theta.", {"kind": "proof", "inputs": proof}),
+            Evidence("proof", "Strictly increasing in theta.", monotone_proof()),
             Evidence(
                 "certificate",
                 "Interval enclosures at n = 1001 for each k from 30 to 50; larger n follow from the monotonicity.",
-                {"kind": "formula", "inputs": small},
+                {"kind": "formula", "inputs": monotone_certificate()},
             ),
         ),
     )
@@ -234,7 +230,6 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
 
 def decide_example(claim: Claim, context: Context) -> Verdict:
     """PP-EX: both ends of example (21)."""
-    inputs = example_certificate()
     rows = [
         [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
         for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
@@ -251,7 +246,7 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
-                {"kind": "formula", "inputs": inputs},
+                {"kind": "formula", "inputs": example_certificate()},
                 tables=(
                     Table(
                         "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
@@ -267,7 +262,6 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
 
 def decide_beta(claim: Claim, context: Context) -> Verdict:
     """PP-B: equation (19) against the partitions that Algorithm 1 visits."""
-    inputs = beta_certificate()
     rows, rises = _beta_rows(), _beta_rises()
     beta = float(formula_beta(Fraction(1, 10), NUM_NEIGHBORS)[1])
     above, differing = sum(float(row[2]) > row[4] for row in rows), sum(row[3] != row[5] for row in rows)
@@ -287,7 +281,7 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "j and beta at p = 0.1, k = 50 by interval arithmetic.",
-                {"kind": "formula", "inputs": inputs},
+                {"kind": "formula", "inputs": beta_certificate()},
                 tables=(
                     Table(
                         "Number of partitions, k = 50, n = 942 (19 partitions)",
@@ -328,7 +322,6 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
 
 def decide_equation20(claim: Claim, context: Context) -> Verdict:
     """PP-20: its beta can exceed the number of partitions inside the allowed range of p."""
-    inputs = beta_certificate(accuracy=True)
     return decided(
         claim,
         "refuted",
@@ -342,7 +335,7 @@ def decide_equation20(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "beta above the number of partitions at an allowed p.",
-                {"kind": "formula", "inputs": inputs},
+                {"kind": "formula", "inputs": beta_certificate(accuracy=True)},
             ),
         ),
         repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
@@ -351,13 +344,13 @@ def decide_equation20(claim: Claim, context: Context) -> Verdict:
 
 def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-T1-REP: Abel summation, both directions, and what it means for Algorithm 1."""
-    proof, found = theorem1_repaired_proof(), find_surplus_failure()
+    found = find_surplus_failure()
     failing = None if found is None else surplus_failure_certificate(*found)
     evidence = [
         Evidence(
             "proof",
             "Both directions for every list, and the criterion for Algorithm 1.",
-            {"kind": "proof", "inputs": proof},
+            theorem1_repaired_proof(),
             tables=(
                 Table(
                     "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
@@ -403,180 +396,169 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
 
 def chebyshev_proof() -> dict[str, Any]:
     """The double-sum identity for all k by induction, and its sign."""
-    return {
-        "supports": "holds",
-        "argument": "Let S, M and P be the sums of s, mu and s mu over the first k. Claim: kP - SM = sum_{i<j} (s_i - "
+    return proof(
+        "Let S, M and P be the sums of s, mu and s mu over the first k. Claim: kP - SM = sum_{i<j} (s_i - "
         "s_j)(mu_i - mu_j). Adding a pair (s, mu) to the left changes it as in step 1. On the right it adds sum_i "
         "(s_i - s)(mu_i - mu); with each i the partial sums grow as in step 2, so that this is the same change. For k "
         "= 1 both sides are 0. Each term is a product of differences of equal sign (step 3), so kP - SM >= 0, and "
         "dividing by kS > 0 gives the printed form (steps 4, 5). Steps 6 and 7 write the printed identity out for k = "
         "2 and 3. Step 8: without the order of mu the sign fails, for similarities (1, 1/2) and probabilities (1/3, "
         "2/3), as weights 1 and 2 give, possible when RS differs between candidates.",
-        "steps": [
-            identity(
-                "what one more pair adds to kP - SM",
-                "(k + 1) * (P + s * mu) - (S + s) * (M + mu) - (k * P - S * M) == P + k * s * mu - S * mu - s * M",
-            ),
-            identity(
-                "what one more term adds to the new differences",
-                "(P + k * s * mu - S * mu - s * M) + (t - s) * (nu - mu) == (P + t * nu) + (k + 1) * s * mu - (S + t) "
-                "* mu - s * (M + nu)",
-            ),
-            smt(
-                "equally ordered differences have a product that is not negative",
-                ["s_i >= s_j", "mu_i >= mu_j"],
-                "(s_i - s_j) * (mu_i - mu_j) >= 0",
-            ),
-            smt(
-                "the weighted mean is at least the plain one",
-                ["k > 0", "S > 0", "k * P - S * M >= 0"],
-                "P / S - M / k >= 0",
-                model={"k": "1", "S": "1", "P": "1", "M": "1"},
-            ),
-            identity("the printed form", "P / S - M / k == (k * P - S * M) / (k * S)"),
-            identity(
-                "printed, k = 2",
-                "(a * x + b * y) / (a + b) - (x + y) / 2 == (a - b) * (x - y) / (2 * (a + b))",
-            ),
-            identity(
-                "printed, k = 3",
-                "(a * x + b * y + c * z) / (a + b + c) - (x + y + z) / 3 == ((a - b) * (x - y) + (a - c) * (x - z) + "
-                "(b - c) * (y - z)) / (3 * (a + b + c))",
-            ),
-            possible(
-                "without the order of mu the difference can be negative",
-                ["s_1 == 1", "s_2 == 1 / 2", "(s_1 * mu_1 + s_2 * mu_2) / (s_1 + s_2) < (mu_1 + mu_2) / 2"],
-                {"s_1": "1", "s_2": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
-            ),
-        ],
-    }
+        identity(
+            "what one more pair adds to kP - SM",
+            "(k + 1) * (P + s * mu) - (S + s) * (M + mu) - (k * P - S * M) == P + k * s * mu - S * mu - s * M",
+        ),
+        identity(
+            "what one more term adds to the new differences",
+            "(P + k * s * mu - S * mu - s * M) + (t - s) * (nu - mu) == (P + t * nu) + (k + 1) * s * mu - (S + t) "
+            "* mu - s * (M + nu)",
+        ),
+        smt(
+            "equally ordered differences have a product that is not negative",
+            ["s_i >= s_j", "mu_i >= mu_j"],
+            "(s_i - s_j) * (mu_i - mu_j) >= 0",
+        ),
+        smt(
+            "the weighted mean is at least the plain one",
+            ["k > 0", "S > 0", "k * P - S * M >= 0"],
+            "P / S - M / k >= 0",
+            model={"k": "1", "S": "1", "P": "1", "M": "1"},
+        ),
+        identity("the printed form", "P / S - M / k == (k * P - S * M) / (k * S)"),
+        identity(
+            "printed, k = 2",
+            "(a * x + b * y) / (a + b) - (x + y) / 2 == (a - b) * (x - y) / (2 * (a + b))",
+        ),
+        identity(
+            "printed, k = 3",
+            "(a * x + b * y + c * z) / (a + b + c) - (x + y + z) / 3 == ((a - b) * (x - y) + (a - c) * (x - z) + "
+            "(b - c) * (y - z)) / (3 * (a + b + c))",
+        ),
+        possible(
+            "without the order of mu the difference can be negative",
+            ["s_1 == 1", "s_2 == 1 / 2", "(s_1 * mu_1 + s_2 * mu_2) / (s_1 + s_2) < (mu_1 + mu_2) / 2"],
+            {"s_1": "1", "s_2": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
+        ),
+    )
 
 
 def p_proof() -> dict[str, Any]:
     """p >= alpha_0 / S guarantees alpha_0 for p <= (k-1)/k."""
-    return {
-        "supports": "holds",
-        "argument": "Let q = ceil(pk), so pk <= q < pk + 1. For p <= (k-1)/k this is at most k - 1 (step 1; q and k "
+    return proof(
+        "Let q = ceil(pk), so pk <= q < pk + 1. For p <= (k-1)/k this is at most k - 1 (step 1; q and k "
         "are integers), so the cap does not cut it, and the first partition, once visited, gives no last neighbor: "
         "the first k probabilities sum to q. With S and P the sums of s and s mu over the first partition, Chebyshev "
         "(PP-CHEB) gives kP >= qS; the rest of the sum is not negative (step 2). Step 3: the bound is attained. Steps "
         "4 and 5: it fails with a negative similarity in the tail, and with probabilities that grow along the list "
         "(weights 1 and 2).",
-        "steps": [
-            smt(
-                "the quota of the first partition is at most k - 1",
-                ["k * p <= k - 1", "q < p * k + 1", "implies(q < k, q <= k - 1)"],
-                "q <= k - 1",
-                model={"k": "2", "p": "1/2", "q": "1"},
-            ),
-            smt(
-                "the first partition alone brings alpha_0",
-                [
-                    "k >= 1",
-                    "S > 0",
-                    "q >= p * k",
-                    "k * P >= q * S",
-                    "tail >= 0",
-                    "alpha == P + tail",
-                    "p >= alpha_0 / S",
-                ],
-                "alpha >= alpha_0",
-                model={
-                    "k": "2",
-                    "S": "2",
-                    "p": "1/2",
-                    "q": "1",
-                    "P": "1",
-                    "tail": "0",
-                    "alpha": "1",
-                    "alpha_0": "1",
-                },
-            ),
-            possible(
-                "the bound is attained: k = 2, p = 1/2, similarities (1, 1, 0, 0)",
-                ["P == q * S / k", "q == p * k", "alpha == P + 0", "alpha == p * S"],
-                {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "alpha": "1"},
-            ),
-            possible(
-                "a negative tail breaks it: k = 2, p = 1/2, similarities (1, 1, -1, -1)",
-                ["P == q * S / k", "q == p * k", "alpha == P + tail", "alpha < p * S"],
-                {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "tail": "-1", "alpha": "0"},
-            ),
-            possible(
-                "growing probabilities break it: k = 2, p = 1/2, similarities (1, 1/2, 0, 0), weights (1, 2)",
-                ["mu_1 == 1 / 3", "mu_2 == 2 / 3", "mu_1 + mu_2 == p * 2", "1 * mu_1 + mu_2 / 2 < p * (1 + 1 / 2)"],
-                {"p": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
-            ),
-        ],
-    }
+        smt(
+            "the quota of the first partition is at most k - 1",
+            ["k * p <= k - 1", "q < p * k + 1", "implies(q < k, q <= k - 1)"],
+            "q <= k - 1",
+            model={"k": "2", "p": "1/2", "q": "1"},
+        ),
+        smt(
+            "the first partition alone brings alpha_0",
+            [
+                "k >= 1",
+                "S > 0",
+                "q >= p * k",
+                "k * P >= q * S",
+                "tail >= 0",
+                "alpha == P + tail",
+                "p >= alpha_0 / S",
+            ],
+            "alpha >= alpha_0",
+            model={
+                "k": "2",
+                "S": "2",
+                "p": "1/2",
+                "q": "1",
+                "P": "1",
+                "tail": "0",
+                "alpha": "1",
+                "alpha_0": "1",
+            },
+        ),
+        possible(
+            "the bound is attained: k = 2, p = 1/2, similarities (1, 1, 0, 0)",
+            ["P == q * S / k", "q == p * k", "alpha == P + 0", "alpha == p * S"],
+            {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "alpha": "1"},
+        ),
+        possible(
+            "a negative tail breaks it: k = 2, p = 1/2, similarities (1, 1, -1, -1)",
+            ["P == q * S / k", "q == p * k", "alpha == P + tail", "alpha < p * S"],
+            {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "tail": "-1", "alpha": "0"},
+        ),
+        possible(
+            "growing probabilities break it: k = 2, p = 1/2, similarities (1, 1/2, 0, 0), weights (1, 2)",
+            ["mu_1 == 1 / 3", "mu_2 == 2 / 3", "mu_1 + mu_2 == p * 2", "1 * mu_1 + mu_2 / 2 < p * (1 + 1 / 2)"],
+            {"p": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
+        ),
+    )
 
 
 def pk_proof() -> dict[str, Any]:
     """The range of the gap between the expected picks from the first partition and pk."""
-    return {
-        "supports": "refuted",
-        "argument": "For k >= 2 the first partition is visited, so the last neighbor is not from it, and it gives "
+    return proof(
+        "For k >= 2 the first partition is visited, so the last neighbor is not from it, and it gives "
         "min(ceil(pk), k - 1). For p <= (k-1)/k that is q = ceil(pk) with pk <= q < pk + 1 (step 1), and q = pk "
         "exactly when pk is an integer. For larger p it is k - 1 < pk (step 2). Gaps arbitrarily near 1 occur: pk = "
         "1/m gives 1 - 1/m (step 3).",
-        "steps": [
-            smt(
-                "the gap is at least 0 and below 1",
-                ["p * k <= q", "q < p * k + 1"],
-                "0 <= q - p * k < 1",
-                model={"p": "1/2", "k": "3", "q": "2"},
-            ),
-            smt(
-                "above (k-1)/k there are fewer than pk",
-                ["p * k > k - 1", "k > 0", "p <= 1"],
-                "(k - 1) - p * k < 0 and (k - 1) - p * k >= 0 - 1",
-                model={"k": "2", "p": "3/4"},
-            ),
-            possible(
-                "a gap of 99/100",
-                [
-                    "p * k == 1 / 100",
-                    "p * k <= q",
-                    "q < p * k + 1",
-                    "q == 1",
-                    "q - p * k == 99 / 100",
-                    "k * p <= k - 1",
-                ],
-                {"p": "1/5000", "k": "50", "q": "1"},
-            ),
-        ],
-    }
+        smt(
+            "the gap is at least 0 and below 1",
+            ["p * k <= q", "q < p * k + 1"],
+            "0 <= q - p * k < 1",
+            model={"p": "1/2", "k": "3", "q": "2"},
+        ),
+        smt(
+            "above (k-1)/k there are fewer than pk",
+            ["p * k > k - 1", "k > 0", "p <= 1"],
+            "(k - 1) - p * k < 0 and (k - 1) - p * k >= 0 - 1",
+            model={"k": "2", "p": "3/4"},
+        ),
+        possible(
+            "a gap of 99/100",
+            [
+                "p * k == 1 / 100",
+                "p * k <= q",
+                "q < p * k + 1",
+                "q == 1",
+                "q - p * k == 99 / 100",
+                "k * p <= k - 1",
+            ],
+            {"p": "1/5000", "k": "50", "q": "1"},
+        ),
+        supports="refuted",
+    )
 
 
 def range_proof() -> dict[str, Any]:
     """When the interval of Theorem 1 and section 6.2 is not empty."""
-    return {
-        "supports": "refuted",
-        "argument": "With z = ((n-k)/n)^w_1 the condition is z > 1/k (step 1), and taking logarithms w_1 < ln k / "
+    return proof(
+        "With z = ((n-k)/n)^w_1 the condition is z > 1/k (step 1), and taking logarithms w_1 < ln k / "
         "ln(n/(n-k)). For w_1 = 1 it reads n(k-1) > k^2 (step 2), and since w_1 >= 1 makes z smaller it can only get "
         "worse. For k = 1 it would need z > 1 (step 3).",
-        "steps": [
-            smt(
-                "not empty exactly when the power exceeds 1/k",
-                ["k > 0"],
-                "implies(1 - z < (k - 1) / k, z > 1 / k) and implies(z > 1 / k, 1 - z < (k - 1) / k)",
-                model={"k": "2"},
-            ),
-            smt(
-                "equal weights: exactly when n(k-1) > k^2",
-                ["0 < k", "k < n"],
-                "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and implies(n * (k - 1) > k * k, (n - k) / n > 1 / "
-                "k)",
-                model={"k": "2", "n": "5"},
-            ),
-            smt(
-                "k = 1: always empty",
-                ["k == 1", "z <= 1"],
-                "1 - z >= (k - 1) / k",
-                model={"k": "1", "z": "1/2"},
-            ),
-        ],
-    }
+        smt(
+            "not empty exactly when the power exceeds 1/k",
+            ["k > 0"],
+            "implies(1 - z < (k - 1) / k, z > 1 / k) and implies(z > 1 / k, 1 - z < (k - 1) / k)",
+            model={"k": "2"},
+        ),
+        smt(
+            "equal weights: exactly when n(k-1) > k^2",
+            ["0 < k", "k < n"],
+            "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and implies(n * (k - 1) > k * k, (n - k) / n > 1 / k)",
+            model={"k": "2", "n": "5"},
+        ),
+        smt(
+            "k = 1: always empty",
+            ["k == 1", "z <= 1"],
+            "1 - z >= (k - 1) / k",
+            model={"k": "1", "z": "1/2"},
+        ),
+        supports="refuted",
+    )
 
 
 def range_certificate() -> dict[str, Any]:
@@ -591,24 +573,21 @@ def range_certificate() -> dict[str, Any]:
 
 def monotone_proof() -> dict[str, Any]:
     """The lower end of p grows with theta."""
-    return {
-        "supports": "holds",
-        "argument": "For 0 <= theta_1 < theta_2 <= 1 the bases 1 - theta fall (step 1), and t^w_1 is strictly "
+    return proof(
+        "For 0 <= theta_1 < theta_2 <= 1 the bases 1 - theta fall (step 1), and t^w_1 is strictly "
         "increasing on [0, 1] for w_1 > 0, used as a hypothesis; so 1 - (1 - theta)^w_1 grows strictly (step 2). The "
         "derivative w_1 (1 - theta)^(w_1 - 1) is positive for theta < 1.",
-        "steps": [
-            smt(
-                "a larger theta has the smaller base",
-                ["0 <= theta_1", "theta_1 < theta_2", "theta_2 <= 1"],
-                "0 <= 1 - theta_2 and 1 - theta_2 < 1 - theta_1 and 1 - theta_1 <= 1",
-            ),
-            smt(
-                "so the lower end is larger",
-                ["base_2 < base_1", "implies(base_2 < base_1, power_2 < power_1)"],
-                "1 - power_1 < 1 - power_2",
-            ),
-        ],
-    }
+        smt(
+            "a larger theta has the smaller base",
+            ["0 <= theta_1", "theta_1 < theta_2", "theta_2 <= 1"],
+            "0 <= 1 - theta_2 and 1 - theta_2 < 1 - theta_1 and 1 - theta_1 <= 1",
+        ),
+        smt(
+            "so the lower end is larger",
+            ["base_2 < base_1", "implies(base_2 < base_1, power_2 < power_1)"],
+            "1 - power_1 < 1 - power_2",
+        ),
+    )
 
 
 def monotone_certificate() -> dict[str, Any]:
@@ -666,9 +645,8 @@ def beta_certificate(*, accuracy: bool = False) -> dict[str, Any]:
 
 def theorem1_repaired_proof() -> dict[str, Any]:
     """Abel summation, both directions, and when Algorithm 1 satisfies the condition."""
-    return {
-        "supports": "holds",
-        "argument": "Let x_i = mu_i - k/n, and D_i = x_1 + ... + x_i, so alpha - alpha^ = sum_i s_i x_i and D_n = 0. "
+    return proof(
+        "Let x_i = mu_i - k/n, and D_i = x_1 + ... + x_i, so alpha - alpha^ = sum_i s_i x_i and D_n = 0. "
         "Abel: sum_{i<=m} s_i x_i = sum_{i<m} (s_i - s_{i+1}) D_i + s_m D_m, by induction (step 1). With equal "
         "weights mu_i is constant inside a partition, so D is linear between boundaries and not negative if it is so "
         "at both ends (step 2); D at the boundary jk is Q_1 + ... + Q_j - jk^2/n, and D_0 = D_n = 0. If all are >= 0, "
@@ -678,42 +656,40 @@ def theorem1_repaired_proof() -> dict[str, Any]:
         "D >= 0 there if D at vk is (step 5: a is the mean increment of the first j partitions, b that of the other v "
         "- j, c between them). At vk the picks are k - 1, with R = n - vk candidates left, and D >= 0 exactly when kR "
         ">= n (step 6). Over the unvisited candidates each has the same chance 1/R, so D runs linearly to D_n = 0.",
-        "steps": [
-            identity(
-                "Abel summation, one more candidate",
-                "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)",
-            ),
-            smt(
-                "linear between boundaries",
-                ["start >= 0", "end >= 0", "0 <= share", "share <= 1"],
-                "(1 - share) * start + share * end >= 0",
-                model={"start": "0", "end": "1", "share": "1/2"},
-            ),
-            smt(
-                "each term of Abel's sum keeps it from falling below 0",
-                ["total >= 0", "s >= t", "D >= 0"],
-                "total + (s - t) * D >= 0",
-                model={"total": "0", "s": "1", "t": "0", "D": "1"},
-            ),
-            smt(
-                "conversely the step list turns a deficit into a lower accuracy",
-                ["D < 0", "alpha - alpha_hat == (1 - 0) * D"],
-                "alpha < alpha_hat",
-            ),
-            smt(
-                "Algorithm 1: falling quotas and no deficit at the last visited boundary leave none before",
-                ["0 <= j", "j <= v", "a >= c", "c >= b", "j * a + (v - j) * b >= 0"],
-                "j * a >= 0",
-                model={"j": "1", "v": "2", "a": "1", "b": "0", "c": "0"},
-            ),
-            smt(
-                "Algorithm 1: no deficit at the last visited boundary exactly when n/k candidates are left",
-                ["0 < n", "vk == n - R"],
-                "implies((k - 1) - vk * k / n >= 0, k * R >= n) and implies(k * R >= n, (k - 1) - vk * k / n >= 0)",
-                model={"k": "2", "n": "4", "R": "2", "vk": "2"},
-            ),
-        ],
-    }
+        identity(
+            "Abel summation, one more candidate",
+            "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)",
+        ),
+        smt(
+            "linear between boundaries",
+            ["start >= 0", "end >= 0", "0 <= share", "share <= 1"],
+            "(1 - share) * start + share * end >= 0",
+            model={"start": "0", "end": "1", "share": "1/2"},
+        ),
+        smt(
+            "each term of Abel's sum keeps it from falling below 0",
+            ["total >= 0", "s >= t", "D >= 0"],
+            "total + (s - t) * D >= 0",
+            model={"total": "0", "s": "1", "t": "0", "D": "1"},
+        ),
+        smt(
+            "conversely the step list turns a deficit into a lower accuracy",
+            ["D < 0", "alpha - alpha_hat == (1 - 0) * D"],
+            "alpha < alpha_hat",
+        ),
+        smt(
+            "Algorithm 1: falling quotas and no deficit at the last visited boundary leave none before",
+            ["0 <= j", "j <= v", "a >= c", "c >= b", "j * a + (v - j) * b >= 0"],
+            "j * a >= 0",
+            model={"j": "1", "v": "2", "a": "1", "b": "0", "c": "0"},
+        ),
+        smt(
+            "Algorithm 1: no deficit at the last visited boundary exactly when n/k candidates are left",
+            ["0 < n", "vk == n - R"],
+            "implies((k - 1) - vk * k / n >= 0, k * R >= n) and implies(k * R >= n, (k - 1) - vk * k / n >= 0)",
+            model={"k": "2", "n": "4", "R": "2", "vk": "2"},
+        ),
+    )
 
 
 def surplus_failure_certificate(p: Fraction, num_neighbors: int, num_candidates: int) -> dict[str, Any]:

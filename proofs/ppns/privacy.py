@@ -297,7 +297,7 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         "supplies at "
         "least one neighbor, an unvisited one competes for the last, and every weight is positive."
     )
-    proof = Evidence("proof", summary, {"kind": "proof", "inputs": _positivity()})
+    proof = Evidence("proof", summary, _positivity())
     positive = _checks(proof)
     context.progress(f"{claim.id}: one candidate's probability")
     selection = mechanism("ppns", epsilon=EPSILON)

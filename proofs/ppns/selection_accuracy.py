@@ -31,13 +31,6 @@ __all__ = [
 
 def decide_lambda(claim: Claim, context: Context) -> Verdict:
     """PP-LAM: where the minimum is s_k the second statement fails."""
-    small = truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25")
-    large = truncated_lambda(
-        ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
-        epsilon="1/10",
-        rho="1/10",
-        probability_below="13/50",
-    )
     return decided(
         claim,
         "refuted",
@@ -50,12 +43,19 @@ def decide_lambda(claim: Claim, context: Context) -> Verdict:
         "differential privacy (PP-PNCF-NOT).",
         evidence=(
             Evidence(
-                "certificate", "Three candidates, two neighbors: the exact probability of the best candidate.", small
+                "certificate",
+                "Three candidates, two neighbors: the exact probability of the best candidate.",
+                truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25"),
             ),
             Evidence(
                 "certificate",
                 "Eight candidates, two neighbors: the best is one of them in about a quarter of draws.",
-                large,
+                truncated_lambda(
+                    ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
+                    epsilon="1/10",
+                    rho="1/10",
+                    probability_below="13/50",
+                ),
             ),
         ),
         repair="PP-LAM-REP",
@@ -64,8 +64,7 @@ def decide_lambda(claim: Claim, context: Context) -> Verdict:
 
 def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-LAM-REP: both statements with lambda = L, for all n, k and lists; they need one RS for everyone."""
-    inputs = accuracy_proof()
-    own, smaller = each_pair_own_sensitivity(), smaller_lambda()
+    own = each_pair_own_sensitivity()
     return decided(
         claim,
         "holds",
@@ -76,9 +75,9 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
         "the largest of them in lambda does not help. The constant is nearly tight: for one neighbor, "
         "ln((n-1)(1-rho)/rho) in place of ln((n-1)/rho) is already too small.",
         evidence=(
-            Evidence("proof", "Both statements, for every n, k and list.", {"kind": "proof", "inputs": inputs}),
+            Evidence("proof", "Both statements, for every n, k and list.", accuracy_proof()),
             Evidence("certificate", "With each pair's own RS in the weights the first statement fails.", own),
-            Evidence("certificate", "With a slightly smaller lambda the first statement fails.", smaller),
+            Evidence("certificate", "With a slightly smaller lambda the first statement fails.", smaller_lambda()),
         ),
     )
 
@@ -86,7 +85,7 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
     """PP-LAM2: at the paper's settings the minimum is always sim_k."""
     instance, inputs = unachievable("1/2000"), monotone_in_rho_proof()
-    failed = objections(instance, {"kind": "proof", "inputs": inputs})
+    failed = objections(instance, inputs)
     smallest = _smallest_sensitivity()
     if failed:
         return Verdict(claim.id, "open", f"Not proved: {failed}.")
@@ -100,7 +99,7 @@ def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
         "take somebody for certain when sim_k < 1/2, but does not depend on rho either.",
         evidence=(
             Evidence("certificate", "The second term at rho = 1 exceeds 1 for RS = 1, and for RS = 1/2000.", instance),
-            Evidence("proof", "The second term grows as rho falls.", {"kind": "proof", "inputs": inputs}),
+            Evidence("proof", "The second term grows as rho falls.", inputs),
         ),
         assumptions=("similarities are not negative",),
     )

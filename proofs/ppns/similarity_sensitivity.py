@@ -66,7 +66,7 @@ class Counterexample:
 def decide_rs(claim: Claim, context: Context) -> Verdict:
     """PP-RS: 12 cases, by what happens to the rating, whose norms, and which second term."""
     dot_form, second_term = dot_form_proof(), second_term_proof()
-    failed = objections({"kind": "proof", "inputs": dot_form}, {"kind": "proof", "inputs": second_term})
+    failed = objections(dot_form, second_term)
     proved = set() if failed else {("removed", norms, "dot product") for norms in NORMS}
     found: dict[str, Counterexample] = {}
     for change in CHANGES:
@@ -102,12 +102,12 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "With the dot product, RS bounds the change when a rating is removed, for any number of items; when "
                 "it is changed, the RS of the dataset with the higher rating does.",
-                {"kind": "proof", "inputs": dot_form},
+                dot_form,
             ),
             Evidence(
                 "proof",
                 "The printed second term is never the larger one.",
-                {"kind": "proof", "inputs": second_term},
+                second_term,
                 tables=(
                     Table(
                         "Does the RS of the dataset before the change bound it? Ratings 1 to 5",
@@ -139,7 +139,6 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
 
 def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-RS-REP: proof for any number of items, with the pair that attains the bound."""
-    inputs = floor_cosine_proof()
     return decided(
         claim,
         "holds",
@@ -147,7 +146,7 @@ def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
         "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "
         "ratings are only changed, within [r, R], the smaller min(1, R (R - r) / c^2) is enough. A whole user can "
         "move a similarity by 1, so this bound protects single ratings, not users.",
-        evidence=(Evidence("proof", "The bound and its tightness.", {"kind": "proof", "inputs": inputs}),),
+        evidence=(Evidence("proof", "The bound and its tightness.", floor_cosine_proof()),),
     )
 
 

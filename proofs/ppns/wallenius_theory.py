@@ -21,7 +21,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.notation import Step, formula, identity, possible, smt
+from dpassay.proofs.notation import Step, formula, identity, possible, proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
 
 __all__ = [
@@ -58,7 +58,7 @@ POWER = (
 
 def decide_manly(claim: Claim, context: Context) -> Verdict:
     """PP-W9: Manly's mean exists, is unique, and is exact for equal weights; how far it is off otherwise."""
-    solves, gap, instances = manly_proof(), manly_gap_proof(), manly_gap_certificates()
+    instances = manly_gap_certificates()
     rows, series, worst = _manly_gaps(quick=context.quick)
     at_paper = rows[0]
     return decided(
@@ -70,13 +70,11 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
         f"and Manly's 0.618; on a grid of two weight classes the largest error found is {worst:.4f}, but at the "
         f"paper's eps = 1, RS = 1, k = 50 (weights from 1 to {math.exp(1 / 200):.4f}) only {at_paper[3]}.",
         evidence=(
-            Evidence(
-                "proof", "Existence, uniqueness and the case of equal weights.", {"kind": "proof", "inputs": solves}
-            ),
+            Evidence("proof", "Existence, uniqueness and the case of equal weights.", manly_proof()),
             Evidence(
                 "proof",
                 "Two candidates of weights 2 and 1, one draw: Manly's mean is more than 1/21 below the exact 2/3.",
-                {"kind": "proof", "inputs": gap},
+                manly_gap_proof(),
                 tables=(
                     Table(
                         "Largest error of Manly's mean over the share of heavy candidates (two weight "
@@ -109,7 +107,6 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
 
 def decide_lemma1(claim: Claim, context: Context) -> Verdict:
     """PP-L1: the conclusion for Manly's and the exact mean; two steps of the printed proof are false."""
-    conclusion, misprint, random_counts = lemma1_proof(), lemma1_misprint_proof(), lemma1_random_counts_proof()
     return decided(
         claim,
         "holds",
@@ -125,17 +122,17 @@ def decide_lemma1(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "The conclusion, for Manly's mean and for the exact one.",
-                {"kind": "proof", "inputs": conclusion},
+                lemma1_proof(),
             ),
             Evidence(
                 "proof",
                 "The printed steps fail on an instance that satisfies (12) exactly, the corrected ones hold there.",
-                {"kind": "proof", "inputs": misprint},
+                lemma1_misprint_proof(),
             ),
             Evidence(
                 "proof",
                 "Without fixed numbers of draws the lemma is false, so the assumption is needed.",
-                {"kind": "proof", "inputs": random_counts},
+                lemma1_random_counts_proof(),
             ),
         ),
     )
@@ -143,7 +140,6 @@ def decide_lemma1(claim: Claim, context: Context) -> Verdict:
 
 def decide_best_case(claim: Claim, context: Context) -> Verdict:
     """PP-BEST: (1^k, 0^(n-k)) has the most expected picks from the first partition, under (12) and exactly."""
-    comparison, truncated, small = best_case_proof(), truncation_proof(), truncation_certificate()
     instances = best_case_certificates(context.seed, 4 if context.quick else 8)
     return decided(
         claim,
@@ -155,7 +151,7 @@ def decide_best_case(claim: Claim, context: Context) -> Verdict:
         "2.2 it is false: of (1, ..., 1, 2/5, 0, ..., 0), with k - 1 ones, the truncation takes the k - 1 ones for "
         "certain, more than (1^k, 0^(n-k)) expects.",
         evidence=(
-            Evidence("proof", "Manly's mean and the exact mean, all n and k.", {"kind": "proof", "inputs": comparison}),
+            Evidence("proof", "Manly's mean and the exact mean, all n and k.", best_case_proof()),
             *(
                 Evidence(
                     "certificate",
@@ -167,13 +163,13 @@ def decide_best_case(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "With PNCF's truncation the best case is another list (k = 50, n = 942, eps = 1, RS = 1).",
-                {"kind": "proof", "inputs": truncated},
+                truncation_proof(),
             ),
             Evidence(
                 "certificate",
                 "The same for k = 2, similarities (1, 2/5, 0, 0): more picks from the first partition than Theorem "
                 "1's bound leaves the best case.",
-                {"kind": "selection", "inputs": small},
+                {"kind": "selection", "inputs": truncation_certificate()},
             ),
         ),
     )
@@ -181,7 +177,6 @@ def decide_best_case(claim: Claim, context: Context) -> Verdict:
 
 def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
     """PP-T1-MU: mu_1 < 1 - ((n-k)/n)^w_1, for Manly's and for the exact mean."""
-    manly, exact = theorem1_mu_proof(), theorem1_mu_exact_proof()
     instances = theorem1_mu_certificates(3 if context.quick else 6)
     return decided(
         claim,
@@ -191,11 +186,11 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
         "The bound is nearly attained at the paper's settings, where all weights are close to 1, and loose for large "
         "weights (table).",
         evidence=(
-            Evidence("proof", "Manly's mean, all n, k and w_1 > 1.", {"kind": "proof", "inputs": manly}),
+            Evidence("proof", "Manly's mean, all n, k and w_1 > 1.", theorem1_mu_proof()),
             Evidence(
                 "proof",
                 "The exact mean, all n, k and w_1 > 1.",
-                {"kind": "proof", "inputs": exact},
+                theorem1_mu_exact_proof(),
                 tables=(
                     Table(
                         "The bound and the means it bounds, at (1^k, 0^(n-k))",
@@ -218,7 +213,6 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
 
 def decide_expectation(claim: Claim, context: Context) -> Verdict:
     """PP-E10: an exchange of two finite sums."""
-    inputs = expectation_proof()
     return decided(
         claim,
         "holds",
@@ -226,13 +220,12 @@ def decide_expectation(claim: Claim, context: Context) -> Verdict:
         "probability, for every selection method and any similarities.",
         "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
         "does, the right-hand side is approximate.",
-        evidence=(Evidence("proof", "Both induction steps of the exchange.", {"kind": "proof", "inputs": inputs}),),
+        evidence=(Evidence("proof", "Both induction steps of the exchange.", expectation_proof()),),
     )
 
 
 def decide_pmf(claim: Claim, context: Context) -> Verdict:
     """PP-PMF: the integral is the probability of drawing the set, and is positive."""
-    inputs = pmf_proof()
     return decided(
         claim,
         "holds",
@@ -241,71 +234,60 @@ def decide_pmf(claim: Claim, context: Context) -> Verdict:
         "recursion it is positive.",
         "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
         "category of its own; k = n has to be excluded, since then d = 0.",
-        evidence=(
-            Evidence(
-                "proof", "Recursion, start and sign, for every size of the set.", {"kind": "proof", "inputs": inputs}
-            ),
-        ),
+        evidence=(Evidence("proof", "Recursion, start and sign, for every size of the set.", pmf_proof()),),
     )
 
 
 def manly_proof() -> dict[str, Any]:
     """Existence and uniqueness of Manly's mean, and its exactness for equal weights."""
-    return {
-        "supports": "holds",
-        "argument": f"{POWER} (1 - mu_i)^(1/w_i) = A for all i means mu_i = 1 - A^(w_i) with A in [0, 1]. Let f(A) be "
+    return proof(
+        f"{POWER} (1 - mu_i)^(1/w_i) = A for all i means mu_i = 1 - A^(w_i) with A in [0, 1]. Let f(A) be "
         "the sum of these means. Adding candidates one by one (step 1) shows f strictly decreasing, so A is unique "
         "(step 2). f(0) = n >= k and f(1) = 0 <= k, and f is continuous, so by the intermediate value theorem A "
         "exists. For equal weights all A^(w_i) agree, so n mu = k (step 3), at A^w = (n-k)/n (step 4); exchanging two "
         "candidates of equal weight does not change the law of the draws, so the exact means agree too and also sum "
         "to k (step 3). With the m_i of equation (9) larger than 1 the same holds for mu_i / m_i.",
-        "steps": [
-            smt(
-                "the sum of the means falls strictly with A, one candidate at a time",
-                [
-                    "implies(A < B, f_A >= f_B)",
-                    "A < B",
-                    "implies(A < B, power_A < power_B)",
-                ],
-                "f_A + (1 - power_A) > f_B + (1 - power_B)",
-            ),
-            smt(
-                "at most one parameter A gives the sum k",
-                ["implies(A < B, f_A > f_B)", "implies(B < A, f_B > f_A)", "f_A == k", "f_B == k"],
-                "A == B",
-            ),
-            smt(
-                "equal means that sum to k are k/n, Manly's and the exact ones alike",
-                ["n > 0", "n * manly == k", "n * exact == k"],
-                "manly == exact and exact == k / n",
-                model={"n": "3", "k": "1", "manly": "1/3", "exact": "1/3"},
-            ),
-            identity("the parameter A^w = (n-k)/n gives the mean k/n", "1 - (n - k) / n == k / n"),
-        ],
-    }
+        smt(
+            "the sum of the means falls strictly with A, one candidate at a time",
+            [
+                "implies(A < B, f_A >= f_B)",
+                "A < B",
+                "implies(A < B, power_A < power_B)",
+            ],
+            "f_A + (1 - power_A) > f_B + (1 - power_B)",
+        ),
+        smt(
+            "at most one parameter A gives the sum k",
+            ["implies(A < B, f_A > f_B)", "implies(B < A, f_B > f_A)", "f_A == k", "f_B == k"],
+            "A == B",
+        ),
+        smt(
+            "equal means that sum to k are k/n, Manly's and the exact ones alike",
+            ["n > 0", "n * manly == k", "n * exact == k"],
+            "manly == exact and exact == k / n",
+            model={"n": "3", "k": "1", "manly": "1/3", "exact": "1/3"},
+        ),
+        identity("the parameter A^w = (n-k)/n gives the mean k/n", "1 - (n - k) / n == k / n"),
+    )
 
 
 def manly_gap_proof() -> dict[str, Any]:
     """Weights 2 and 1, one draw: Manly's mean is not the exact one."""
-    return {
-        "supports": "holds",
-        "argument": "With weights 2 and 1 and one draw (9) reads (1 - A^2) + (1 - A) = 1. The exact mean of the first "
+    return proof(
+        "With weights 2 and 1 and one draw (9) reads (1 - A^2) + (1 - A) = 1. The exact mean of the first "
         "candidate is its share of the weight, 2/3. So 'for equal weights' cannot be dropped.",
-        "steps": [
-            smt(
-                "Manly's mean is too small by more than 1/21",
-                ["(1 - A ** 2) + (1 - A) == 1", "exact == 2 / 3"],
-                "exact - (1 - A ** 2) > 1 / 21",
-            )
-        ],
-    }
+        smt(
+            "Manly's mean is too small by more than 1/21",
+            ["(1 - A ** 2) + (1 - A) == 1", "exact == 2 / 3"],
+            "exact - (1 - A ** 2) > 1 / 21",
+        ),
+    )
 
 
 def lemma1_proof() -> dict[str, Any]:
     """Lemma 1 for fixed numbers of draws."""
-    return {
-        "supports": "holds",
-        "argument": f"{POWER} 'Only if' is a sum of strict inequalities (step 1, candidate by candidate). 'If', "
+    return proof(
+        f"{POWER} 'Only if' is a sum of strict inequalities (step 1, candidate by candidate). 'If', "
         "Manly: the two selections have parameters A and B; for each candidate, and hence for the sum of the others, "
         "the power is monotone in the parameter; so a larger total forces every single mean to be larger (step 2). "
         "'If', exact: with j < k draws from the same candidates the first j of the k draws follow the law of j draws, "
@@ -313,51 +295,49 @@ def lemma1_proof() -> dict[str, Any]:
         "before, without i, of Pr(S) w_i / (weight outside S), each positive (step 3; Pr(S) > 0 is PP-PMF); the "
         "totals are the numbers of draws, so a larger total is a larger number of draws and gives every candidate "
         "more (step 4).",
-        "steps": [
-            smt(
-                "larger means have a larger sum, one candidate at a time",
-                ["sum_1 >= sum_2", "mu_1 > mu_2"],
-                "sum_1 + mu_1 > sum_2 + mu_2",
-            ),
-            smt(
-                "Manly: a larger total makes each mean larger",
-                [
-                    "implies(A < B, power_A < power_B and others_A <= others_B)",
-                    "implies(A == B, power_A == power_B and others_A == others_B)",
-                    "implies(A > B, power_A > power_B and others_A >= others_B)",
-                    "(1 - power_A) + (n - 1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
-                ],
-                "1 - power_A > 1 - power_B",
-                model={
-                    "A": "1/4",
-                    "B": "1/2",
-                    "power_A": "1/16",
-                    "power_B": "1/4",
-                    "others_A": "1/4",
-                    "others_B": "1/2",
-                    "n": "2",
-                },
-            ),
-            smt(
-                "exact: each set drawn before leaves the candidate a positive chance at the next draw",
-                ["probability > 0", "weight > 0", "weight_outside >= weight"],
-                "probability * weight / weight_outside > 0",
-                model={"probability": "1", "weight": "1", "weight_outside": "2"},
-            ),
-            smt(
-                "exact: totals are numbers of draws, and more draws mean larger probabilities",
-                [
-                    "implies(k > j, mu_k > mu_j)",
-                    "implies(k == j, mu_k == mu_j)",
-                    "implies(k < j, mu_k < mu_j)",
-                    "total_k == k",
-                    "total_j == j",
-                ],
-                "implies(total_k > total_j, mu_k > mu_j) and implies(mu_k > mu_j, total_k > total_j)",
-                model={"k": "1", "j": "1", "total_k": "1", "total_j": "1", "mu_k": "1/2", "mu_j": "1/2"},
-            ),
-        ],
-    }
+        smt(
+            "larger means have a larger sum, one candidate at a time",
+            ["sum_1 >= sum_2", "mu_1 > mu_2"],
+            "sum_1 + mu_1 > sum_2 + mu_2",
+        ),
+        smt(
+            "Manly: a larger total makes each mean larger",
+            [
+                "implies(A < B, power_A < power_B and others_A <= others_B)",
+                "implies(A == B, power_A == power_B and others_A == others_B)",
+                "implies(A > B, power_A > power_B and others_A >= others_B)",
+                "(1 - power_A) + (n - 1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
+            ],
+            "1 - power_A > 1 - power_B",
+            model={
+                "A": "1/4",
+                "B": "1/2",
+                "power_A": "1/16",
+                "power_B": "1/4",
+                "others_A": "1/4",
+                "others_B": "1/2",
+                "n": "2",
+            },
+        ),
+        smt(
+            "exact: each set drawn before leaves the candidate a positive chance at the next draw",
+            ["probability > 0", "weight > 0", "weight_outside >= weight"],
+            "probability * weight / weight_outside > 0",
+            model={"probability": "1", "weight": "1", "weight_outside": "2"},
+        ),
+        smt(
+            "exact: totals are numbers of draws, and more draws mean larger probabilities",
+            [
+                "implies(k > j, mu_k > mu_j)",
+                "implies(k == j, mu_k == mu_j)",
+                "implies(k < j, mu_k < mu_j)",
+                "total_k == k",
+                "total_j == j",
+            ],
+            "implies(total_k > total_j, mu_k > mu_j) and implies(mu_k > mu_j, total_k > total_j)",
+            model={"k": "1", "j": "1", "total_k": "1", "total_j": "1", "mu_k": "1/2", "mu_j": "1/2"},
+        ),
+    )
 
 
 def lemma1_misprint_proof() -> dict[str, Any]:
@@ -365,67 +345,60 @@ def lemma1_misprint_proof() -> dict[str, Any]:
     instance = ["mu_1 == 3 / 4", "mu_2 == 3 / 4", "mu_3 == 1 / 2", "A == 1 / 2", "k == 2", "n == 3"]
     instance_holds = ["(1 - mu_1) == A ** 2", "(1 - mu_2) == A ** 2", "(1 - mu_3) == A", "mu_1 + mu_2 + mu_3 == k"]
     model = {"mu_1": "3/4", "mu_2": "3/4", "mu_3": "1/2", "A": "1/2", "k": "2", "n": "3"}
-    return {
-        "supports": "holds",
-        "argument": "Weights (2, 2, 1) with two draws solve (12) in rationals: A = 1/2 and mu = (3/4, 3/4, 1/2). "
+    return proof(
+        "Weights (2, 2, 1) with two draws solve (12) in rationals: A = 1/2 and mu = (3/4, 3/4, 1/2). "
         "Write root for A^(1/w_1) = A^(1/2), the root the paper prints. Its two lines 'mu_i = 1 - A^(1/w_1)' and 'sum "
         "mu_i = k - sum A^(1/w_1)' then give wrong values; 'mu_i = 1 - A^(w_i)' and 'sum mu_i = n - sum A^(w_i)' give "
         "the right ones.",
-        "steps": [
-            possible("the instance satisfies (12) and sums to k", [*instance, *instance_holds], model),
-            smt(
-                "the printed mu_1 = 1 - A^(1/w_1) is false there",
-                ["A == 1 / 2", "root > 0", "root ** 2 == A", "mu_1 == 3 / 4"],
-                "1 - root < 3 / 10 and mu_1 > 1 - root",
-            ),
-            smt(
-                "the printed sum k - n A^(1/w_1) is negative where the sum is 2",
-                ["A == 1 / 2", "root > 0", "root ** 2 == A", "k == 2", "n == 3"],
-                "k - n * root < 0",
-            ),
-            smt(
-                "the corrected lines hold there",
-                [h for h in instance if h != "k == 2"],
-                "mu_1 == 1 - A ** 2 and mu_2 == 1 - A ** 2 and mu_3 == 1 - A and mu_1 + mu_2 + mu_3 == n - (A ** 2 + "
-                "A ** 2 + A)",
-                model=model,
-            ),
-        ],
-    }
+        possible("the instance satisfies (12) and sums to k", [*instance, *instance_holds], model),
+        smt(
+            "the printed mu_1 = 1 - A^(1/w_1) is false there",
+            ["A == 1 / 2", "root > 0", "root ** 2 == A", "mu_1 == 3 / 4"],
+            "1 - root < 3 / 10 and mu_1 > 1 - root",
+        ),
+        smt(
+            "the printed sum k - n A^(1/w_1) is negative where the sum is 2",
+            ["A == 1 / 2", "root > 0", "root ** 2 == A", "k == 2", "n == 3"],
+            "k - n * root < 0",
+        ),
+        smt(
+            "the corrected lines hold there",
+            [h for h in instance if h != "k == 2"],
+            "mu_1 == 1 - A ** 2 and mu_2 == 1 - A ** 2 and mu_3 == 1 - A and mu_1 + mu_2 + mu_3 == n - (A ** 2 + "
+            "A ** 2 + A)",
+            model=model,
+        ),
+    )
 
 
 def lemma1_random_counts_proof() -> dict[str, Any]:
     """A random number of draws breaks Lemma 1."""
-    return {
-        "supports": "holds",
-        "argument": "Two candidates of weights 2 and 1. One method draws both with probability q and none otherwise: "
+    return proof(
+        "Two candidates of weights 2 and 1. One method draws both with probability q and none otherwise: "
         "both means are q. The other always draws one: the means are 2/3 and 1/3. For q = 3/5 the first method "
         "selects more on average, and yet the first candidate less often. So 'fixed numbers of draws' cannot be "
         "dropped.",
-        "steps": [
-            possible(
-                "a larger total with a smaller mean of the first candidate",
-                [
-                    "0 <= q",
-                    "q <= 1",
-                    "random_1 == q",
-                    "random_2 == q",
-                    "fixed_1 == 2 / 3",
-                    "fixed_2 == 1 / 3",
-                    "random_1 + random_2 > fixed_1 + fixed_2",
-                    "random_1 < fixed_1",
-                ],
-                {"q": "3/5", "random_1": "3/5", "random_2": "3/5", "fixed_1": "2/3", "fixed_2": "1/3"},
-            )
-        ],
-    }
+        possible(
+            "a larger total with a smaller mean of the first candidate",
+            [
+                "0 <= q",
+                "q <= 1",
+                "random_1 == q",
+                "random_2 == q",
+                "fixed_1 == 2 / 3",
+                "fixed_2 == 1 / 3",
+                "random_1 + random_2 > fixed_1 + fixed_2",
+                "random_1 < fixed_1",
+            ],
+            {"q": "3/5", "random_1": "3/5", "random_2": "3/5", "fixed_1": "2/3", "fixed_2": "1/3"},
+        ),
+    )
 
 
 def best_case_proof() -> dict[str, Any]:
     """Monotone comparison of the parameters (Manly) and of the ring times (exact)."""
-    return {
-        "supports": "holds",
-        "argument": f"{POWER} All weights lie in [1, w_1]. Manly: let A belong to the list and B to (1^k, 0^(n-k)). "
+    return proof(
+        f"{POWER} All weights lie in [1, w_1]. Manly: let A belong to the list and B to (1^k, 0^(n-k)). "
         "Since A^(w_1) <= A^(w_i) <= A, the first group has at most k(1 - A^(w_1)) and the rest at least (n-k)(1-A), "
         "candidate by candidate (steps 1, 2). If A >= B the first bound is at most k(1 - B^(w_1)); if A < B the "
         "second leaves the first group less than k - (n-k)(1-B); both are what the best case has (step 3). Exact: use "
@@ -435,60 +408,58 @@ def best_case_proof() -> dict[str, Any]:
         "later stays, stays outside, or leaves and lets in one candidate, of either group. In no case does the number "
         "of first-group members among the first k fall (steps 5, 6). Moving one weight at a time from the list's to "
         "those of (1^k, 0^(n-k)) never lowers that number, nor its expectation.",
-        "steps": [
-            smt(
-                "Manly: the first group has at most k(1 - A^w_1), one candidate at a time",
-                ["first <= i * (1 - lowest_power)", "lowest_power <= power"],
-                "first + (1 - power) <= (i + 1) * (1 - lowest_power)",
-                model={"first": "0", "i": "0", "lowest_power": "1/4", "power": "1/2"},
-            ),
-            smt(
-                "Manly: the others have at least (n-k)(1 - A), one candidate at a time",
-                ["others >= i * (1 - A)", "power <= A"],
-                "others + (1 - power) >= (i + 1) * (1 - A)",
-                model={"others": "0", "i": "0", "A": "1/2", "power": "1/4"},
-            ),
-            smt(
-                "Manly: the first group has no more than in the best case",
-                [
-                    "0 < k",
-                    "k < n",
-                    "first + others == k",
-                    "first <= k * (1 - power_A)",
-                    "others >= (n - k) * (1 - A)",
-                    "k * (1 - power_B) + (n - k) * (1 - B) == k",
-                    "implies(A >= B, power_A >= power_B)",
-                ],
-                "first <= k * (1 - power_B)",
-                model={
-                    "k": "1",
-                    "n": "2",
-                    "first": "1/2",
-                    "others": "1/2",
-                    "A": "1/2",
-                    "B": "1/2",
-                    "power_A": "1/2",
-                    "power_B": "1/2",
-                },
-            ),
-            smt(
-                "exact: a larger weight rings earlier",
-                ["clock > 0", "0 < lower", "lower <= higher"],
-                "clock / higher <= clock / lower",
-                model={"clock": "1", "lower": "1", "higher": "2"},
-            ),
-            smt(
-                "exact: one of the first group enters, one of either group is pushed out",
-                ["displaced == 0 or displaced == 1", "after == before + 1 - displaced"],
-                "after >= before",
-            ),
-            smt(
-                "exact: one of the others leaves, one of either group comes in",
-                ["admitted == 0 or admitted == 1", "after == before + admitted"],
-                "after >= before",
-            ),
-        ],
-    }
+        smt(
+            "Manly: the first group has at most k(1 - A^w_1), one candidate at a time",
+            ["first <= i * (1 - lowest_power)", "lowest_power <= power"],
+            "first + (1 - power) <= (i + 1) * (1 - lowest_power)",
+            model={"first": "0", "i": "0", "lowest_power": "1/4", "power": "1/2"},
+        ),
+        smt(
+            "Manly: the others have at least (n-k)(1 - A), one candidate at a time",
+            ["others >= i * (1 - A)", "power <= A"],
+            "others + (1 - power) >= (i + 1) * (1 - A)",
+            model={"others": "0", "i": "0", "A": "1/2", "power": "1/4"},
+        ),
+        smt(
+            "Manly: the first group has no more than in the best case",
+            [
+                "0 < k",
+                "k < n",
+                "first + others == k",
+                "first <= k * (1 - power_A)",
+                "others >= (n - k) * (1 - A)",
+                "k * (1 - power_B) + (n - k) * (1 - B) == k",
+                "implies(A >= B, power_A >= power_B)",
+            ],
+            "first <= k * (1 - power_B)",
+            model={
+                "k": "1",
+                "n": "2",
+                "first": "1/2",
+                "others": "1/2",
+                "A": "1/2",
+                "B": "1/2",
+                "power_A": "1/2",
+                "power_B": "1/2",
+            },
+        ),
+        smt(
+            "exact: a larger weight rings earlier",
+            ["clock > 0", "0 < lower", "lower <= higher"],
+            "clock / higher <= clock / lower",
+            model={"clock": "1", "lower": "1", "higher": "2"},
+        ),
+        smt(
+            "exact: one of the first group enters, one of either group is pushed out",
+            ["displaced == 0 or displaced == 1", "after == before + 1 - displaced"],
+            "after >= before",
+        ),
+        smt(
+            "exact: one of the others leaves, one of either group comes in",
+            ["admitted == 0 or admitted == 1", "after == before + admitted"],
+            "after >= before",
+        ),
+    )
 
 
 def best_case_certificates(seed: int, number: int) -> tuple[dict[str, Any], ...]:
@@ -510,28 +481,25 @@ def best_case_certificates(seed: int, number: int) -> tuple[dict[str, Any], ...]
 
 def truncation_proof() -> dict[str, Any]:
     """PNCF with its truncation selects k - 1 candidates for certain where the 'best case' expects far fewer."""
-    return {
-        "supports": "holds",
-        "argument": "k = 50, n = 942, eps = 1, RS = 1, similarities (1 49 times, 2/5, 0, ...). sim_k = 2/5, and 4k "
+    return proof(
+        "k = 50, n = 942, eps = 1, RS = 1, similarities (1 49 times, 2/5, 0, ...). sim_k = 2/5, and 4k "
         "RS/eps ln(k(n-k)/rho) > 200 for every rho < 1 since k(n-k)/rho > e, so lambda = min(sim_k, ...) = 2/5 and "
         "every candidate above sim_k + lambda = 4/5 is selected for certain: the 49 ones (step 1). For (1^k, 0^(n-k)) "
         "lambda = 1, nothing is above 2 or below 0, and the k neighbors are drawn by weight from all candidates, with "
         "w_1 = e^(1/200) < 21/20; by PP-T1-MU, also for the exact mean, mu_1 < 1 - ((n-k)/n)^w_1, which is at most 1 "
         "- ((n-k)/n)^2, so that the first group expects less than 50 (1 - (892/942)^2) < 49 (step 2).",
-        "steps": [
-            possible(
-                "the 49 ones lie above sim_k + lambda",
-                ["sim_k == 2 / 5", "0 < cutoff", "cutoff == min(sim_k, 200)", "1 > sim_k + cutoff"],
-                {"sim_k": "2/5", "cutoff": "2/5"},
-            ),
-            smt(
-                "the best case of the paper expects fewer than 49",
-                ["k == 50", "n == 942", "mu_1 < 1 - ((n - k) / n) ** 2"],
-                "k * mu_1 < 49",
-                model={"k": "50", "n": "942", "mu_1": "1/20"},
-            ),
-        ],
-    }
+        possible(
+            "the 49 ones lie above sim_k + lambda",
+            ["sim_k == 2 / 5", "0 < cutoff", "cutoff == min(sim_k, 200)", "1 > sim_k + cutoff"],
+            {"sim_k": "2/5", "cutoff": "2/5"},
+        ),
+        smt(
+            "the best case of the paper expects fewer than 49",
+            ["k == 50", "n == 942", "mu_1 < 1 - ((n - k) / n) ** 2"],
+            "k * mu_1 < 49",
+            model={"k": "50", "n": "942", "mu_1": "1/20"},
+        ),
+    )
 
 
 def manly_gap_certificates() -> tuple[dict[str, Any], ...]:
@@ -570,79 +538,73 @@ def truncation_certificate() -> dict[str, Any]:
 
 def theorem1_mu_proof() -> dict[str, Any]:
     """mu_1 < 1 - ((n-k)/n)^w_1 for Manly's mean."""
-    return {
-        "supports": "holds",
-        "argument": f"{POWER} With A = 1 - mu_n and power_A = A^(w_1) = 1 - mu_1. As w_1 > 1, power_A < A unless A is "
+    return proof(
+        f"{POWER} With A = 1 - mu_n and power_A = A^(w_1) = 1 - mu_1. As w_1 > 1, power_A < A unless A is "
         "0 or 1, which the sum excludes; so A > (n-k)/n (step 1), and the power of A is above that of (n-k)/n (step "
         "2). Step 3 is the printed intermediate line.",
-        "steps": [
-            smt(
-                "the parameter A exceeds (n-k)/n",
-                [
-                    "0 < k",
-                    "k < n",
-                    "0 <= A",
-                    "k * (1 - power_A) + (n - k) * (1 - A) == k",
-                    "implies(0 < A and A < 1, power_A < A)",
-                    "implies(A == 0, power_A == 0)",
-                ],
-                "A * n > n - k",
-                model={"k": "3", "n": "5", "A": "2/3", "power_A": "2/9"},
-            ),
-            smt(
-                "hence mu_1 is below the bound",
-                [
-                    "A > base",
-                    "implies(A > base, power_A > power_base)",
-                    "mu_1 == 1 - power_A",
-                ],
-                "mu_1 < 1 - power_base",
-                model={"A": "2/3", "base": "2/5", "power_A": "4/9", "power_base": "4/25", "mu_1": "5/9"},
-            ),
-            smt(
-                "the printed line: mu_1 = k/n + (n-k)(mu_1 - mu_n)/n",
-                ["n > 0", "k * mu_1 + (n - k) * mu_n == k"],
-                "mu_1 == k / n + (n - k) * (mu_1 - mu_n) / n",
-                model={"n": "2", "k": "1", "mu_1": "1/2", "mu_n": "1/2"},
-            ),
-        ],
-    }
+        smt(
+            "the parameter A exceeds (n-k)/n",
+            [
+                "0 < k",
+                "k < n",
+                "0 <= A",
+                "k * (1 - power_A) + (n - k) * (1 - A) == k",
+                "implies(0 < A and A < 1, power_A < A)",
+                "implies(A == 0, power_A == 0)",
+            ],
+            "A * n > n - k",
+            model={"k": "3", "n": "5", "A": "2/3", "power_A": "2/9"},
+        ),
+        smt(
+            "hence mu_1 is below the bound",
+            [
+                "A > base",
+                "implies(A > base, power_A > power_base)",
+                "mu_1 == 1 - power_A",
+            ],
+            "mu_1 < 1 - power_base",
+            model={"A": "2/3", "base": "2/5", "power_A": "4/9", "power_base": "4/25", "mu_1": "5/9"},
+        ),
+        smt(
+            "the printed line: mu_1 = k/n + (n-k)(mu_1 - mu_n)/n",
+            ["n > 0", "k * mu_1 + (n - k) * mu_n == k"],
+            "mu_1 == k / n + (n - k) * (mu_1 - mu_n) / n",
+            model={"n": "2", "k": "1", "mu_1": "1/2", "mu_n": "1/2"},
+        ),
+    )
 
 
 def theorem1_mu_exact_proof() -> dict[str, Any]:
     """The same bound for the exact mean, for all other weights at least 1."""
-    return {
-        "supports": "holds",
-        "argument": "Exponential clocks: candidate 1 is not drawn exactly when it rings after tau, the k-th ring "
+    return proof(
+        "Exponential clocks: candidate 1 is not drawn exactly when it rings after tau, the k-th ring "
         "among the other n - 1 candidates, so 1 - mu_1 = E e^(-w_1 tau). With X = e^(-tau) and w_1 > 1, Jensen's "
         "inequality gives E X^(w_1) > (E X)^(w_1), strictly since tau is not constant. E X = E e^(-tau) is the chance "
         "that candidate 1 is not drawn when its weight is 1 instead of w_1, the smallest weight of all; a smaller "
         "weight has a smaller inclusion probability (exchange the two clocks), so its inclusion probability is at "
         "most the average k/n (step 1). Raising to the power w_1 keeps the order (step 2). Step 3 is Jensen's "
         "inequality for w_1 = 2 and two values, an identity whose right-hand side is a square.",
-        "steps": [
-            smt(
-                "the smallest of n probabilities that sum to k leaves at least (n-k)/n",
-                ["n > 0", "n * smallest <= total", "total == k", "mean_X == 1 - smallest"],
-                "mean_X >= (n - k) / n",
-                model={"n": "2", "k": "1", "total": "1", "smallest": "1/2", "mean_X": "1/2"},
-            ),
-            smt(
-                "Jensen and monotonicity of the power",
-                [
-                    "mean_X >= base",
-                    "implies(mean_X >= base, power_mean_X >= power_base)",
-                    "mean_power_X > power_mean_X",
-                    "1 - mu_1 == mean_power_X",
-                ],
-                "mu_1 < 1 - power_base",
-            ),
-            identity(
-                "Jensen for a square and two values of probability q and 1 - q",
-                "q * x ** 2 + (1 - q) * y ** 2 - (q * x + (1 - q) * y) ** 2 == q * (1 - q) * (x - y) ** 2",
-            ),
-        ],
-    }
+        smt(
+            "the smallest of n probabilities that sum to k leaves at least (n-k)/n",
+            ["n > 0", "n * smallest <= total", "total == k", "mean_X == 1 - smallest"],
+            "mean_X >= (n - k) / n",
+            model={"n": "2", "k": "1", "total": "1", "smallest": "1/2", "mean_X": "1/2"},
+        ),
+        smt(
+            "Jensen and monotonicity of the power",
+            [
+                "mean_X >= base",
+                "implies(mean_X >= base, power_mean_X >= power_base)",
+                "mean_power_X > power_mean_X",
+                "1 - mu_1 == mean_power_X",
+            ],
+            "mu_1 < 1 - power_base",
+        ),
+        identity(
+            "Jensen for a square and two values of probability q and 1 - q",
+            "q * x ** 2 + (1 - q) * y ** 2 - (q * x + (1 - q) * y) ** 2 == q * (1 - q) * (x - y) ** 2",
+        ),
+    )
 
 
 def theorem1_mu_certificates(number: int) -> tuple[dict[str, Any], ...]:
@@ -656,32 +618,26 @@ def theorem1_mu_certificates(number: int) -> tuple[dict[str, Any], ...]:
 
 def expectation_proof() -> dict[str, Any]:
     """Exchange of the sum over outcomes and the sum over candidates."""
-    return {
-        "supports": "holds",
-        "argument": "E sum_{i in N} s_i is a sum over the finitely many outcomes of Pr(outcome) times sum_i s_i x_i, "
+    return proof(
+        "E sum_{i in N} s_i is a sum over the finitely many outcomes of Pr(outcome) times sum_i s_i x_i, "
         "x_i = 1 if the outcome holds i. Step 1, over candidates: the probability distributes over one more "
         "candidate. Step 2, over outcomes: one more outcome adds the same to s times mean as to the mean of s times "
         "indicator. By both inductions the double sum is sum_i s_i E x_i = sum_i s_i mu_i. Step 3 is the case of "
         "three outcomes and two candidates written out.",
-        "steps": [
-            identity(
-                "one more candidate", "probability * (total + s * x) == probability * total + s * (probability * x)"
-            ),
-            identity("one more outcome", "s * mu + s * (probability * x) == s * (mu + probability * x)"),
-            identity(
-                "three outcomes, two candidates",
-                "p_1 * (s * x_1 + t * y_1) + p_2 * (s * x_2 + t * y_2) + p_3 * (s * x_3 + t * y_3) == s * (p_1 * x_1 "
-                "+ p_2 * x_2 + p_3 * x_3) + t * (p_1 * y_1 + p_2 * y_2 + p_3 * y_3)",
-            ),
-        ],
-    }
+        identity("one more candidate", "probability * (total + s * x) == probability * total + s * (probability * x)"),
+        identity("one more outcome", "s * mu + s * (probability * x) == s * (mu + probability * x)"),
+        identity(
+            "three outcomes, two candidates",
+            "p_1 * (s * x_1 + t * y_1) + p_2 * (s * x_2 + t * y_2) + p_3 * (s * x_3 + t * y_3) == s * (p_1 * x_1 "
+            "+ p_2 * x_2 + p_3 * x_3) + t * (p_1 * y_1 + p_2 * y_2 + p_3 * y_3)",
+        ),
+    )
 
 
 def pmf_proof() -> dict[str, Any]:
     """The integral obeys the recursion of the draws, for every size of the set by the termwise steps."""
-    return {
-        "supports": "holds",
-        "argument": "Let d be the weight outside S and g(S) the integral. Expanding the product (step 1, factor by "
+    return proof(
+        "Let d be the weight outside S and g(S) the integral. Expanding the product (step 1, factor by "
         "factor) and integrating t^(w(A)/d) termwise, which gives 1/(w(A)/d + 1) (step 2), g(S) = sum over the "
         "subsets A of S of (-1)^|A| d/(d + w(A)). Conditioning on the first draw, the probability that the first |S| "
         "draws are S is P(S) = sum_{i in S} w_i/(w(S) + d) P(S without i), where d stays the same, and P(empty) = 1 = "
@@ -690,25 +646,23 @@ def pmf_proof() -> dict[str, Any]:
         "(step 3); the terms -d (-1)^|A| cancel in pairs A, A with one fixed element (step 4). So g = P by induction "
         "on |S|. Steps 5 to 7 write the recursion out for |S| = 1, 2, 3. Positivity follows from the recursion, term "
         "by term (steps 8, 9), as d > 0 for k < n.",
-        "steps": [
-            identity("one more factor of the product", "P * (1 - x) == P - P * x"),
-            identity("the integral of t^(w/d) over [0, 1]", "1 / (w / d + 1) == d / (d + w)"),
-            identity("the weight outside a subset", "d * (W - w) / (d + w) == (W + d) * (d / (d + w)) - d"),
-            identity("subsets with and without one element cancel", "sign * d + (0 - sign) * d == 0"),
-            *(_recursion(size) for size in (1, 2, 3)),
-            smt(
-                "one more term keeps the sum of the recursion positive",
-                ["total >= 0", "weight > 0", "smaller_set > 0"],
-                "total + weight * smaller_set > 0",
-            ),
-            smt(
-                "a positive sum over a positive weight is positive",
-                ["d > 0", "weight_S > 0", "total > 0", "probability * (weight_S + d) == total"],
-                "probability > 0",
-                model={"d": "1", "weight_S": "1", "total": "1", "probability": "1/2"},
-            ),
-        ],
-    }
+        identity("one more factor of the product", "P * (1 - x) == P - P * x"),
+        identity("the integral of t^(w/d) over [0, 1]", "1 / (w / d + 1) == d / (d + w)"),
+        identity("the weight outside a subset", "d * (W - w) / (d + w) == (W + d) * (d / (d + w)) - d"),
+        identity("subsets with and without one element cancel", "sign * d + (0 - sign) * d == 0"),
+        *(_recursion(size) for size in (1, 2, 3)),
+        smt(
+            "one more term keeps the sum of the recursion positive",
+            ["total >= 0", "weight > 0", "smaller_set > 0"],
+            "total + weight * smaller_set > 0",
+        ),
+        smt(
+            "a positive sum over a positive weight is positive",
+            ["d > 0", "weight_S > 0", "total > 0", "probability * (weight_S + d) == total"],
+            "probability > 0",
+            model={"d": "1", "weight_S": "1", "total": "1", "probability": "1/2"},
+        ),
+    )
 
 
 def expected_heavy_draws(num_heavy: int, num_light: int, weight: Any, num_draws: int) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import derivative, identity, objections, proof, smt
 
 __all__ = [
@@ -54,22 +54,20 @@ ROW_EPSILON = "eps / sqrt(4 * r * ln(2 * m))"
 
 def decide_t51_w(claim: Claim, context: Context) -> Verdict:
     """CD-T51-W: the w of appendix B.1 solves the inequality it is meant to solve, with equality."""
-    steps = proved(
-        proof(
-            "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
-            "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
-            identity(
-                "the root of h^2 + h = c",
-                "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c",
-            ),
-            smt(
-                "the root is positive",
-                ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
-                "s - 1 / 2 > 0",
-                model={"c": "2", "s": "3/2"},
-            ),
-            identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
-        )
+    steps = proof(
+        "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
+        "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
+        identity(
+            "the root of h^2 + h = c",
+            "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c",
+        ),
+        smt(
+            "the root is positive",
+            ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
+            "s - 1 / 2 > 0",
+            model={"c": "2", "s": "3/2"},
+        ),
+        identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
     )
     printed = printed_noise_instance()
     failed = objections(steps, printed)
@@ -91,23 +89,21 @@ def decide_t51_w(claim: Claim, context: Context) -> Verdict:
 
 def decide_walg(claim: Claim, context: Context) -> Verdict:
     """CD-WALG: Algorithm 1's w satisfies the inequality of B.1 in every experiment, not for every epsilon."""
-    steps = proved(
-        proof(
-            "Dividing 2 (1/w + 1/w^2) ln(8r/delta) <= eps0 by eps0 = sqrt(8) l / w, l = ln(4r/delta), leaves (1 + 1/w) "
-            "(1 + ln(2)/l) <= sqrt(2) (steps 1 and 2). The left side falls as w and l grow (step 3); both grow with r "
-            "and m, and w falls with eps. So eps = 64 with r = 100 decides for a task.",
-            identity("w eps0 = sqrt(8) l", "sqrt(32) * x * l / eps * (eps / (2 * x)) == sqrt(32) / 2 * l"),
-            identity(
-                "the inequality divided by eps0",
-                "2 * (1 / w + 1 / w ** 2) * (l + k) / (s * l / w) == 2 * (1 + 1 / w) * (1 + k / l) / s",
-            ),
-            smt(
-                "more noise and more rows or users only help",
-                ["0 < w", "w <= W", "0 < l", "l <= L", "k > 0", "(w + 1) * (l + k) <= R * (w * l)", "R > 0"],
-                "(W + 1) * (L + k) <= R * (W * L)",
-                model={"w": "1", "W": "1", "l": "1", "L": "1", "k": "1", "R": "4"},
-            ),
-        )
+    steps = proof(
+        "Dividing 2 (1/w + 1/w^2) ln(8r/delta) <= eps0 by eps0 = sqrt(8) l / w, l = ln(4r/delta), leaves (1 + 1/w) "
+        "(1 + ln(2)/l) <= sqrt(2) (steps 1 and 2). The left side falls as w and l grow (step 3); both grow with r "
+        "and m, and w falls with eps. So eps = 64 with r = 100 decides for a task.",
+        identity("w eps0 = sqrt(8) l", "sqrt(32) * x * l / eps * (eps / (2 * x)) == sqrt(32) / 2 * l"),
+        identity(
+            "the inequality divided by eps0",
+            "2 * (1 / w + 1 / w ** 2) * (l + k) / (s * l / w) == 2 * (1 + 1 / w) * (1 + k / l) / s",
+        ),
+        smt(
+            "more noise and more rows or users only help",
+            ["0 < w", "w <= W", "0 < l", "l <= L", "k > 0", "(w + 1) * (l + k) <= R * (w * l)", "R > 0"],
+            "(W + 1) * (L + k) <= R * (W * L)",
+            model={"w": "1", "W": "1", "l": "1", "L": "1", "k": "1", "R": "4"},
+        ),
     )
     instances = sufficient_noise_instance("64"), sufficient_noise_instance("4000", fails=True)
     failed = objections(steps, *instances)
@@ -130,7 +126,7 @@ def decide_walg(claim: Claim, context: Context) -> Verdict:
 
 def decide_b1(claim: Claim, context: Context) -> Verdict:
     """CD-B1: the advanced composition theorem of Dwork, Rothblum and Vadhan, with room to spare."""
-    certificate = proved(composition_proof())
+    certificate = composition_proof()
     failed = objections(certificate)
     if failed:
         return Verdict(claim.id, "open", f"Not proved: {failed}.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import Step, formula, identity, objections, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
 
@@ -43,17 +43,15 @@ _ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does 
 
 def decide_def(claim: Claim, context: Context) -> Verdict:
     """CD-DEF: under the printed definition binary data have no neighbors."""
-    certificate = proved(
-        proof(
-            "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
-            smt(
-                "two different binary ratings are not less than 1 apart",
-                ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
-                "not abs(r - q) < 1",
-                model={"r": "0", "q": "1"},
-            ),
-            supports="vacuous",
-        )
+    certificate = proof(
+        "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
+        smt(
+            "two different binary ratings are not less than 1 apart",
+            ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
+            "not abs(r - q) < 1",
+            model={"r": "0", "q": "1"},
+        ),
+        supports="vacuous",
     )
     return _decided(
         claim,
@@ -69,21 +67,19 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
 
 def decide_centre(claim: Claim, context: Context) -> Verdict:
     """CD-CENTRE: centering keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
-    certificate = proved(
-        proof(
-            "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
-            "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
-            "|c| <= 1 (step 2).",
-            identity(
-                "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
-            ),
-            smt(
-                "at most 1",
-                ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
-                "v <= 1",
-                model={"m": "1", "c": "0", "v": "0"},
-            ),
-        )
+    certificate = proof(
+        "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
+        "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
+        "|c| <= 1 (step 2).",
+        identity(
+            "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
+        ),
+        smt(
+            "at most 1",
+            ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
+            "v <= 1",
+            model={"m": "1", "c": "0", "v": "0"},
+        ),
     )
     return _decided(
         claim,
@@ -97,7 +93,7 @@ def decide_centre(claim: Claim, context: Context) -> Verdict:
 
 def decide_wlog(claim: Claim, context: Context) -> Verdict:
     """CD-WLOG: large singular values are not the point; rank is."""
-    certificates = proved(row_space_proof()), adjacent_singular_values()
+    certificates = row_space_proof(), adjacent_singular_values()
     return _decided(
         claim,
         "refuted",
@@ -116,7 +112,6 @@ def decide_wlog(claim: Claim, context: Context) -> Verdict:
 
 def decide_t51(claim: Claim, context: Context) -> Verdict:
     """CD-T51: one row of the sketch; delta = 1 for n <= m - 2, and within (eps0, delta0) for n >= m."""
-    space, shape = proved(row_space_proof()), _shape_instance()
     epsilons = EPSILONS[::7] if context.quick else EPSILONS
     full = [
         _guarantee_certificate(task.users, (100, 800), epsilons, one_row=True) for task in _full_rank(context.quick)
@@ -130,8 +125,12 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
         "every epsilon. The paper's task Amazon Movie to Book (29,476 users, 24,091 items) has that shape. The proof "
         "inverts a covariance matrix that has no inverse there. With at least as many items as users one row is "
         "(eps0, delta0)-private in all experiments, with orders of magnitude to spare.",
-        Evidence("proof", "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", space),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", shape),
+        Evidence(
+            "proof",
+            "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+            row_space_proof(),
+        ),
+        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
         *(
             Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
             for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
@@ -142,7 +141,7 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 
 def decide_t51_det(claim: Claim, context: Context) -> Verdict:
     """CD-T51-DET: the exact supremum of the determinant ratio is e^asinh(1/(2w))."""
-    certificate, noise = proved(determinant_proof()), _noise_times_epsilon()
+    noise = _noise_times_epsilon()
     return _decided(
         claim,
         "holds",
@@ -150,14 +149,13 @@ def decide_t51_det(claim: Claim, context: Context) -> Verdict:
         "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
         "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
         "it says how far singular values move together, not what their product does.",
-        Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", certificate),
+        Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
         Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
     )
 
 
 def decide_t51_quad(claim: Claim, context: Context) -> Verdict:
     """CD-T51-QUAD: the quadratic forms; true with delta0 / 2 in the place of delta0."""
-    certificate = proved(quadratic_proof())
     return _decided(
         claim,
         "holds",
@@ -165,13 +163,12 @@ def decide_t51_quad(claim: Claim, context: Context) -> Verdict:
         "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
         "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
         "the printed proof takes for granted.",
-        Evidence("proof", "Bounds on the two eigenvalues, and the tails.", certificate),
+        Evidence("proof", "Bounds on the two eigenvalues, and the tails.", quadratic_proof()),
     )
 
 
 def decide_t52(claim: Claim, context: Context) -> Verdict:
     """CD-T52: false for n <= m - 2 and for very large epsilon; true in the other experiments, with a vast margin."""
-    space, shape = proved(row_space_proof()), _shape_instance()
     tasks = _full_rank(context.quick)
     rows = (400,) if context.quick else (100, 400, 800)
     epsilons = EPSILONS[::7] if context.quick else EPSILONS
@@ -191,8 +188,12 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "guarantee then holds in every experiment of the paper, although the printed composition proves it only up to "
         "epsilon of about ten (CD-COMP), and needs 30 to 100 times less noise. Even then it is not true of every "
         "epsilon: far outside of the experiments, from 50,000 to 150,000 on, Algorithm 1's w is too small.",
-        Evidence("proof", "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", space),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", shape),
+        Evidence(
+            "proof",
+            "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+            row_space_proof(),
+        ),
+        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
         Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
         *(
             Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
@@ -254,8 +255,6 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
 
 def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-T52-REP: the exact profile of the additive sketch, and how much less noise it asks for."""
-    steps = proved(profile_proof())
-    needed = required_noise_certificate()
     attained = profile(
         {"w": "66.56"},
         {"limit": _record(400, "w", "1"), "bounded": {**_record(400, "w", "1"), "raters": 10**9}},
@@ -271,11 +270,11 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         "B/(p+1) of independent Gamma(r/2) variables with p (p+1) = w^2, so delta is a finite sum. No singular value "
         "decomposition and no condition on the shape are needed, and the noise is 39 to 101 times smaller than "
         "Algorithm 1's at the same epsilon and delta. A whole user with ratings d needs ||d|| times as much.",
-        Evidence("proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", steps),
+        Evidence("proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()),
         Evidence(
             "certificate",
             "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
-            needed,
+            required_noise_certificate(),
             tables=(table,),
         ),
         Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),

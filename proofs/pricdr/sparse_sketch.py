@@ -11,7 +11,7 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import formula, identity, objections, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
@@ -44,18 +44,16 @@ DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 def decide_subg(claim: Claim, context: Context) -> Verdict:
     """CD-SUBG: true, and of no use for the transfer of the privacy proof."""
-    certificate = proved(
-        proof(
-            "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
-            "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
-            "all t.",
-            smt(
-                "the mixture is at most the Gaussian",
-                ["X >= 1", "0 < q", "q <= 1"],
-                "1 - q + q * X <= X",
-                model={"X": "1", "q": "1"},
-            ),
-        )
+    certificate = proof(
+        "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
+        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
+        "all t.",
+        smt(
+            "the mixture is at most the Gaussian",
+            ["X >= 1", "0 < q", "q <= 1"],
+            "1 - q + q * X <= X",
+            model={"X": "1", "q": "1"},
+        ),
     )
     return _decided(
         claim,
@@ -70,7 +68,6 @@ def decide_subg(claim: Claim, context: Context) -> Verdict:
 def decide_had(claim: Claim, context: Context) -> Verdict:
     """CD-HAD: not for one of the datasets; D is."""
     sizes = [task.items for task in TASKS]
-    certificate = hadamard_instance(sizes)
     table = Table(
         "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
         ["task", "n", "columns", "inner product"],
@@ -87,7 +84,10 @@ def decide_had(claim: Claim, context: Context) -> Verdict:
         "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
         "of two repairs it. D, a diagonal of signs, is unitary.",
         Evidence(
-            "certificate", "The inner product of two columns, counted, for each dataset.", certificate, tables=(table,)
+            "certificate",
+            "The inner product of two columns, counted, for each dataset.",
+            hadamard_instance(sizes),
+            tables=(table,),
         ),
     )
 
@@ -101,7 +101,6 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
         *(f"2 + 2 * {_low_bit(task.items)} / n{index} > 2" for index, task in enumerate(TASKS)),
         supports="refuted",
     )
-    counted = hadamard_instance([task.items for task in TASKS])
     return _decided(
         claim,
         "refuted",
@@ -112,13 +111,16 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
         Evidence(
             "certificate", "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.", certificate
         ),
-        Evidence("certificate", "The inner products of columns that these norms come from.", counted),
+        Evidence(
+            "certificate",
+            "The inner products of columns that these norms come from.",
+            hadamard_instance([task.items for task in TASKS]),
+        ),
     )
 
 
 def decide_sjlt(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT: refuted exactly on two items and two users; p for every task and density."""
-    lines, chance = proved(sparse_lines_proof()), subspace_instance()
     rows = []
     for task in TASKS:
         chances = [short_mask_probability(task.items, task.users, q) for q in (1 / task.users, *DENSITIES)]
@@ -139,15 +141,19 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         "subspace is shared (to be checked per dataset; not done). For dense masks, q n well above m, it says "
         "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
         "Upadhyay (arXiv 1410.2470).",
-        Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", lines),
-        Evidence("certificate", "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.", chance, tables=(table,)),
+        Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
+        Evidence(
+            "certificate",
+            "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.",
+            subspace_instance(),
+            tables=(table,),
+        ),
         repair="CD-SJLT-REP",
     )
 
 
 def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REL: the released matrix is discrete, so the set of possible outputs shows the data."""
-    lines = proved(discrete_proof())
     chance = instance(
         {"q": "1/2", "r": 8},
         "1 - (1 - q) ** (2 * r) > 999 / 1000",
@@ -161,7 +167,7 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
         "row for each zero row of the matrix: on two items and two users the lists are disjoint for every w > 0, so "
         "delta is at least 1 - (1 - q)^(2r) at every epsilon. No density and no amount of lifting helps; noise has to "
         "be added to the output.",
-        Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", lines),
+        Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
         Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
         repair="CD-SJLT-REP",
     )
@@ -169,16 +175,14 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
 
 def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REP: columns of fixed norm and added noise are exactly mu-Gaussian-DP."""
-    steps = proved(
-        proof(
-            "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
-            "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
-            "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
-            "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
-            "norm reveals M e_i.",
-            *shift_steps(),
-            identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
-        )
+    steps = proof(
+        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
+        "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
+        "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
+        "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
+        "norm reveals M e_i.",
+        *shift_steps(),
+        identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
     )
     return _decided(
         claim,

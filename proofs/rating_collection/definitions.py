@@ -14,7 +14,7 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import POST_PROCESSING
 from dpassay.proofs.notation import Step, derivative, identity, possible, proof, smt
-from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, proof_record, theorem1_proof, theorem2_proof
+from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, theorem1_proof, theorem2_proof
 
 __all__ = [
     "best_pair_proof",
@@ -52,7 +52,7 @@ def decide_one_noise(claim: Claim, context: Context) -> Verdict:
         "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
         "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
         "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
-        evidence=(proof_record("For every eps: probability 1 against 0.", one_noise_proof(), (table,)),),
+        evidence=(Evidence("proof", "For every eps: probability 1 against 0.", one_noise_proof(), (table,)),),
         repair="RC-T1: independent noise per entry",
     )
 
@@ -72,7 +72,8 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
         "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
         "a fresh draw per entry.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "For every eps and d: probability 0 against a positive one.",
                 noise_by_value_proof(),
                 (
@@ -99,7 +100,7 @@ def decide_epsilon_zero(claim: Claim, context: Context) -> Verdict:
         "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
         "chance of every bounded interval tends to 0 with eps. Definition 3 is fine at eps = 0, where it is "
         "uniform, and Definition 1 asks for eps > 0 anyway. The bound (6) divides by eps too.",
-        evidence=(proof_record("No scale exists, and no limit of the laws.", epsilon_zero_proof()),),
+        evidence=(Evidence("proof", "No scale exists, and no limit of the laws.", epsilon_zero_proof()),),
         repair="RC-EPS0-REP",
     )
 
@@ -111,7 +112,7 @@ def decide_epsilon_positive(claim: Claim, context: Context) -> Verdict:
         "holds",
         "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
         "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
-        evidence=(proof_record("Total mass 1 in each law.", epsilon_positive_proof()),),
+        evidence=(Evidence("proof", "Total mass 1 in each law.", epsilon_positive_proof()),),
     )
 
 
@@ -127,7 +128,8 @@ def decide_conjugate(claim: Claim, context: Context) -> Verdict:
         "the space too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and "
         "1.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Both halves fail.",
                 conjugate_proof(),
                 (
@@ -154,13 +156,14 @@ def decide_conjugate_repaired(claim: Claim, context: Context) -> Verdict:
         "are biased towards 0, for a rating of 1 by (1 - e^(-eps))/eps, so the moments of section 4.3 do not apply "
         "to them as they stand.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Clipped reports lie in [-1, 1] and keep the ratio.",
                 clipped_proof(),
                 (Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),),
             ),
-            proof_record("Modified Laplace before clipping.", theorem1_proof()),
-            proof_record("Randomized response.", theorem2_proof()),
+            Evidence("proof", "Modified Laplace before clipping.", theorem1_proof()),
+            Evidence("proof", "Randomized response.", theorem2_proof()),
         ),
     )
 
@@ -174,7 +177,7 @@ def decide_forced(claim: Claim, context: Context) -> Verdict:
         "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
         "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
         "number always (keep = create = 1) is eps-differentially private too.",
-        evidence=(proof_record("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
+        evidence=(Evidence("proof", "Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
         repair="RC-SLACK-REP",
     )
 
@@ -220,7 +223,8 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
         "two ratings allow and is kept fixed; larger scales, which might help very sparse data at large eps, were "
         "not examined.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
                 (

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.core.records import Plot, Table
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, proved
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, proof, smt
 
@@ -30,7 +30,6 @@ __all__ = [
     "decide_theorem2",
     "decide_tight",
     "product_proof",
-    "proof_record",
     "theorem1_proof",
     "theorem2_proof",
     "tight_instance",
@@ -83,7 +82,6 @@ FROM_DENSITIES = (
 
 def decide_theorem1(claim: Claim, context: Context) -> Verdict:
     """RC-T1: densities for any n, beside the printed nine cases of one entry."""
-    whole, tight = theorem1_proof(), tight_proof()
     return decided(
         claim,
         "holds",
@@ -97,8 +95,13 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "
         f"{2 * NUM_ITEMS:,} on ratings in [-1, 1] and a chance of {_keep(1 / NUM_ITEMS):.5f} to keep a rating.",
         evidence=(
-            proof_record("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
-            proof_record("n eps is attained.", tight),
+            Evidence(
+                "proof",
+                "Every n, every pair of vectors, every event.",
+                theorem1_proof(),
+                (_cases_table(), _budget_table()),
+            ),
+            Evidence("proof", "n eps is attained.", tight_proof()),
         ),
     )
 
@@ -133,7 +136,8 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
         f"The exact supremum of the ratio is {supremum}, {printed}; it is reached at {where}.",
         extra,
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
                 (table,),
@@ -156,7 +160,7 @@ def decide_tight(claim: Claim, context: Context) -> Verdict:
         "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
         "number of items.",
         evidence=(
-            proof_record("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
+            Evidence("proof", "Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
             *(
                 Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
                 for count, each in ((count, tight_instance(count)) for count in (1, 3))
@@ -175,7 +179,7 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
         "one entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value "
         "instead of per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all "
         "entries differ.",
-        evidence=(proof_record("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
+        evidence=(Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
     )
 
 
@@ -188,7 +192,7 @@ def decide_product(claim: Claim, context: Context) -> Verdict:
         "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
         "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
         "independence it fails, see RC-IND2 and RC-IND3.",
-        evidence=(proof_record("Induction on the number of entries, for every event.", product_proof()),),
+        evidence=(Evidence("proof", "Induction on the number of entries, for every event.", product_proof()),),
     )
 
 
@@ -338,16 +342,6 @@ def tight_instance(num_changed: int) -> dict[str, Any]:
             f"{chance} < exp(1001 / 1000 * eps * {num_changed}) * {other}",
         ]
     return instance({"eps": 1, "d": 5}, *formulas, supports="holds")
-
-
-def proof_record(
-    summary: str,
-    inputs: dict[str, Any],
-    tables: tuple[Table, ...] = (),
-    plots: tuple[Plot, ...] = (),
-) -> Evidence:
-    """The record of a proof, from the inputs of its certificate."""
-    return Evidence("proof", summary, proved(inputs), tables, plots)
 
 
 def _product() -> tuple[Step, ...]:

@@ -13,7 +13,7 @@ from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection.accuracy import decomposition_proof
-from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS, proof_record
+from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS
 
 __all__ = [
     "all_methods_proof",
@@ -47,7 +47,8 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         f"and rho0 = 0.5, gamma = {GAMMA} that takes eps = {rows[1][1]} per entry for the modified Laplace "
         f"mechanism, {rows[1][2]} for a user's vector: no protection to speak of.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
                 (
@@ -89,7 +90,8 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
         "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
         "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
                 (
@@ -123,7 +125,8 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
         "become so, by the factor e^(eps/2), and Theta^ - Theta is not fixed before the entries are drawn. A proof "
         "of (5) for such sampling needs incoherence and weights; the paper has neither.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
                 (
@@ -146,7 +149,7 @@ def decide_error_bound(claim: Claim, context: Context) -> Verdict:
         "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
         "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
         "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
-        evidence=(proof_record("The premise is never met.", isometry_proof()),),
+        evidence=(Evidence("proof", "The premise is never met.", isometry_proof()),),
         repair="RC-5-REP",
     )
 
@@ -160,8 +163,8 @@ def decide_error_bound_repaired(claim: Claim, context: Context) -> Verdict:
         "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
         "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
         evidence=(
-            proof_record("Both halves.", error_bound_proof()),
-            proof_record("The triangle inequality for matrices.", decomposition_proof()),
+            Evidence("proof", "Both halves.", error_bound_proof()),
+            Evidence("proof", "The triangle inequality for matrices.", decomposition_proof()),
         ),
     )
 
@@ -174,7 +177,7 @@ def decide_all_methods(claim: Claim, context: Context) -> Verdict:
         "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
         "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
         "gives (5). The bound is a property of a method, to be proved for each one.",
-        evidence=(proof_record("rho = 0 and a positive error.", all_methods_proof()),),
+        evidence=(Evidence("proof", "rho = 0 and a positive error.", all_methods_proof()),),
     )
 
 
@@ -200,7 +203,7 @@ def decide_utility(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "The limit, and the order of randomized responses.",
-                {"kind": "proof", "inputs": utility_limit_proof()},
+                utility_limit_proof(),
                 tables=(
                     Table(
                         f"Bounds on how the release differs from the clean data ({shape.label})",

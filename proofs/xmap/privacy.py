@@ -163,7 +163,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
     if not witnesses:
         return Verdict(claim.id, "open", "No pair of datasets was found on which the selection loses more than eps'/2.")
     worst = max(witness.epsilon for witness in witnesses)
-    growth = {"kind": "proof", "inputs": _growth()}
+    growth = _growth()
     if not context.quick and _holds(growth):
         summary = "plain ratings, norms over co-raters: the loss is at least 6m/25 - 1/4 - ln(1 + e^(5/84)) for every m"
         evidence = (*evidence, Evidence("proof", summary, growth))

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.instances import instance, proved, set_probability
+from dpassay.proofs.instances import instance, set_probability
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, objections, proof, smt
 from dpassay.proofs.ppns.exponential_mechanism import all_scores_instance, all_scores_proof
@@ -29,7 +29,7 @@ __all__ = [
 def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA-REP: the floor moves with the scores; draws, noise, and a similarity with a small constant GS."""
     proofs = tuple(
-        proved(inputs)
+        inputs
         for inputs in (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
     )
     instances = (

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved, set_probability
+from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, set_probability
 from dpassay.proofs.notation import identity, possible, proof, smt
 
 __all__ = [
@@ -73,7 +73,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
     small = missed_item(SIMILARITIES[:3], rho="1/10", below="67/100")
     five = missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")
     eight = missed_item(SIMILARITIES, rho="1/2", below="253/1000")
-    fewest, defaults = proved(_fewest_items_proof()), _minimum_at_defaults()
+    defaults = _minimum_at_defaults()
     return decided(
         claim,
         "refuted",
@@ -88,7 +88,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
             Evidence("certificate", "Three items, rho = 1/10.", small),
             Evidence("certificate", "Five items, rho = 1/2.", five),
             Evidence("certificate", "Eight items, rho = 1/2.", eight),
-            Evidence("proof", "With fewer items it cannot fail like this.", fewest),
+            Evidence("proof", "With fewer items it cannot fail like this.", _fewest_items_proof()),
             Evidence("certificate", "At the released defaults the minimum is sim_k.", defaults),
         ),
         repair="XM-T4-REP",
@@ -97,7 +97,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
 
 def decide_round(claim: Claim, context: Context) -> Verdict:
     """XM-T3-STEP: the inequality is true, the printed reason is not."""
-    certificate, reason = proved(round_proof()), _threshold_item_drawn()
+    reason = _threshold_item_drawn()
     return decided(
         claim,
         "holds",
@@ -107,7 +107,7 @@ def decide_round(claim: Claim, context: Context) -> Verdict:
         "first k is still there, and weighs at least as much. (The printed exponents also lack parentheses around "
         "sim_k - w.) With each pair's own SS the step fails (XM-T3).",
         evidence=(
-            Evidence("proof", "For every N, k, w and every history of picks.", certificate),
+            Evidence("proof", "For every N, k, w and every history of picks.", round_proof()),
             Evidence("certificate", "The k-th neighbor is picked first with probability above 1/4.", reason),
         ),
     )
@@ -130,7 +130,7 @@ def decide_vector_length(claim: Claim, context: Context) -> Verdict:
 
 def decide_rounds(claim: Claim, context: Context) -> Verdict:
     """XM-T3-BERN: by the chain rule, without independence, and by Bernoulli's inequality."""
-    certificate, middle = proved(rounds_proof()), _middle_of_the_chain()
+    middle = _middle_of_the_chain()
     return decided(
         claim,
         "holds",
@@ -140,7 +140,7 @@ def decide_rounds(claim: Claim, context: Context) -> Verdict:
         "happens when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for "
         "nothing.",
         evidence=(
-            Evidence("proof", "For every k and every P in [0, 1].", certificate),
+            Evidence("proof", "For every k and every P in [0, 1].", rounds_proof()),
             Evidence(
                 "certificate", "The printed middle term at 3 and k = 2 is 4: the end of the chain still holds.", middle
             ),
@@ -150,7 +150,6 @@ def decide_rounds(claim: Claim, context: Context) -> Verdict:
 
 def decide_range(claim: Claim, context: Context) -> Verdict:
     """XM-T3-RNG: true, but the cut is not needed for it, and for a negative sim_k it spoils the theorem."""
-    certificate = proved(range_proof())
     return decided(
         claim,
         "holds",
@@ -159,7 +158,7 @@ def decide_range(claim: Claim, context: Context) -> Verdict:
         "so it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what "
         "voids Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 "
         "(XM-T3).",
-        evidence=(Evidence("proof", "The range with the minimum, and without it.", certificate),),
+        evidence=(Evidence("proof", "The range with the minimum, and without it.", range_proof()),),
     )
 
 
