@@ -7,10 +7,9 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpassay.replay import Rejected, check
 from dpassay.replay.formula import variables
 
-__all__ = ["Step", "derivative", "formula", "identity", "objections", "possible", "proof", "smt"]
+__all__ = ["Step", "derivative", "formula", "identity", "possible", "proof", "smt"]
 
 Step = Mapping[str, Any]
 
@@ -76,17 +75,6 @@ def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds")
                 steps.append(step)
     inputs = {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
     return {"kind": "proof", "inputs": inputs}
-
-
-def objections(*certificates: Mapping[str, Any]) -> str:
-    """What the trusted checker objects to in these {"kind", "inputs"}; empty when it accepts them all."""
-    found = []
-    for certificate in certificates:
-        try:
-            check(certificate["kind"], certificate["inputs"])
-        except Rejected as rejection:
-            found.append(str(rejection))
-    return "; ".join(found)
 
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}

@@ -42,9 +42,7 @@ __all__ = [
 
 def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-EM-REP: k draws cost 2 k a GS; half of that when only one candidate's score moves."""
-    every, one = all_scores_proof(), one_score_proof()
-    instances = (all_scores_instance(100, 2, "1/2", "49/100"), one_score_instance(2, "1/2", "99/400"))
-    proofs = tuple(inputs for inputs in (every, one))
+    every, one = all_scores_instance(100, 2, "1/2", "49/100"), one_score_instance(2, "1/2", "99/400")
     return decided(
         claim,
         "holds",
@@ -55,22 +53,16 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
         "exp(eps q/(k GS)) gives eps. Neither factor can be lowered: they are attained in the limit of long lists, "
         "and of one far heavier candidate.",
         evidence=(
-            Evidence("proof", "eps/2 for every n and k, and eps with twice the exponent.", proofs[0]),
-            Evidence("proof", "Half of it when one candidate's score moves.", proofs[1]),
-            Evidence(
-                "certificate", "100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.", instances[0]
-            ),
-            Evidence("certificate", "One score moves, two draws: more than 0.2475 of 0.25 is lost.", instances[1]),
+            Evidence("proof", "eps/2 for every n and k, and eps with twice the exponent.", all_scores_proof()),
+            Evidence("proof", "Half of it when one candidate's score moves.", one_score_proof()),
+            Evidence("certificate", "100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.", every),
+            Evidence("certificate", "One score moves, two draws: more than 0.2475 of 0.25 is lost.", one),
         ),
     )
 
 
 def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-DP-REP: bounded scores, then Laplace noise and post-processing, or the exponential selection."""
-    proofs = tuple(
-        inputs for inputs in (floor_cosine_proof(), noisy_similarities_proof(), all_scores_proof(), one_score_proof())
-    )
-    instances = tuple(floor_cosine_instance(changed) for changed in ("target", "candidate"))
     return decided(
         claim,
         "holds",
@@ -81,18 +73,20 @@ def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
         "protection from this output, noise of scale GS/eps (weights exp(eps q/(k GS))) is enough. This covers the "
         "neighbors of one target; a list for every user, or a prediction from the neighbors' ratings, spends more.",
         evidence=(
-            Evidence("proof", "The bound GS on the change of one floor-norm cosine.", proofs[0]),
-            Evidence("proof", "Laplace noise on the n cosines, and post-processing.", proofs[1]),
-            Evidence("proof", "The exponential selection.", proofs[2]),
-            Evidence("proof", "The exponential selection when only candidates' ratings are protected.", proofs[3]),
+            Evidence("proof", "The bound GS on the change of one floor-norm cosine.", floor_cosine_proof()),
+            Evidence("proof", "Laplace noise on the n cosines, and post-processing.", noisy_similarities_proof()),
+            Evidence("proof", "The exponential selection.", all_scores_proof()),
+            Evidence(
+                "proof", "The exponential selection when only candidates' ratings are protected.", one_score_proof()
+            ),
             *(
                 Evidence(
                     "certificate",
                     f"Three candidates, two neighbors, eps = 1: every set, both ways, when the {who}'s rating is "
                     "removed.",
-                    instance,
+                    floor_cosine_instance(who),
                 )
-                for who, instance in zip(("target", "candidate"), instances, strict=True)
+                for who in ("target", "candidate")
             ),
         ),
     )

@@ -1,58 +1,45 @@
-"""The partition scheme of Lu and Shen (PPNS): formulas of sections 6.1 to 6.4, and Theorem 1 repaired.
-
-Algorithm 1 is read as: from partition i (k candidates, in descending similarity) take ceil(p (1-p)^(i-1) k) members,
-capped at what is still missing to k - 1; then one last neighbor from all partitions not visited. `quotas` is that rule
-in exact arithmetic.
-"""
+"""What sections 6.1 to 6.4 of Lu and Shen (PPNS) say of p: Chebyshev's sum, the allowed range, and its ends."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.core.records import Plot, Series, Table
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import formula, identity, possible, proof, smt
-from dpassay.proofs.ppns.exact_selection import inclusion_probabilities, rational_power
+from dpassay.proofs.ppns.algorithm1 import (
+    NUM_CANDIDATES,
+    NUM_NEIGHBORS,
+    TENTHS,
+    accuracy,
+    partitioned_selection,
+    quotas,
+    selection_probabilities,
+)
 
 __all__ = [
-    "accuracy",
-    "beta_certificate",
-    "boundary_surplus",
     "chebyshev_proof",
-    "decide_beta",
     "decide_chebyshev",
-    "decide_equation20",
     "decide_example",
     "decide_monotone",
     "decide_p",
     "decide_p_up_to_one",
     "decide_theorem1_pk",
     "decide_theorem1_range",
-    "decide_theorem1_repaired",
     "example_certificate",
     "find_gap",
-    "find_surplus_failure",
     "find_up_to_one",
-    "formula_beta",
     "monotone_certificate",
     "monotone_proof",
     "p_proof",
     "pk_proof",
-    "quotas",
     "range_certificate",
     "range_proof",
-    "selection_probabilities",
-    "surplus_failure_certificate",
-    "theorem1_repaired_proof",
     "undefined_up_to",
 ]
-
-TENTHS = tuple(Fraction(tenth, 10) for tenth in range(1, 10))
-TABLE_2 = (15, 13, 10, 8, 7, 6, 5, 3, 2)
-NUM_NEIGHBORS, NUM_CANDIDATES = 50, 942  # the paper's k, and the users of MovieLens 100K without the target
 
 
 def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
@@ -257,140 +244,6 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
                 ),
             ),
         ),
-    )
-
-
-def decide_beta(claim: Claim, context: Context) -> Verdict:
-    """PP-B: equation (19) against the partitions that Algorithm 1 visits."""
-    rows, rises = _beta_rows(), _beta_rises()
-    beta = float(formula_beta(Fraction(1, 10), NUM_NEIGHBORS)[1])
-    above, differing = sum(float(row[2]) > row[4] for row in rows), sum(row[3] != row[5] for row in rows)
-    returned, printed = float(rows[0][9]), TABLE_2[0]
-    return decided(
-        claim,
-        "refuted",
-        f"At p = 0.1, k = 50, n = 942 the formula gives beta = {beta:.2f}, more than the 19 partitions there are; "
-        f"Algorithm 1 takes its neighbors from {rows[0][4]}, and Table 2 prints {printed}. Over p = 0.1 to 0.9 it is "
-        f"above the number of partitions that Algorithm 1 uses at {above} of 9 values and below it at {9 - above}.",
-        "Equation (18) stops at 3/2 as if quotas were rounded, Algorithm 1 takes the ceiling, and (19) counts "
-        f"partitions that do not exist. Rounded up, (19) differs from Table 2 at {differing} of 9 values.",
-        "Line 17 of Algorithm 1 returns the partition of the last neighbor, a random number and yet another quantity "
-        f"({returned:.1f} on average at p = 0.1). (19) {_rise_text(rises)}; at p = 0.02 its j is "
-        f"{formula_beta(Fraction(1, 50), NUM_NEIGHBORS)[0]}.",
-        evidence=(
-            Evidence(
-                "certificate",
-                "j and beta at p = 0.1, k = 50 by interval arithmetic.",
-                {"kind": "formula", "inputs": beta_certificate()},
-                tables=(
-                    Table(
-                        "Number of partitions, k = 50, n = 942 (19 partitions)",
-                        [
-                            "p",
-                            "j (18)",
-                            "beta (19)",
-                            "beta rounded up",
-                            "Algorithm 1: partitions used",
-                            "Table 2",
-                            "quotas rounded half up, at least 1",
-                            "Algorithm 1: returned index, from",
-                            "to",
-                            "mean (equal weights)",
-                            "ceilings reach k - 1 exactly",
-                        ],
-                        rows,
-                    ),
-                ),
-                plots=(
-                    Plot(
-                        "Number of partitions against p (k = 50, n = 942)",
-                        "p",
-                        "partitions",
-                        [
-                            Series("beta (19)", list(_floats()), [float(row[2]) for row in rows]),
-                            Series("Algorithm 1, used", list(_floats()), [row[4] for row in rows]),
-                            Series("Algorithm 1, returned (mean)", list(_floats()), [float(row[9]) for row in rows]),
-                            Series("Table 2", list(_floats()), list(TABLE_2)),
-                        ],
-                    ),
-                ),
-            ),
-        ),
-        repair="the number of partitions is that of Algorithm 1's exact quotas, plus the one of the last neighbor",
-    )
-
-
-def decide_equation20(claim: Claim, context: Context) -> Verdict:
-    """PP-20: its beta can exceed the number of partitions inside the allowed range of p."""
-    return decided(
-        claim,
-        "refuted",
-        "p = 0.1 lies in the range of (20) for every alpha_0 up to a tenth of the sum of the 50 largest similarities, "
-        "and above Theorem 1's bound for n = 942; its beta of 26 is more than the 19 partitions, so no attack with "
-        "beta k fake users corresponds to it.",
-        "Where beta is reachable, all neighbors but the last come from fewer partitions than beta, at every p from "
-        "0.1 to 0.9 (k = 50). At p = 1, which (20) allows, ln(1-p) is undefined, and for p above (k-1)/k the accuracy "
-        "is not guaranteed either (PP-P1).",
-        evidence=(
-            Evidence(
-                "certificate",
-                "beta above the number of partitions at an allowed p.",
-                {"kind": "formula", "inputs": beta_certificate(accuracy=True)},
-            ),
-        ),
-        repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
-    )
-
-
-def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
-    """PP-T1-REP: Abel summation, both directions, and what it means for Algorithm 1."""
-    found = find_surplus_failure()
-    failing = None if found is None else surplus_failure_certificate(*found)
-    evidence = [
-        Evidence(
-            "proof",
-            "Both directions for every list, and the criterion for Algorithm 1.",
-            theorem1_repaired_proof(),
-            tables=(
-                Table(
-                    "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
-                    [
-                        "p",
-                        "quotas",
-                        "partitions visited",
-                        "unvisited candidates",
-                        "smallest surplus",
-                        "satisfied",
-                    ],
-                    _repair_rows(),
-                ),
-            ),
-        )
-    ]
-    example = ""
-    if failing is not None and found is not None:
-        p, k, n = found
-        example = (
-            f"It can fail inside Theorem 1's range: with k = {k}, n = {n}, p = {p} and equal weights the list of "
-            f"{failing['similarities'].count('1')} ones followed by zeros makes PPNS the less accurate."
-        )
-        evidence.append(
-            Evidence(
-                "certificate",
-                "The smallest setting within Theorem 1's range of p where the condition fails, by exact accuracies.",
-                {"kind": "selection", "inputs": failing},
-            )
-        )
-    return decided(
-        claim,
-        "holds",
-        "With equal weights PPNS is at least as accurate for every similarity list exactly when at every partition "
-        "boundary the expected number of picks so far is at least what a uniform choice would give.",
-        "Since Algorithm 1's quotas fall, it meets the condition exactly when at least n/k candidates are left "
-        "unvisited for the last pick, whatever p; at k = 50, n = 942 it does at every p for which it is defined, as "
-        "even 18 visited partitions leave 42 candidates.",
-        example,
-        evidence=tuple(evidence),
     )
 
 
@@ -618,165 +471,11 @@ def example_certificate() -> dict[str, Any]:
     }
 
 
-def beta_certificate(*, accuracy: bool = False) -> dict[str, Any]:
-    """Equation (20) at the first p in tenths whose beta exceeds the number of partitions (k = 50, n = 942).
-
-    Args:
-        accuracy: adds that p is allowed: alpha_0 / sum s <= p for 50 similarities of 1 and alpha_0 = 5, and p is
-            above Theorem 1's bound and at most (k-1)/k.
-    """
-    k, n = NUM_NEIGHBORS, NUM_CANDIDATES
-    partitions = math.ceil(n / k)
-    p, j = next((p, formula_beta(p, k)[0]) for p in TENTHS if formula_beta(p, k)[1] > partitions)
-    text = f"ceil(1 + (ln(3 / 2) - ln({p} * {k})) / ln(1 - {p}))"
-    formulas = [
-        f"{text} >= {j} and {text} <= {j}",
-        f"({j} - 1) + (1 - {p}) ** ({j} - 1) * {k} > {math.floor(formula_beta(p, k)[1])}",
-        f"ceil({n} / {k}) < {math.floor(formula_beta(p, k)[1])}",
-    ]
-    if accuracy:
-        formulas += [
-            f"5 / 50 <= {p}",
-            f"1 - (({n} - {k}) / {n}) ** exp(1 / (4 * {k})) < {p}",
-            f"{p} <= ({k} - 1) / {k}",
-        ]
-    return {"supports": "refuted", "values": {}, "formulas": [formula(each) for each in formulas]}
-
-
-def theorem1_repaired_proof() -> dict[str, Any]:
-    """Abel summation, both directions, and when Algorithm 1 satisfies the condition."""
-    return proof(
-        "Let x_i = mu_i - k/n, and D_i = x_1 + ... + x_i, so alpha - alpha^ = sum_i s_i x_i and D_n = 0. "
-        "Abel: sum_{i<=m} s_i x_i = sum_{i<m} (s_i - s_{i+1}) D_i + s_m D_m, by induction (step 1). With equal "
-        "weights mu_i is constant inside a partition, so D is linear between boundaries and not negative if it is so "
-        "at both ends (step 2); D at the boundary jk is Q_1 + ... + Q_j - jk^2/n, and D_0 = D_n = 0. If all are >= 0, "
-        "every term of Abel's sum is (step 3). Conversely a boundary with D_jk < 0 is refuted by the list of jk ones "
-        "followed by zeros, for which alpha - alpha^ = D_jk (step 4). Algorithm 1: its ceilings do not grow with i, "
-        "and the cap only shortens the last, so the quotas fall; then D is concave over the v visited partitions, and "
-        "D >= 0 there if D at vk is (step 5: a is the mean increment of the first j partitions, b that of the other v "
-        "- j, c between them). At vk the picks are k - 1, with R = n - vk candidates left, and D >= 0 exactly when kR "
-        ">= n (step 6). Over the unvisited candidates each has the same chance 1/R, so D runs linearly to D_n = 0.",
-        identity(
-            "Abel summation, one more candidate",
-            "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)",
-        ),
-        smt(
-            "linear between boundaries",
-            ["start >= 0", "end >= 0", "0 <= share", "share <= 1"],
-            "(1 - share) * start + share * end >= 0",
-            model={"start": "0", "end": "1", "share": "1/2"},
-        ),
-        smt(
-            "each term of Abel's sum keeps it from falling below 0",
-            ["total >= 0", "s >= t", "D >= 0"],
-            "total + (s - t) * D >= 0",
-            model={"total": "0", "s": "1", "t": "0", "D": "1"},
-        ),
-        smt(
-            "conversely the step list turns a deficit into a lower accuracy",
-            ["D < 0", "alpha - alpha_hat == (1 - 0) * D"],
-            "alpha < alpha_hat",
-        ),
-        smt(
-            "Algorithm 1: falling quotas and no deficit at the last visited boundary leave none before",
-            ["0 <= j", "j <= v", "a >= c", "c >= b", "j * a + (v - j) * b >= 0"],
-            "j * a >= 0",
-            model={"j": "1", "v": "2", "a": "1", "b": "0", "c": "0"},
-        ),
-        smt(
-            "Algorithm 1: no deficit at the last visited boundary exactly when n/k candidates are left",
-            ["0 < n", "vk == n - R"],
-            "implies((k - 1) - vk * k / n >= 0, k * R >= n) and implies(k * R >= n, (k - 1) - vk * k / n >= 0)",
-            model={"k": "2", "n": "4", "R": "2", "vk": "2"},
-        ),
-    )
-
-
-def surplus_failure_certificate(p: Fraction, num_neighbors: int, num_candidates: int) -> dict[str, Any]:
-    """Equal weights: at the boundary of the largest deficit the step list has the smaller accuracy under PPNS.
-
-    The condition also says that p lies in Theorem 1's range.
-    """
-    k, n = num_neighbors, num_candidates
-    surplus = boundary_surplus(p, k, n)
-    if surplus is None or min(surplus) >= 0:
-        raise ValueError(f"no boundary falls short at p = {p}, k = {k}, n = {n}")
-    ones = min(n, k * (surplus.index(min(surplus)) + 1))
-    similarities = [Fraction(1)] * ones + [Fraction(0)] * (n - ones)
-    condition = formula("alpha_ppns < alpha_npns and theorem_bound < p and p <= (k - 1) / k")
-    found = _selection(similarities, Fraction(1), k, p, condition, "holds")
-    return {**found, "methods": {**found["methods"], "npns": {}}}
-
-
-def quotas(p: Fraction, num_neighbors: int, num_candidates: int) -> tuple[int, ...]:
-    """How many neighbors Algorithm 1 takes from each partition that it visits, before the last one; exact.
-
-    Fewer than k - 1 in total means that the candidates run out, and Algorithm 1 is undefined; so it is when the visited
-    partitions cover all candidates.
-    """
-    taken: list[int] = []
-    start = 0
-    while sum(taken) < num_neighbors - 1 and start < num_candidates:
-        size = min(num_neighbors, num_candidates - start)
-        taken.append(min(_ceiling(p, num_neighbors, len(taken)), num_neighbors - 1 - sum(taken), size))
-        start += num_neighbors
-    return tuple(taken)
-
-
-def selection_probabilities(
-    weights: Sequence[Fraction], num_neighbors: int, p: Fraction
-) -> tuple[Fraction, ...] | None:
-    """Exact probability that Algorithm 1 selects each candidate, candidates in descending similarity.
-
-    The last neighbor is drawn by weight. None where Algorithm 1 is undefined.
-    """
-    k = num_neighbors
-    plan = quotas(p, k, len(weights))
-    visited = k * len(plan)
-    if sum(plan) < k - 1 or visited >= len(weights):
-        return None
-    means: list[Fraction] = []
-    for i, quota in enumerate(plan):
-        means += inclusion_probabilities(weights[k * i : k * (i + 1)], quota)
-    return (*means, *inclusion_probabilities(weights[visited:], 1))
-
-
-def accuracy(similarities: Sequence[Fraction], base: Fraction, num_neighbors: int, p: Fraction) -> Fraction | None:
-    """Exact alpha of Algorithm 1 with weights base^similarity, where these are rational."""
-    weights = [rational_power(base, similarity) for similarity in similarities]
-    means = selection_probabilities(weights, num_neighbors, p)
-    if means is None:
-        return None
-    return sum((s * mu for s, mu in zip(similarities, means, strict=True)), Fraction(0))
-
-
-def formula_beta(p: Fraction, num_neighbors: int) -> tuple[int, Fraction]:
-    """j of equation (18) and beta of (19), exact: j is the least integer with p(1-p)^(j-1) k <= 3/2, also below 1."""
-    j = 1
-    while p * (1 - p) ** (j - 1) * num_neighbors > Fraction(3, 2):
-        j += 1
-    while p * (1 - p) ** (j - 2) * num_neighbors <= Fraction(3, 2):
-        j -= 1
-    return j, (j - 1) + (1 - p) ** (j - 1) * num_neighbors
-
-
 def undefined_up_to(num_neighbors: int, num_candidates: int) -> Fraction:
     """Largest p in thousandths for which Algorithm 1 has no partition left for the last neighbor; exact quotas."""
     k, n = num_neighbors, num_candidates
     steps = [Fraction(i, 1000) for i in range(1, 1000)]
     return max((p for p in steps if k * len(plan := quotas(p, k, n)) >= n or sum(plan) < k - 1), default=Fraction(0))
-
-
-def boundary_surplus(p: Fraction, num_neighbors: int, num_candidates: int) -> tuple[Fraction, ...] | None:
-    """Expected picks up to each boundary jk, less jk^2/n, under equal weights; None where Algorithm 1 is undefined."""
-    k, n = num_neighbors, num_candidates
-    plan = quotas(p, k, n)
-    left = n - k * len(plan)
-    if sum(plan) < k - 1 or left <= 0:
-        return None
-    expected = [Fraction(quota) for quota in plan]
-    expected += [Fraction(min(k, n - start), left) for start in range(k * len(plan), n, k)]
-    return tuple(sum(expected[:j], Fraction(0)) - Fraction(min(j * k, n) * k, n) for j in range(1, len(expected) + 1))
 
 
 def find_up_to_one() -> dict[str, Any] | None:
@@ -789,7 +488,9 @@ def find_up_to_one() -> dict[str, Any] | None:
                 for p in (Fraction(k, k + 1), Fraction(9, 10)):
                     alpha = accuracy(similarities, base, k, p)
                     if alpha is not None and p > Fraction(k - 1, k) and alpha < p * top:
-                        return _selection(similarities, base, k, p, ["<", "alpha_ppns", str(p * top)], "refuted")
+                        return partitioned_selection(
+                            similarities, base, k, p, ["<", "alpha_ppns", str(p * top)], "refuted"
+                        )
     return None
 
 
@@ -802,36 +503,8 @@ def find_gap() -> dict[str, Any] | None:
             if means is not None and p * k <= k - 1 and sum(means[:k]) != p * k:
                 first = sum(means[:k], Fraction(0))
                 condition = ["and", [">=", "first_ppns", str(first)], [">", "first_ppns", str(p * k)]]
-                return _selection(similarities, Fraction(4), k, p, condition, "refuted")
+                return partitioned_selection(similarities, Fraction(4), k, p, condition, "refuted")
     return None
-
-
-def find_surplus_failure() -> tuple[Fraction, int, int] | None:
-    """Smallest (p, k, n), p in tenths with k/n < p <= (k-1)/k, for which Algorithm 1 has a negative boundary surplus.
-
-    n <= 12 and k <= 6, which the checker of selections recomputes exactly.
-    """
-    for n in range(3, 13):
-        for k in range(2, min(n, 7)):
-            for p in TENTHS:
-                if Fraction(k, n) < p <= Fraction(k - 1, k):
-                    surplus = boundary_surplus(p, k, n)
-                    if surplus is not None and min(surplus) < 0:
-                        return p, k, n
-    return None
-
-
-def _selection(
-    similarities: Sequence[Fraction], base: Fraction, num_neighbors: int, p: Fraction, condition: Any, supports: str
-) -> dict[str, Any]:
-    return {
-        "supports": supports,
-        "similarities": [str(s) for s in similarities],
-        "base": str(base),
-        "num_neighbors": num_neighbors,
-        "methods": {"ppns": {"probability": str(p), "rule": "algorithm", "last": "exponential"}},
-        "condition": condition,
-    }
 
 
 def _alpha(found: Mapping[str, Any]) -> Fraction | None:
@@ -847,83 +520,3 @@ def _lists(length: int) -> Iterator[list[Fraction]]:
     for values in combinations_with_replacement((Fraction(1), Fraction(1, 2), Fraction(0)), length):
         if values[0]:
             yield list(values)
-
-
-def _ceiling(p: Fraction, num_neighbors: int, partition: int) -> int:
-    return math.ceil(p * (1 - p) ** partition * num_neighbors)
-
-
-def _floats() -> Iterator[float]:
-    return (float(p) for p in TENTHS)
-
-
-def _rounded_partitions(p: Fraction, num_neighbors: int, num_partitions: int) -> int:
-    """Partitions used when quotas are rounded half up and at least 1, as (18) and (19) have it."""
-    taken = used = 0
-    while taken < num_neighbors and used < num_partitions:
-        taken += max(1, math.floor(p * (1 - p) ** used * num_neighbors + Fraction(1, 2)))
-        used += 1
-    return used
-
-
-def _beta_rows() -> list[list[Any]]:
-    k, n = NUM_NEIGHBORS, NUM_CANDIDATES
-    partitions = math.ceil(n / k)
-    rows: list[list[Any]] = []
-    for p, printed in zip(TENTHS, TABLE_2, strict=True):
-        j, beta = formula_beta(p, k)
-        plan = quotas(p, k, n)
-        sizes = {i: min(k, n - k * (i - 1)) for i in range(len(plan) + 1, partitions + 1)}
-        mean = Fraction(sum(i * size for i, size in sizes.items()), sum(sizes.values()))
-        total = 0
-        ceilings = 0
-        while total < k - 1:
-            total += _ceiling(p, k, ceilings)
-            ceilings += 1
-        rows.append(
-            [
-                str(p),
-                j,
-                f"{float(beta):.3f}",
-                math.ceil(beta),
-                len(plan) + 1,
-                printed,
-                _rounded_partitions(p, k, partitions),
-                min(sizes),
-                max(sizes),
-                f"{float(mean):.2f}",
-                "yes" if total == k - 1 else "no, they reach k",
-            ]
-        )
-    return rows
-
-
-def _beta_rises() -> list[Fraction]:
-    """Values of p, in hundredths, at which (19) is larger than at the hundredth before."""
-    steps = [Fraction(i, 100) for i in range(3, 98)]
-    values = [formula_beta(p, NUM_NEIGHBORS)[1] for p in steps]
-    return [p for p, before, after in zip(steps[1:], values[:-1], values[1:], strict=True) if after > before]
-
-
-def _rise_text(rises: Sequence[Fraction]) -> str:
-    if not rises:
-        return "falls with p throughout (checked in hundredths)"
-    before, after = float(rises[0] - Fraction(1, 100)), float(rises[0])
-    return f"is not monotone in p, for example it rises from p = {before:.2f} to {after:.2f}"
-
-
-def _repair_rows() -> list[list[Any]]:
-    k, n = NUM_NEIGHBORS, NUM_CANDIDATES
-    rows: list[list[Any]] = []
-    for p in (Fraction(1, 100), Fraction(1, 20), Fraction(3, 50), *TENTHS, Fraction(49, 50)):
-        plan = quotas(p, k, n)
-        surplus = boundary_surplus(p, k, n)
-        text = ", ".join(map(str, plan))
-        if surplus is None:
-            rows.append([str(p), text, len(plan), max(0, n - k * len(plan)), "Algorithm 1 undefined", "no"])
-        else:
-            worst = min(surplus[:-1])
-            rows.append(
-                [str(p), text, len(plan), n - k * len(plan), f"{float(worst):.3f}", "yes" if worst >= 0 else "no"]
-            )
-    return rows

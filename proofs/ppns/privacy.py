@@ -22,7 +22,8 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.replay import Rejected, check
+from dpassay.proofs.decisions import checked
+from dpassay.proofs.notation import proof, smt
 from dpassay.replay.datasets import read_dataset
 from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import precision
@@ -34,6 +35,7 @@ __all__ = [
     "decide_original",
     "decide_pncf_truncation",
     "decide_ppns",
+    "positivity_proof",
     "sensitivity_family",
 ]
 
@@ -297,8 +299,7 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         "supplies at "
         "least one neighbor, an unvisited one competes for the last, and every weight is positive."
     )
-    proof = Evidence("proof", summary, _positivity())
-    positive = _checks(proof)
+    positive = checked(positivity_proof()) is not None
     context.progress(f"{claim.id}: one candidate's probability")
     selection = mechanism("ppns", epsilon=EPSILON)
     common: dict[str, Any] = {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
@@ -313,7 +314,7 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         name = "a user leaves the list of candidates"
         record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
         evidence += [record] if isinstance(record, Evidence) else []
-    evidence += [proof] if positive else []
+    evidence += [Evidence("proof", summary, positivity_proof())] if positive else []
     if witness is None or not evidence or evidence[0].kind != "witness":
         return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.", tuple(evidence))
     count = len(witness.dataset1) - 1
@@ -338,43 +339,22 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def _positivity() -> dict[str, Any]:
-    p, k, tail = "p", "k", "t"
-    share = ["*", p, tail, k]
-    return {
-        "supports": "holds",
-        "argument": "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at "
-        "least "
-        "1 while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
-        "positive "
+def positivity_proof() -> dict[str, Any]:
+    """Every candidate is selected with positive probability while the list of candidates is fixed."""
+    return proof(
+        "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 while "
+        "the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a positive "
         "number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one "
-        "neighbor, "
-        "and the first one drawn is any given member with probability w/W > 0 by the third. A member of an unvisited "
-        "partition is the last neighbor with probability w/W > 0 by the same step.",
-        "steps": [
-            {
-                "name": "1 - p is positive",
-                "engine": "smt",
-                "variables": [p],
-                "hypotheses": [["<", 0, p], ["<", p, 1]],
-                "conclusion": ["<", 0, ["-", 1, p]],
-            },
-            {
-                "name": "the quota is positive",
-                "engine": "smt",
-                "variables": [p, tail, k, "q"],
-                "hypotheses": [["<", 0, p], ["<", 0, tail], ["<=", 1, k], ["<=", share, "q"]],
-                "conclusion": ["<", 0, "q"],
-            },
-            {
-                "name": "one draw takes any given member with positive probability",
-                "engine": "smt",
-                "variables": ["w", "others"],
-                "hypotheses": [["<", 0, "w"], ["<=", 0, "others"]],
-                "conclusion": ["<", 0, ["/", "w", ["+", "w", "others"]]],
-            },
-        ],
-    }
+        "neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A member of an "
+        "unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
+        smt("1 - p is positive", ["0 < p", "p < 1"], "0 < 1 - p"),
+        smt("the quota is positive", ["0 < p", "0 < t", "1 <= k", "p * t * k <= q"], "0 < q"),
+        smt(
+            "one draw takes any given member with positive probability",
+            ["0 < w", "0 <= others"],
+            "0 < w / (w + others)",
+        ),
+    )
 
 
 def _evidence(
@@ -409,30 +389,16 @@ def _evidence(
     attempts = [inputs | smaller, inputs] if minimal else [inputs]
     attempts = attempts[:1] if only_minimal else attempts
     for attempt in attempts:
-        try:
-            result = check("witness", attempt)
-        except Rejected:
-            continue
-        return Evidence(
-            "witness",
-            f"{name}: {result['summary']}{_minimality_text(result)}",
-            {"kind": "witness", "inputs": attempt},
-            tables=(_laws_table(witness),),
-        )
+        certificate = {"kind": "witness", "inputs": attempt}
+        result = checked(certificate)
+        if result is not None:
+            summary = f"{name}: {result['summary']}{_minimality_text(result)}"
+            return Evidence("witness", summary, certificate, tables=(_laws_table(witness),))
     return None
 
 
 def _minimality_text(result: Mapping[str, Any]) -> str:
     return f"; {result['minimality']['statement']}" if "minimality" in result else ""
-
-
-def _checks(record: Evidence) -> bool:
-    assert record.certificate is not None
-    try:
-        check(record.certificate["kind"], record.certificate["inputs"])
-    except Rejected:
-        return False
-    return True
 
 
 def _readings(quick: bool) -> list[tuple[str, dict[str, str]]]:

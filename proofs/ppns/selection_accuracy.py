@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import checked, decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
-from dpassay.proofs.notation import identity, objections, proof, smt
-from dpassay.replay import Rejected, check
+from dpassay.proofs.notation import identity, proof, smt
 
 __all__ = [
     "accuracy_proof",
@@ -85,12 +84,9 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
     """PP-LAM2: at the paper's settings the minimum is always sim_k."""
     instance, inputs = unachievable("1/2000"), monotone_in_rho_proof()
-    failed = objections(instance, inputs)
     smallest = _smallest_sensitivity()
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "At k = 50, eps = 1, n = 942 the second term of the minimum is 200 RS ln(44600/rho), above 2141 RS for every "
         "rho in (0, 1): more than any cosine as long as RS >= 1/2000. So lambda is sim_k whatever rho is: nobody is "
@@ -251,11 +247,9 @@ def _smallest_sensitivity() -> str:
     low, high = 1, 10_000  # 1/low passes, 1/high does not
     while high - low > 1:
         middle = (low + high) // 2
-        certificate = unachievable(f"1/{middle}")
-        try:
-            check(certificate["kind"], certificate["inputs"])
+        if checked(unachievable(f"1/{middle}")):
             low = middle
-        except Rejected:
+        else:
             high = middle
     return f"1/{low}"
 

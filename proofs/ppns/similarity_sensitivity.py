@@ -16,10 +16,10 @@ import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import checked, decided, objections
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import identity, objections, proof, smt
+from dpassay.proofs.notation import identity, proof, smt
 
 __all__ = [
     "CHANGES",
@@ -73,7 +73,7 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
         cases = [(n, f) for n, f in product(NORMS, FORMS) if (change, n, f) not in proved]
         context.progress(f"searching for ratings where RS fails, one rating {change}")
         example = find_counterexample(change, cases)
-        if example and not objections(certificate(example)):
+        if example and checked(certificate(example)):
             found[change] = example
     refuted = {(change, *case) for change, example in found.items() for case in example.values}
     printed = {(change, norms, "printed") for change in CHANGES for norms in NORMS}

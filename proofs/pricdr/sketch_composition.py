@@ -12,8 +12,9 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import derivative, identity, objections, proof, smt
+from dpassay.proofs.notation import derivative, identity, proof, smt
 
 __all__ = [
     "ALGORITHM_NOISE",
@@ -70,11 +71,8 @@ def decide_t51_w(claim: Claim, context: Context) -> Verdict:
         identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
     )
     printed = printed_noise_instance()
-    failed = objections(steps, printed)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "The w that the argument leads to, 1 / (sqrt(eps0 / (2 ln(4/delta0)) + 1/4) - 1/2), solves the inequality with "
         "equality. The formula as it is set in the paper lost its fraction bar, 1 / (sqrt(eps0) 2 ln(4/delta0) + 1/4 - "
@@ -106,11 +104,8 @@ def decide_walg(claim: Claim, context: Context) -> Verdict:
         ),
     )
     instances = sufficient_noise_instance("64"), sufficient_noise_instance("4000", fails=True)
-    failed = objections(steps, *instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "In every experiment of the paper the w of Algorithm 1 is large enough for the inequality of its proof, which "
         "comes down to (1 + 1/w) (1 + ln 2 / ln(4r/delta)) <= sqrt(2). It is no consequence of the formula for w: "
@@ -126,28 +121,24 @@ def decide_walg(claim: Claim, context: Context) -> Verdict:
 
 def decide_b1(claim: Claim, context: Context) -> Verdict:
     """CD-B1: the advanced composition theorem of Dwork, Rothblum and Vadhan, with room to spare."""
-    certificate = composition_proof()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "This is the advanced composition theorem of Dwork, Rothblum and Vadhan (2010), quoted correctly but for its "
         "name for e^epsilon - 1. The proof here gives slightly more: the mean loss of a step is at most "
         "epsilon (e^epsilon - 1) / (e^epsilon + 1), so that the second term can be halved for small epsilon.",
         evidence=(
-            Evidence("proof", "Every step is dominated by randomized response, whose losses concentrate.", certificate),
+            Evidence(
+                "proof",
+                "Every step is dominated by randomized response, whose losses concentrate.",
+                composition_proof(),
+            ),
         ),
     )
 
 
 def decide_comp(claim: Claim, context: Context) -> Verdict:
     """CD-COMP: the composition does not give epsilon for all epsilons that the experiments use."""
-    certificate = composition_instance()
-    failed = objections(certificate)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
     counts = {
         task.name: [sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS) for eps in map(_number, EPSILONS)]
         for task in TASKS
@@ -166,8 +157,8 @@ def decide_comp(claim: Claim, context: Context) -> Verdict:
             for task in TASKS
         ],
     )
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
         "The first term of (10) is epsilon / sqrt(2) whatever r is; the second, r eps0 (e^eps0 - 1), uses up the rest "
         "when epsilon is about ten: the total stays below epsilon if and only if sqrt(r) (e^eps0 - 1) <= "
@@ -178,7 +169,7 @@ def decide_comp(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "With 400 rows and 16,367 users the composition exceeds epsilon = 16, 32 and 64, and does not at 8.",
-                certificate,
+                composition_instance(),
                 tables=(table,),
             ),
         ),

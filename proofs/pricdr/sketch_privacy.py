@@ -13,8 +13,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import Step, formula, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
 
 __all__ = [
@@ -53,7 +54,7 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
         ),
         supports="vacuous",
     )
-    return _decided(
+    return decided(
         claim,
         "vacuous",
         "The paper binarizes its ratings, and two different binary ratings are exactly 1 apart, so under the printed "
@@ -61,7 +62,7 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
         "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
         "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
         "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
-        Evidence("proof", "No two binary ratings are neighbors.", certificate),
+        evidence=(Evidence("proof", "No two binary ratings are neighbors.", certificate),),
     )
 
 
@@ -81,20 +82,20 @@ def decide_centre(claim: Claim, context: Context) -> Verdict:
             model={"m": "1", "c": "0", "v": "0"},
         ),
     )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
         "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
         "released code divides by the number of items instead of users; that too keeps the change in one row.",
-        Evidence("proof", "Norm of the change of a centered row.", certificate),
+        evidence=(Evidence("proof", "Norm of the change of a centered row.", certificate),),
     )
 
 
 def decide_wlog(claim: Claim, context: Context) -> Verdict:
     """CD-WLOG: large singular values are not the point; rank is."""
     certificates = row_space_proof(), adjacent_singular_values()
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "Singular values above w do not help when there are fewer of them than users. One item with a rating of 10 w "
@@ -103,9 +104,11 @@ def decide_wlog(claim: Claim, context: Context) -> Verdict:
         "lines. What the proof needs is that the covariance of a published row has full rank, that is n >= m; given "
         "that, no further case is missing, since lifting makes all singular values at least w (CD-T51-DET, "
         "CD-T51-QUAD).",
-        Evidence("proof", "The row space gives the data away whatever the singular values are.", certificates[0]),
-        Evidence(
-            "certificate", "One item, three users, its singular value ten times w on both sides.", certificates[1]
+        evidence=(
+            Evidence("proof", "The row space gives the data away whatever the singular values are.", certificates[0]),
+            Evidence(
+                "certificate", "One item, three users, its singular value ten times w on both sides.", certificates[1]
+            ),
         ),
     )
 
@@ -116,7 +119,7 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
     full = [
         _guarantee_certificate(task.users, (100, 800), epsilons, one_row=True) for task in _full_rank(context.quick)
     ]
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "Algorithm 1 lifts the n singular values that there are, so with at least two more users than items each "
@@ -125,15 +128,17 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
         "every epsilon. The paper's task Amazon Movie to Book (29,476 users, 24,091 items) has that shape. The proof "
         "inverts a covariance matrix that has no inverse there. With at least as many items as users one row is "
         "(eps0, delta0)-private in all experiments, with orders of magnitude to spare.",
-        Evidence(
-            "proof",
-            "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
-            row_space_proof(),
-        ),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
-        *(
-            Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
-            for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
+        evidence=(
+            Evidence(
+                "proof",
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+                row_space_proof(),
+            ),
+            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            *(
+                Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
+                for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -142,28 +147,30 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 def decide_t51_det(claim: Claim, context: Context) -> Verdict:
     """CD-T51-DET: the exact supremum of the determinant ratio is e^asinh(1/(2w))."""
     noise = _noise_times_epsilon()
-    return _decided(
+    return decided(
         claim,
         "holds",
         "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
         "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
         "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
         "it says how far singular values move together, not what their product does.",
-        Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
-        Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
+        evidence=(
+            Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
+            Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
+        ),
     )
 
 
 def decide_t51_quad(claim: Claim, context: Context) -> Verdict:
     """CD-T51-QUAD: the quadratic forms; true with delta0 / 2 in the place of delta0."""
-    return _decided(
+    return decided(
         claim,
         "holds",
         "The difference of the quadratic forms has one positive and one negative eigenvalue, at most 1/p and 1/(p+1) "
         "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
         "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
         "the printed proof takes for granted.",
-        Evidence("proof", "Bounds on the two eigenvalues, and the tails.", quadratic_proof()),
+        evidence=(Evidence("proof", "Bounds on the two eigenvalues, and the tails.", quadratic_proof()),),
     )
 
 
@@ -179,7 +186,7 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "d > 99 / 100",
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "With at least two more users than items, as in the paper's task Amazon Movie to Book, the published rows lie "
@@ -188,16 +195,18 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "guarantee then holds in every experiment of the paper, although the printed composition proves it only up to "
         "epsilon of about ten (CD-COMP), and needs 30 to 100 times less noise. Even then it is not true of every "
         "epsilon: far outside of the experiments, from 50,000 to 150,000 on, Algorithm 1's w is too small.",
-        Evidence(
-            "proof",
-            "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
-            row_space_proof(),
-        ),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
-        Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
-        *(
-            Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
-            for task, certificate in zip(tasks, full, strict=True)
+        evidence=(
+            Evidence(
+                "proof",
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+                row_space_proof(),
+            ),
+            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
+            *(
+                Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
+                for task, certificate in zip(tasks, full, strict=True)
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -234,7 +243,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         ],
         lines,
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "The code takes its epsilon for that of one of the 204 published rows. With epsilon = 8 on the command line w "
@@ -243,11 +252,13 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         "and by two percent at 0.25; the total that the code prints, 627, is too large by a factor of 40. With binary "
         "ratings, where no item has more than 923 other raters, and before centering, the exact epsilon is 14.9, and "
         "for numbers up to 1 it is below the number typed.",
-        Evidence(
-            "certificate",
-            "Ratings of any size, epsilon = 8: the exact delta is above 0.1.",
-            certificate,
-            tables=(table,),
+        evidence=(
+            Evidence(
+                "certificate",
+                "Ratings of any size, epsilon = 8: the exact delta is above 0.1.",
+                certificate,
+                tables=(table,),
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -262,7 +273,7 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         supports="holds",
     )
     table = _needed_noise_table(context.quick)
-    return _decided(
+    return decided(
         claim,
         "holds",
         "Revealing M to the attacker leaves one Gaussian shifted by ||M e_i||/w, which gives the upper bound; an item "
@@ -270,14 +281,18 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         "B/(p+1) of independent Gamma(r/2) variables with p (p+1) = w^2, so delta is a finite sum. No singular value "
         "decomposition and no condition on the shape are needed, and the noise is 39 to 101 times smaller than "
         "Algorithm 1's at the same epsilon and delta. A whole user with ratings d needs ||d|| times as much.",
-        Evidence("proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()),
-        Evidence(
-            "certificate",
-            "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
-            required_noise_certificate(),
-            tables=(table,),
+        evidence=(
+            Evidence(
+                "proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()
+            ),
+            Evidence(
+                "certificate",
+                "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
+                required_noise_certificate(),
+                tables=(table,),
+            ),
+            Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),
         ),
-        Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),
     )
 
 
@@ -519,11 +534,3 @@ def _needed_noise_table(quick: bool) -> Table:
         ],
         lines,
     )
-
-
-def _decided(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:
-    """The verdict, or `open` with the checker's objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate is not None))
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(claim.id, outcome, explanation, evidence=evidence, repair=repair)

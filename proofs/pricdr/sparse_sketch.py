@@ -11,8 +11,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import formula, identity, objections, proof, smt
+from dpassay.proofs.notation import formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
 
@@ -55,13 +56,13 @@ def decide_subg(claim: Claim, context: Context) -> Verdict:
             model={"X": "1", "q": "1"},
         ),
     )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
         "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
         "what utility bounds need.",
-        Evidence("proof", "The moment generating function.", certificate),
+        evidence=(Evidence("proof", "The moment generating function.", certificate),),
     )
 
 
@@ -76,18 +77,20 @@ def decide_had(claim: Claim, context: Context) -> Verdict:
             for task in TASKS
         ],
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "Real Hadamard matrices of this kind exist for powers of two only. None of the six numbers of items is one, "
         "and the printed formula then gives a matrix whose columns are not orthogonal: with 2^a the largest power of "
         "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
         "of two repairs it. D, a diagonal of signs, is unitary.",
-        Evidence(
-            "certificate",
-            "The inner product of two columns, counted, for each dataset.",
-            hadamard_instance(sizes),
-            tables=(table,),
+        evidence=(
+            Evidence(
+                "certificate",
+                "The inner product of two columns, counted, for each dataset.",
+                hadamard_instance(sizes),
+                tables=(table,),
+            ),
         ),
     )
 
@@ -101,20 +104,24 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
         *(f"2 + 2 * {_low_bit(task.items)} / n{index} > 2" for index, task in enumerate(TASKS)),
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "A product of unitary matrices preserves norms, but H is unitary only for powers of two (CD-HAD). For every n "
         "of the paper's datasets, whatever D is, the vector D(e_1 + e_(2^a+1)) of squared norm 2 has an image of "
         "squared norm 2 + 2 2^a/n. The distortion is small for these vectors, and zero after padding to a power of "
         "two.",
-        Evidence(
-            "certificate", "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.", certificate
-        ),
-        Evidence(
-            "certificate",
-            "The inner products of columns that these norms come from.",
-            hadamard_instance([task.items for task in TASKS]),
+        evidence=(
+            Evidence(
+                "certificate",
+                "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.",
+                certificate,
+            ),
+            Evidence(
+                "certificate",
+                "The inner products of columns that these norms come from.",
+                hadamard_instance([task.items for task in TASKS]),
+            ),
         ),
     )
 
@@ -130,7 +137,7 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         ["task", "n", "m", "q = 1/m", *(f"q = {density}" for density in DENSITIES)],
         rows,
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "A row of P with few entries makes a published row that lies on one of finitely many lines or planes, and "
@@ -141,12 +148,14 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         "subspace is shared (to be checked per dataset; not done). For dense masks, q n well above m, it says "
         "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
         "Upadhyay (arXiv 1410.2470).",
-        Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
-        Evidence(
-            "certificate",
-            "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.",
-            subspace_instance(),
-            tables=(table,),
+        evidence=(
+            Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
+            Evidence(
+                "certificate",
+                "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.",
+                subspace_instance(),
+                tables=(table,),
+            ),
         ),
         repair="CD-SJLT-REP",
     )
@@ -159,7 +168,7 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
         "1 - (1 - q) ** (2 * r) > 999 / 1000",
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "The released code multiplies the lifted ratings by a matrix with entries 0 and plus or minus one constant, "
@@ -167,8 +176,10 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
         "row for each zero row of the matrix: on two items and two users the lists are disjoint for every w > 0, so "
         "delta is at least 1 - (1 - q)^(2r) at every epsilon. No density and no amount of lifting helps; noise has to "
         "be added to the output.",
-        Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
-        Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
+        evidence=(
+            Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
+            Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
+        ),
         repair="CD-SJLT-REP",
     )
 
@@ -184,15 +195,17 @@ def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
         *shift_steps(),
         identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
     )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "With added noise any matrix that does not depend on the data will do. If all its columns have norm sqrt(r), "
         "as those of a count sketch or of k random signs per column, the sketch is exactly as private as one Gaussian "
         "mechanism with mu = sqrt(r)/w, which needs slightly less noise than a Gaussian M (whose columns vary in "
         "norm) and a small part of its multiplications.",
-        Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", steps),
-        Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
+        evidence=(
+            Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", steps),
+            Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
+        ),
     )
 
 
@@ -205,14 +218,16 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
         "r * (2 * (q / 2) * (square / (q * r))) / r < square / 200",
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "The code has neither H nor D, its entries are signs times a constant where Definition 3.7 has Gaussian "
         "variables, and it divides by sqrt(r) twice: once in the matrix, which already preserves squared norms on "
         "average, and once more. With its 204 rows squared norms shrink by the factor 204. (That the code has no H "
         "and no D was read in it, not computed.)",
-        Evidence("certificate", "Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
+        evidence=(
+            Evidence("certificate", "Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
+        ),
     )
 
 
@@ -313,11 +328,3 @@ def short_mask_probability(num_items: int, num_users: int, density: float) -> fl
 def _low_bit(number: int) -> int:
     """The largest power of two that divides the number."""
     return number & -number
-
-
-def _decided(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:
-    """The verdict, or `open` with the checker's objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate is not None))
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(claim.id, outcome, explanation, evidence=evidence, repair=repair)

@@ -24,7 +24,6 @@ __all__ = ["cosine_bound_proof", "decide_usable_repaired", "ratio_proof", "smoot
 
 def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX-REP: the ratio moves by at most 2; a bound for the cosine; what it gains over GS = 2."""
-    proofs = tuple(inputs for inputs in (ratio_proof(), cosine_bound_proof(), all_scores_proof()))
     return decided(
         claim,
         "holds",
@@ -35,11 +34,15 @@ def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
         "below 0.0513, so the exponents are 19 times those of GS = 2. Each S_j must be computed from the pair's own "
         "ratings by this formula; X-Map's SS is neither smooth nor bounded below.",
         evidence=(
-            Evidence("proof", "The ratio moves by at most 2.", proofs[0]),
+            Evidence("proof", "The ratio moves by at most 2.", ratio_proof()),
             Evidence(
-                "proof", "One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.", proofs[1]
+                "proof",
+                "One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.",
+                cosine_bound_proof(),
             ),
-            Evidence("proof", "k draws by scores that move by at most 2, with the exponent eps'/(8k).", proofs[2]),
+            Evidence(
+                "proof", "k draws by scores that move by at most 2, with the exponent eps'/(8k).", all_scores_proof()
+            ),
             Evidence(
                 "certificate",
                 "The bound at n = 100 R^2, b = 1/20.",

@@ -11,9 +11,10 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance, set_probability
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.ppns.exponential_mechanism import all_scores_instance, all_scores_proof
 
 __all__ = [
@@ -28,18 +29,12 @@ __all__ = [
 
 def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA-REP: the floor moves with the scores; draws, noise, and a similarity with a small constant GS."""
-    proofs = tuple(
-        inputs
-        for inputs in (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
-    )
+    proofs = (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
     instances = (
         floor_instance(("9/10", "1/2", "1/5", "0"), ("4/5", "3/5", "3/10", "1/10"), "1/4"),
         floor_instance(("9/10", "1/2", "1/5", "0"), ("9/10", "3/5", "1/5", "0"), "1/4", halves=2),
         all_scores_instance(100, 2, "1/2", "49/100"),
     )
-    failed = objections(*proofs, *instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
     summaries = (
         "Scores with the floor move by at most GS.",
         "k draws by scores that move by at most GS cost eps'/2.",
@@ -51,8 +46,8 @@ def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
         "Tight for wide floors: 100 candidates, two draws, more than 0.49 of eps'/2 = 0.5 is lost.",
     )
     kinds = ("proof",) * len(proofs) + ("certificate",) * len(instances)
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "The k-th largest score, and the larger of two numbers, move by no more than the scores do, so a floor below "
         "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only "
