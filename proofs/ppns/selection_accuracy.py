@@ -14,6 +14,7 @@ from dpassay.proofs.decisions import checked, decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.selection import smaller_lambda
 
 __all__ = [
     "accuracy_proof",
@@ -22,7 +23,6 @@ __all__ = [
     "decide_lambda_unachievable",
     "each_pair_own_sensitivity",
     "monotone_in_rho_proof",
-    "smaller_lambda",
     "truncated_lambda",
     "unachievable",
 ]
@@ -216,17 +216,6 @@ def each_pair_own_sensitivity() -> dict[str, Any]:
         "s2 < s1 - 4 * k * max(RS1, RS2) / eps * ln(k * (n - k) / rho)",
         "exp(eps * s2 / (4 * k * RS2)) / (exp(eps * s1 / (4 * k * RS1)) + exp(eps * s2 / (4 * k * RS2))) > rho",
         "exp(eps * s2 / (4 * k * RS2)) / (exp(eps * s1 / (4 * k * RS1)) + exp(eps * s2 / (4 * k * RS2))) > 999 / 1000",
-        supports="holds",
-    )
-
-
-def smaller_lambda() -> dict[str, Any]:
-    """One neighbor of two: with ln((n-1)(1-rho)/rho) less 1/100 for ln((n-1)/rho) the first statement fails."""
-    level = "4 * k * RS / eps * (ln(k * (n - k) * (1 - rho) / rho) - 1 / 100)"
-    return instance(
-        {"s1": 1, "s2": "1/2", "RS": 1, "eps": "588/25", "rho": "1/20", "k": 1, "n": 2},
-        f"s2 < s1 - {level}",
-        "exp(eps * s2 / (4 * k * RS)) / (exp(eps * s1 / (4 * k * RS)) + exp(eps * s2 / (4 * k * RS))) > rho",
         supports="holds",
     )
 

@@ -23,11 +23,11 @@ __all__ = [
     "decide_isometry",
     "decide_isometry_repaired",
     "decide_monotone",
-    "decide_utility",
     "error_bound_proof",
     "fixed_matrix_proof",
     "isometry_proof",
     "monotone_proof",
+    "utility_by_proof",
     "utility_limit_proof",
 ]
 
@@ -181,14 +181,14 @@ def decide_all_methods(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_utility(claim: Claim, context: Context) -> Verdict:
+def utility_by_proof(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: open; the limit is proved for bounded errors, the decrease needs an experiment."""
     shape = Shape.of(context.data)
     rows = []
     for epsilon in (10.0, 20.0, 30.0, 40.0):
         chances = (shape.cells / (1 + math.exp(epsilon / 2)), shape.cells * 5 / (math.exp(epsilon) + 5))
         rows.append([epsilon, *(f"{min(1.0, chance):.3g}" for chance in chances), f"{8 / epsilon**2:.4f}"])
-    verdict = decided(
+    return decided(
         claim,
         "open",
         "Not decided: whether the error of the completion falls from each eps to the next is a matter of trained "
@@ -219,7 +219,6 @@ def decide_utility(claim: Claim, context: Context) -> Verdict:
             ),
         ),
     )
-    return verdict
 
 
 def monotone_proof() -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance
+from dpassay.proofs.instances import CenteredRatings, instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, proof, smt
+from dpassay.proofs.selection import draw_probability
 
 __all__ = [
     "FEW_CORATERS",

@@ -17,7 +17,7 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import identity, proof, smt
-from dpassay.proofs.ppns.exponential_mechanism import all_scores_proof
+from dpassay.proofs.selection import all_scores_proof
 
 __all__ = ["cosine_bound_proof", "decide_usable_repaired", "ratio_proof", "smooth_bound", "smooth_bound_instance"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, set_probability
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, proof, smt
-from dpassay.proofs.ppns.exponential_mechanism import all_scores_instance, all_scores_proof
+from dpassay.proofs.selection import all_scores_instance, all_scores_proof, set_probability
 
 __all__ = [
     "decide_pnsa_repaired",

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, set_probability
+from dpassay.proofs.instances import CenteredRatings, instance
 from dpassay.proofs.notation import identity, possible, proof, smt
+from dpassay.proofs.selection import draw_probability, set_probability
 
 __all__ = [
     "TWO_USERS",

@@ -10,10 +10,10 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import draw_probability, instance
+from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import Step, identity, proof, smt
-from dpassay.proofs.ppns.selection_accuracy import smaller_lambda
+from dpassay.proofs.selection import draw_probability, smaller_lambda
 
 __all__ = [
     "decide_joint_repaired",
