@@ -22,6 +22,7 @@ __all__ = [
     "decide_cost",
     "decide_p_one",
     "extra_operations",
+    "p_one_proof",
 ]
 
 
@@ -95,20 +96,6 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
 
 def decide_p_one(claim: Claim, context: Context) -> Verdict:
     """PP-P-ONE: at p = 1 Algorithm 1 as written has no last neighbor to choose."""
-    steps = proof(
-        "At p = 1 line 9 takes k users from the first partition and none later, so the count of line 8 is k and never "
-        "k - 1; the loop visits all partitions, and line 16 has no unvisited one to select from. Cutting the quota at "
-        "k - 1 instead gives a set with at most k - 1 of the top k.",
-        smt("the first quota is k", ["p == 1", "q == p * k"], "q == k"),
-        smt("every later quota is 0", ["p == 1", "q == p * (1 - p) * power * k"], "q == 0"),
-        smt(
-            "the count is never k - 1",
-            ["before == k", "q == 0", "after == before + q"],
-            "after == k and not (after == k - 1)",
-        ),
-        smt("cut at k - 1, the top k is not reached", ["first <= k - 1", "top <= first"], "top < k"),
-        supports="refuted",
-    )
     rows: list[list[Any]] = []
     for n, k in ((6, 2), (10, 3), (942, 50)):
         written = trace_algorithm1(n, k, Fraction(1), capped=False)
@@ -134,7 +121,7 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
         Evidence(
             "proof",
             "For every k: the loop cannot stop at k - 1, and line 16 is left without users.",
-            steps,
+            p_one_proof(),
             (table,),
         ),
     )
@@ -150,6 +137,24 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
         "of sec. 6 (pk = k picks from the first partition) make the sentence true.",
         evidence=evidence,
         repair="The original scheme, without the changed last pick, is k nearest neighbors at p = 1.",
+    )
+
+
+def p_one_proof() -> dict[str, Any]:
+    """At p = 1 the loop of Algorithm 1 cannot stop at k - 1, and line 16 is left without users."""
+    return proof(
+        "At p = 1 line 9 takes k users from the first partition and none later, so the count of line 8 is k and never "
+        "k - 1; the loop visits all partitions, and line 16 has no unvisited one to select from. Cutting the quota at "
+        "k - 1 instead gives a set with at most k - 1 of the top k.",
+        smt("the first quota is k", ["p == 1", "q == p * k"], "q == k"),
+        smt("every later quota is 0", ["p == 1", "q == p * (1 - p) * power * k"], "q == 0"),
+        smt(
+            "the count is never k - 1",
+            ["before == k", "q == 0", "after == before + q"],
+            "after == k and not (after == k - 1)",
+        ),
+        smt("cut at k - 1, the top k is not reached", ["first <= k - 1", "top <= first"], "top < k"),
+        supports="refuted",
     )
 
 

@@ -33,7 +33,7 @@ __all__ = [
     "floor_cosine_instance",
     "laplace_proof",
     "noisy_similarities_proof",
-    "ppns_repaired_by_proof",
+    "proved_ppns_repaired",
 ]
 
 
@@ -58,7 +58,7 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def ppns_repaired_by_proof(claim: Claim, context: Context) -> Verdict:
+def proved_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-DP-REP: bounded scores, then Laplace noise and post-processing, or the exponential selection."""
     return decided(
         claim,
@@ -105,7 +105,7 @@ def decide_laplace(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def laplace_proof(supports: str = "refuted") -> dict[str, Any]:
+def laplace_proof() -> dict[str, Any]:
     """Laplace noise of scale GS/eps on a number is eps-DP."""
     return proof(
         "The density at z of a + noise is e^(-|z-a|/s) / (2s). Its ratio to that of b + noise has the exponent "
@@ -117,7 +117,7 @@ def laplace_proof(supports: str = "refuted") -> dict[str, Any]:
         identity("the scale GS / eps", "GS / (GS / eps) == eps"),
         *EXPONENTS_ADD,
         *SUM_KEEPS_RATIO,
-        supports=supports,
+        supports="refuted",
     )
 
 

@@ -30,8 +30,10 @@ __all__ = [
     "decide_comp",
     "decide_t51_w",
     "decide_walg",
+    "noise_root_proof",
     "printed_noise_instance",
     "sufficient_noise_instance",
+    "sufficient_noise_proof",
 ]
 
 
@@ -55,21 +57,6 @@ ROW_EPSILON = "eps / sqrt(4 * r * ln(2 * m))"
 
 def decide_t51_w(claim: Claim, context: Context) -> Verdict:
     """CD-T51-W: the w of appendix B.1 solves the inequality it is meant to solve, with equality."""
-    steps = proof(
-        "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
-        "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
-        identity(
-            "the root of h^2 + h = c",
-            "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c",
-        ),
-        smt(
-            "the root is positive",
-            ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
-            "s - 1 / 2 > 0",
-            model={"c": "2", "s": "3/2"},
-        ),
-        identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
-    )
     printed = printed_noise_instance()
     return decided(
         claim,
@@ -79,7 +66,7 @@ def decide_t51_w(claim: Claim, context: Context) -> Verdict:
         "1/2), and taken literally it misses the inequality by a factor of thousands. The released code has the "
         "intended form. Algorithm 1 uses neither, but another w (CD-WALG).",
         evidence=(
-            Evidence("proof", "The intended w solves the inequality for every eps0 and delta0.", steps),
+            Evidence("proof", "The intended w solves the inequality for every eps0 and delta0.", noise_root_proof()),
             Evidence("certificate", "The formula as printed does not, at eps0 = 0.01 and delta0 = 10^-7.", printed),
         ),
     )
@@ -87,22 +74,6 @@ def decide_t51_w(claim: Claim, context: Context) -> Verdict:
 
 def decide_walg(claim: Claim, context: Context) -> Verdict:
     """CD-WALG: Algorithm 1's w satisfies the inequality of B.1 in every experiment, not for every epsilon."""
-    steps = proof(
-        "Dividing 2 (1/w + 1/w^2) ln(8r/delta) <= eps0 by eps0 = sqrt(8) l / w, l = ln(4r/delta), leaves (1 + 1/w) "
-        "(1 + ln(2)/l) <= sqrt(2) (steps 1 and 2). The left side falls as w and l grow (step 3); both grow with r "
-        "and m, and w falls with eps. So eps = 64 with r = 100 decides for a task.",
-        identity("w eps0 = sqrt(8) l", "sqrt(32) * x * l / eps * (eps / (2 * x)) == sqrt(32) / 2 * l"),
-        identity(
-            "the inequality divided by eps0",
-            "2 * (1 / w + 1 / w ** 2) * (l + k) / (s * l / w) == 2 * (1 + 1 / w) * (1 + k / l) / s",
-        ),
-        smt(
-            "more noise and more rows or users only help",
-            ["0 < w", "w <= W", "0 < l", "l <= L", "k > 0", "(w + 1) * (l + k) <= R * (w * l)", "R > 0"],
-            "(W + 1) * (L + k) <= R * (W * L)",
-            model={"w": "1", "W": "1", "l": "1", "L": "1", "k": "1", "R": "4"},
-        ),
-    )
     instances = sufficient_noise_instance("64"), sufficient_noise_instance("4000", fails=True)
     return decided(
         claim,
@@ -111,7 +82,11 @@ def decide_walg(claim: Claim, context: Context) -> Verdict:
         "comes down to (1 + 1/w) (1 + ln 2 / ln(4r/delta)) <= sqrt(2). It is no consequence of the formula for w: "
         "for epsilon in the thousands w is about 1 and the inequality fails.",
         evidence=(
-            Evidence("proof", "What the inequality comes down to, and in which direction it is monotone.", steps),
+            Evidence(
+                "proof",
+                "What the inequality comes down to, and in which direction it is monotone.",
+                sufficient_noise_proof(),
+            ),
             Evidence("certificate", "True at epsilon = 64 and 100 rows for the six tasks.", instances[0]),
             Evidence("certificate", "False at epsilon = 4000 and 100 rows for each of them.", instances[1]),
         ),
@@ -174,6 +149,45 @@ def decide_comp(claim: Claim, context: Context) -> Verdict:
             ),
         ),
         repair="CD-T52-REP",
+    )
+
+
+def sufficient_noise_proof() -> dict[str, Any]:
+    """What the inequality comes down to, and in which direction it is monotone."""
+    return proof(
+        "Dividing 2 (1/w + 1/w^2) ln(8r/delta) <= eps0 by eps0 = sqrt(8) l / w, l = ln(4r/delta), leaves (1 + 1/w) "
+        "(1 + ln(2)/l) <= sqrt(2) (steps 1 and 2). The left side falls as w and l grow (step 3); both grow with r "
+        "and m, and w falls with eps. So eps = 64 with r = 100 decides for a task.",
+        identity("w eps0 = sqrt(8) l", "sqrt(32) * x * l / eps * (eps / (2 * x)) == sqrt(32) / 2 * l"),
+        identity(
+            "the inequality divided by eps0",
+            "2 * (1 / w + 1 / w ** 2) * (l + k) / (s * l / w) == 2 * (1 + 1 / w) * (1 + k / l) / s",
+        ),
+        smt(
+            "more noise and more rows or users only help",
+            ["0 < w", "w <= W", "0 < l", "l <= L", "k > 0", "(w + 1) * (l + k) <= R * (w * l)", "R > 0"],
+            "(W + 1) * (L + k) <= R * (W * L)",
+            model={"w": "1", "W": "1", "l": "1", "L": "1", "k": "1", "R": "4"},
+        ),
+    )
+
+
+def noise_root_proof() -> dict[str, Any]:
+    """The intended w solves the inequality for every eps0 and delta0."""
+    return proof(
+        "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
+        "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
+        identity(
+            "the root of h^2 + h = c",
+            "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c",
+        ),
+        smt(
+            "the root is positive",
+            ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
+            "s - 1 / 2 > 0",
+            model={"c": "2", "s": "3/2"},
+        ),
+        identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
     )
 
 

@@ -20,6 +20,8 @@ from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, 
 
 __all__ = [
     "adjacent_singular_values",
+    "binary_neighbors_proof",
+    "centering_proof",
     "decide_centre",
     "decide_def",
     "decide_t51",
@@ -44,16 +46,6 @@ _ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does 
 
 def decide_def(claim: Claim, context: Context) -> Verdict:
     """CD-DEF: under the printed definition binary data have no neighbors."""
-    certificate = proof(
-        "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
-        smt(
-            "two different binary ratings are not less than 1 apart",
-            ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
-            "not abs(r - q) < 1",
-            model={"r": "0", "q": "1"},
-        ),
-        supports="vacuous",
-    )
     return decided(
         claim,
         "vacuous",
@@ -62,33 +54,19 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
         "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
         "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
         "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
-        evidence=(Evidence("proof", "No two binary ratings are neighbors.", certificate),),
+        evidence=(Evidence("proof", "No two binary ratings are neighbors.", binary_neighbors_proof()),),
     )
 
 
 def decide_centre(claim: Claim, context: Context) -> Verdict:
     """CD-CENTRE: centering keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
-    certificate = proof(
-        "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
-        "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
-        "|c| <= 1 (step 2).",
-        identity(
-            "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
-        ),
-        smt(
-            "at most 1",
-            ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
-            "v <= 1",
-            model={"m": "1", "c": "0", "v": "0"},
-        ),
-    )
     return decided(
         claim,
         "holds",
         "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
         "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
         "released code divides by the number of items instead of users; that too keeps the change in one row.",
-        evidence=(Evidence("proof", "Norm of the change of a centered row.", certificate),),
+        evidence=(Evidence("proof", "Norm of the change of a centered row.", centering_proof()),),
     )
 
 
@@ -296,6 +274,38 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
     )
 
 
+def centering_proof() -> dict[str, Any]:
+    """The norm of the change of a centered row."""
+    return proof(
+        "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
+        "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
+        "|c| <= 1 (step 2).",
+        identity(
+            "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
+        ),
+        smt(
+            "at most 1",
+            ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
+            "v <= 1",
+            model={"m": "1", "c": "0", "v": "0"},
+        ),
+    )
+
+
+def binary_neighbors_proof() -> dict[str, Any]:
+    """No two binary ratings are neighbors."""
+    return proof(
+        "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
+        smt(
+            "two different binary ratings are not less than 1 apart",
+            ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
+            "not abs(r - q) < 1",
+            model={"r": "0", "q": "1"},
+        ),
+        supports="vacuous",
+    )
+
+
 def row_space_proof() -> dict[str, Any]:
     """delta = 1 for Algorithm 1 with a Gaussian M whenever n <= m - 2."""
     return proof(
@@ -373,7 +383,7 @@ def determinant_proof() -> dict[str, Any]:
     )
 
 
-def quadratic_proof(tail: str = "4") -> dict[str, Any]:
+def quadratic_proof() -> dict[str, Any]:
     """|x'(S^-1 - S2^-1) x| <= 2 (h + h^2) ln(4/delta0) except with probability delta0/2."""
     return proof(
         "Under x ~ N(0, S) the form is (1 - t1) g1^2 + (1 - t2) g2^2 with standard Gaussian g and t1 >= 1 >= t2 the "
@@ -389,7 +399,7 @@ def quadratic_proof(tail: str = "4") -> dict[str, Any]:
         smt(
             "p (h + h^2) is at least 1",
             ["p > 0", "h > 0", "p * (p + 1) * h ** 2 == 1"],
-            f"{tail} * p * (h + h ** 2) >= 4",
+            "4 * p * (h + h ** 2) >= 4",
             model={"p": "1/3", "h": "3/2"},
         ),
     )

@@ -27,9 +27,11 @@ __all__ = [
     "decide_subg",
     "discrete_proof",
     "fixed_norm_certificate",
+    "fixed_norm_proof",
     "hadamard_instance",
     "short_mask_probability",
     "sparse_lines_proof",
+    "subgaussian_proof",
     "subspace_instance",
 ]
 
@@ -45,24 +47,13 @@ DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 def decide_subg(claim: Claim, context: Context) -> Verdict:
     """CD-SUBG: true, and of no use for the transfer of the privacy proof."""
-    certificate = proof(
-        "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
-        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
-        "all t.",
-        smt(
-            "the mixture is at most the Gaussian",
-            ["X >= 1", "0 < q", "q <= 1"],
-            "1 - q + q * X <= X",
-            model={"X": "1", "q": "1"},
-        ),
-    )
     return decided(
         claim,
         "holds",
         "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
         "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
         "what utility bounds need.",
-        evidence=(Evidence("proof", "The moment generating function.", certificate),),
+        evidence=(Evidence("proof", "The moment generating function.", subgaussian_proof()),),
     )
 
 
@@ -186,15 +177,6 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
 
 def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REP: columns of fixed norm and added noise are exactly mu-Gaussian-DP."""
-    steps = proof(
-        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
-        "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
-        "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
-        "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
-        "norm reveals M e_i.",
-        *shift_steps(),
-        identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
-    )
     return decided(
         claim,
         "holds",
@@ -203,7 +185,7 @@ def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
         "mechanism with mu = sqrt(r)/w, which needs slightly less noise than a Gaussian M (whose columns vary in "
         "norm) and a small part of its multiplications.",
         evidence=(
-            Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", steps),
+            Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", fixed_norm_proof()),
             Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
         ),
     )
@@ -231,7 +213,35 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
+def fixed_norm_proof() -> dict[str, Any]:
+    """One Gaussian shift of a norm that does not depend on M."""
+    return proof(
+        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
+        "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
+        "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
+        "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
+        "norm reveals M e_i.",
+        *shift_steps(),
+        identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
+    )
+
+
+def subgaussian_proof() -> dict[str, Any]:
+    """The moment generating function of a sparse entry is at most a Gaussian one."""
+    return proof(
+        "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
+        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
+        "all t.",
+        smt(
+            "the mixture is at most the Gaussian",
+            ["X >= 1", "0 < q", "q <= 1"],
+            "1 - q + q * X <= X",
+            model={"X": "1", "q": "1"},
+        ),
+    )
+
+
+def sparse_lines_proof() -> dict[str, Any]:
     """Two items, two users: the lines of one-entry rows of P H D R1 differ between neighbors, for every w > 0."""
     return proof(
         f"{_LIFTED} A row of P with one entry g gives g/sqrt(2) times the sum or the difference of the two lifted "
@@ -241,7 +251,7 @@ def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
         "and has y z = 0' has probability 0 on the first and at least 1 - (1 - p)^r on the second, p = 2q(1 - q).",
         smt(
             "neither a nor b is 0",
-            ["W > 0", f"2 * a2 == {singular_square} + W", "2 * b2 == W"],
+            ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W"],
             "a2 > 0 and b2 > 0",
             model={"W": "1", "a2": "3/4", "b2": "1/2"},
         ),
@@ -251,7 +261,7 @@ def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
     )
 
 
-def discrete_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
+def discrete_proof() -> dict[str, Any]:
     """Two items, two users: the possible rows of the released sketch differ between neighbors, for every w > 0."""
     return proof(
         f"{_LIFTED} With as many items as users the code's mean is the right one. A row of its matrix has entries in "
@@ -263,7 +273,7 @@ def discrete_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
         *(
             smt(
                 name,
-                ["W > 0", f"2 * a2 == {singular_square} + W", "2 * b2 == W", "4 * A2 == 1 + W", "4 * B2 == W"],
+                ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W", "4 * A2 == 1 + W", "4 * B2 == W"],
                 conclusion,
                 model={"W": "1", "a2": "3/4", "b2": "1/2", "A2": "1/2", "B2": "1/4"},
             )

@@ -27,7 +27,7 @@ __all__ = [
     "fixed_matrix_proof",
     "isometry_proof",
     "monotone_proof",
-    "utility_by_proof",
+    "proved_utility",
     "utility_limit_proof",
 ]
 
@@ -181,7 +181,7 @@ def decide_all_methods(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def utility_by_proof(claim: Claim, context: Context) -> Verdict:
+def proved_utility(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: open; the limit is proved for bounded errors, the decrease needs an experiment."""
     shape = Shape.of(context.data)
     rows = []

@@ -6,7 +6,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Table
 from dpassay.experiments.rating_collection.experiment import LIMIT, NAME, comparisons
-from dpassay.proofs.rating_collection.recovery import utility_by_proof
+from dpassay.proofs.rating_collection.recovery import proved_utility
 from dpassay.replay import check
 from dpassay.runs.results import committed
 
@@ -15,7 +15,7 @@ __all__ = ["decide_utility", "judged"]
 
 def decide_utility(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: by the committed result on MovieLens 100K, beside the proof of the limit."""
-    proved = utility_by_proof(claim, context)
+    proved = proved_utility(claim, context)
     result = committed(NAME)
     if result is None or result["inputs"][0]["name"] != "movielens-100k" or result["quick"]:
         command = (

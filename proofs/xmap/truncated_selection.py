@@ -27,6 +27,7 @@ __all__ = [
     "decide_strict",
     "decide_upper",
     "decide_vector_length",
+    "fewest_items_proof",
     "missed_item",
     "negative_threshold",
     "not_jointly",
@@ -89,7 +90,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
             Evidence("certificate", "Three items, rho = 1/10.", small),
             Evidence("certificate", "Five items, rho = 1/2.", five),
             Evidence("certificate", "Eight items, rho = 1/2.", eight),
-            Evidence("proof", "With fewer items it cannot fail like this.", _fewest_items_proof()),
+            Evidence("proof", "With fewer items it cannot fail like this.", fewest_items_proof()),
             Evidence("certificate", "At the released defaults the minimum is sim_k.", defaults),
         ),
         repair="XM-T4-REP",
@@ -397,7 +398,8 @@ def range_proof() -> dict[str, Any]:
     )
 
 
-def _fewest_items_proof() -> dict[str, Any]:
+def fewest_items_proof() -> dict[str, Any]:
+    """With fewer items than the counterexample has, Theorem 4 does not fail like it."""
     return proof(
         "An item above s_k + w, w >= 0, is above s_k, so among the first k - 1: for k = 1 there is none (step 1), and "
         "N > k, so N >= 3. For k = 2 it is the first item, the heaviest, so in a draw from m items it is taken with "
