@@ -390,7 +390,7 @@ def clipped_proof() -> dict[str, Any]:
     )
 
 
-def other_pair_proof(supports: str = "refuted") -> dict[str, Any]:
+def other_pair_proof() -> dict[str, Any]:
     """Conditions under which a pair (keep, create) is eps-DP for one entry, and two pairs that satisfy them."""
     return proof(
         "Six comparisons make one entry eps-differentially private: numbers between two ratings, a rating and a "
@@ -401,7 +401,7 @@ def other_pair_proof(supports: str = "refuted") -> dict[str, Any]:
         smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
         smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
         smt("the pair is another one", _pair("keep", "create"), "keep * (1 + r) > r", model=_PAIR_MODEL),
-        supports=supports,
+        supports="refuted",
     )
 
 
