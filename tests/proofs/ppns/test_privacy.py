@@ -89,10 +89,7 @@ def test_nothing_found_is_open(monkeypatch, context, decide):
 
 
 def test_a_rejected_witness_counts_for_nothing(monkeypatch, verdicts, context):
-    def reject(kind, inputs):
-        raise Rejected("no")
-
-    monkeypatch.setattr(module, "check", reject)
+    monkeypatch.setattr(module, "checked", lambda certificate: None)
     monkeypatch.setattr(module, "_smallest", lambda *_, **__: verdicts["PP-DP"].witness)
     monkeypatch.setattr(module, "_impossible", lambda *_, **__: verdicts["PP-ORIG"].witness)
     assert module.decide_ppns(registered_claim("PP-DP"), context).outcome == "open"
