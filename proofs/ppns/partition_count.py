@@ -8,7 +8,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.notation import formula
+from dpassay.proofs.instances import instance
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, quotas
 
 __all__ = ["beta_certificate", "decide_beta", "decide_equation20", "formula_beta"]
@@ -37,7 +37,7 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "j and beta at p = 0.1, k = 50 by interval arithmetic.",
-                {"kind": "formula", "inputs": beta_certificate()},
+                beta_certificate(),
                 tables=(
                     Table(
                         "Number of partitions, k = 50, n = 942 (19 partitions)",
@@ -91,7 +91,7 @@ def decide_equation20(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "beta above the number of partitions at an allowed p.",
-                {"kind": "formula", "inputs": beta_certificate(accuracy=True)},
+                beta_certificate(accuracy=True),
             ),
         ),
         repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
@@ -120,7 +120,7 @@ def beta_certificate(*, accuracy: bool = False) -> dict[str, Any]:
             f"1 - (({n} - {k}) / {n}) ** exp(1 / (4 * {k})) < {p}",
             f"{p} <= ({k} - 1) / {k}",
         ]
-    return {"supports": "refuted", "values": {}, "formulas": [formula(each) for each in formulas]}
+    return instance({}, *formulas, supports="refuted")
 
 
 def formula_beta(p: Fraction, num_neighbors: int) -> tuple[int, Fraction]:

@@ -9,7 +9,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.notation import formula, identity, possible, proof, smt
+from dpassay.proofs.instances import instance
+from dpassay.proofs.notation import identity, possible, proof, smt
 from dpassay.proofs.ppns.algorithm1 import (
     NUM_CANDIDATES,
     NUM_NEIGHBORS,
@@ -175,7 +176,7 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "Settings in which the range is empty: k = 1; n = 3, k = 2; k = 50, n = 942 with eps/RS = 1000.",
-                {"kind": "formula", "inputs": range_certificate()},
+                range_certificate(),
             ),
             Evidence(
                 "proof",
@@ -209,7 +210,7 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "Interval enclosures at n = 1001 for each k from 30 to 50; larger n follow from the monotonicity.",
-                {"kind": "formula", "inputs": monotone_certificate()},
+                monotone_certificate(),
             ),
         ),
     )
@@ -233,7 +234,7 @@ def decide_example(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "certificate",
                 "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
-                {"kind": "formula", "inputs": example_certificate()},
+                example_certificate(),
                 tables=(
                     Table(
                         "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
@@ -421,7 +422,7 @@ def range_certificate() -> dict[str, Any]:
         n = next(n for n in range(k + 1, 100) if 1 - Fraction(n - k, n) >= Fraction(k - 1, k))
         settings.append(f"1 - ({n} - {k}) / {n} >= ({k} - 1) / {k}")
     settings.append("1 - ((942 - 50) / 942) ** exp(1000 / 200) >= (50 - 1) / 50")
-    return {"supports": "refuted", "values": {}, "formulas": [formula(text) for text in settings]}
+    return instance({}, *settings, supports="refuted")
 
 
 def monotone_proof() -> dict[str, Any]:
@@ -445,30 +446,22 @@ def monotone_proof() -> dict[str, Any]:
 
 def monotone_certificate() -> dict[str, Any]:
     """The lower end at n = 1001, eps = 1, RS = 1 is below 0.051, for every k from 30 to 50."""
-    return {
-        "supports": "holds",
-        "values": {},
-        "formulas": [formula(f"1 - ((1001 - {k}) / 1001) ** exp(1 / (4 * {k})) < 51 / 1000") for k in range(30, 51)],
-    }
+    bounds = (f"1 - ((1001 - {k}) / 1001) ** exp(1 / (4 * {k})) < 51 / 1000" for k in range(30, 51))
+    return instance({}, *bounds, supports="holds")
 
 
 def example_certificate() -> dict[str, Any]:
     """Example (21): both ends round to the printed numbers, and the lower one lies above 0.1."""
     lower = "1 - ((500 - 50) / 500) ** exp(1 / (4 * 50 * 1))"
-    return {
-        "supports": "holds",
-        "values": {},
-        "formulas": [
-            formula(text)
-            for text in (
-                f"1 / 20 <= {lower} and {lower} < 3 / 20",
-                f"10047 / 100000 < {lower} and {lower} < 10048 / 100000",
-                "49 / 50 <= 98 / 100 and 49 / 50 >= 98 / 100",
-                f"{' + '.join(f'ceil(1 / 5 * (4 / 5) ** {i} * 50)' for i in range(9))} < 50 - 1",
-                "50 * 10 >= 500",
-            )
-        ],
-    }
+    return instance(
+        {},
+        f"1 / 20 <= {lower} and {lower} < 3 / 20",
+        f"10047 / 100000 < {lower} and {lower} < 10048 / 100000",
+        "49 / 50 <= 98 / 100 and 49 / 50 >= 98 / 100",
+        f"{' + '.join(f'ceil(1 / 5 * (4 / 5) ** {i} * 50)' for i in range(9))} < 50 - 1",
+        "50 * 10 >= 500",
+        supports="holds",
+    )
 
 
 def undefined_up_to(num_neighbors: int, num_candidates: int) -> Fraction:

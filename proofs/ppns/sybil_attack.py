@@ -122,41 +122,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
     """PP-ATK: how often the fakes' nearest neighbors are what the attack supposes."""
     failure, k = Fraction(1, 100), 50
     seeds = range(context.seed, context.seed + (1 if context.quick else 3))
-    rows: list[list[Any]] = []
-    lines: dict[str, list[tuple[float, ...]]] = {}
-    judged: tuple[int, int] | None = None
-    matrix = context.data.dense()
-    for similarity in SIMILARITIES:
-        for m in NUMBERS_KNOWN:
-            context.progress(f"{similarity}, {m} known ratings")
-            for choice in CHOICES:
-                runs = [
-                    attack_premise(matrix, known, targets, similarity)
-                    for targets, known in (
-                        known_items(matrix, m, choice, seed) for seed in (seeds if choice == "random" else seeds[:1])
-                    )
-                ]
-                successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
-                trials = sum(len(run.targets) for run in runs)
-                listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
-                low, high = proportion_confint(successes["random"], trials, float(failure), method="beta")
-                means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
-                rows.append(
-                    [
-                        similarity,
-                        choice,
-                        m,
-                        trials,
-                        *(f"{mean:.4f}" for mean in means),
-                        f"[{low:.4f}, {high:.4f}]",
-                        f"{listed:.3f}",
-                    ]
-                )
-                if choice == "random":
-                    low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
-                    lines.setdefault(similarity, []).append((m, means[1], low, high))
-                    if similarity == "cosine" and m == 8:
-                        judged = (successes["random"], trials)
+    rows, lines, judged = _measured_premise(context, seeds, k, failure)
     if judged is None:
         return Verdict(claim.id, "open", "The setting that the predicate names was not measured.")
     certificate = {
@@ -347,6 +313,48 @@ def _uniform_table() -> Table:
 def _with_intervals(label: str, points: Sequence[tuple[float, ...]]) -> Series:
     x, y, low, high = (list(values) for values in zip(*points, strict=True))
     return Series(label, x, y, low=low, high=high)
+
+
+def _measured_premise(
+    context: Context, seeds: range, k: int, failure: Fraction
+) -> tuple[list[list[Any]], dict[str, list[tuple[float, ...]]], tuple[int, int] | None]:
+    """Rows of the table, points (m, mean, low, high) by similarity, and successes and trials of the judged setting."""
+    rows: list[list[Any]] = []
+    lines: dict[str, list[tuple[float, ...]]] = {}
+    judged: tuple[int, int] | None = None
+    matrix = context.data.dense()
+    for similarity in SIMILARITIES:
+        for m in NUMBERS_KNOWN:
+            context.progress(f"{similarity}, {m} known ratings")
+            for choice in CHOICES:
+                runs = [
+                    attack_premise(matrix, known, targets, similarity)
+                    for targets, known in (
+                        known_items(matrix, m, choice, seed) for seed in (seeds if choice == "random" else seeds[:1])
+                    )
+                ]
+                successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
+                trials = sum(len(run.targets) for run in runs)
+                listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
+                low, high = proportion_confint(successes["random"], trials, float(failure), method="beta")
+                means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
+                rows.append(
+                    [
+                        similarity,
+                        choice,
+                        m,
+                        trials,
+                        *(f"{mean:.4f}" for mean in means),
+                        f"[{low:.4f}, {high:.4f}]",
+                        f"{listed:.3f}",
+                    ]
+                )
+                if choice == "random":
+                    low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
+                    lines.setdefault(similarity, []).append((m, means[1], low, high))
+                    if similarity == "cosine" and m == 8:
+                        judged = (successes["random"], trials)
+    return rows, lines, judged
 
 
 def _attack_law(*conditions: Formula) -> dict[str, Any]:

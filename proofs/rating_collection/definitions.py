@@ -397,9 +397,7 @@ def other_pair_proof() -> dict[str, Any]:
         "missing entry, and back (f, g: noise densities, bounded as in RC-T1), and ? likewise. Four conditions "
         "imply them. Both pairs satisfy the conditions, and the first keeps more than r/(1+r).",
         *DENSITIES,
-        *_sufficient(),
-        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
-        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+        *_private_pairs(),
         smt("the pair is another one", _pair("keep", "create"), "keep * (1 + r) > r", model=_PAIR_MODEL),
         supports="refuted",
     )
@@ -465,9 +463,7 @@ def best_pair_proof() -> dict[str, Any]:
             "the end w = v",
             f"(A + B * r ** 2) * ({pair}) - B * (r ** 2 - 1) * ({pair}) ** 2 == ({pair}) * (A + B / r)",
         ),
-        *_sufficient(),
-        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
-        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+        *_private_pairs(),
         smt("the pair has create = keep/r", _pair("keep", "create"), "keep == r * create", model=_PAIR_MODEL),
         smt(
             "Definition 2 has a larger error",
@@ -492,6 +488,15 @@ _PAIR_MODEL = {"r": "1", "keep": "2/3", "create": "2/3"}
 
 def _pair(keep: str, create: str) -> list[str]:
     return ["r >= 1", f"{keep} * (r ** 2 + r + 1) == r * (r + 1)", f"{create} * (r ** 2 + r + 1) == r + 1"]
+
+
+def _private_pairs() -> tuple[Step, ...]:
+    """Conditions that make a pair private, and the two pairs that satisfy them."""
+    return (
+        *_sufficient(),
+        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
+        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+    )
 
 
 def _sufficient() -> tuple[Step, ...]:

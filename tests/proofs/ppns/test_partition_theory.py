@@ -13,6 +13,7 @@ import pytest
 from dpassay.core.claims import Context
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings
+from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import formula, proof
 from dpassay.proofs.ppns import algorithm1, partition_count, partition_theory, theorem1_repaired
 from dpassay.replay import Rejected, check
@@ -40,7 +41,7 @@ CLAIMS = {
 
 @pytest.mark.parametrize("make", FORMULAS.values(), ids=FORMULAS.keys())
 def test_each_formula_is_accepted_and_its_opposite_rejected(make: Callable[[], dict[str, Any]]) -> None:
-    inputs = make()
+    inputs = make()["inputs"]
     assert check("formula", inputs)["supports"] == inputs["supports"]
     for index in range(len(inputs["formulas"])):
         changed = [["not", f] if i == index else f for i, f in enumerate(inputs["formulas"])]
@@ -166,7 +167,7 @@ def test_deciders(name: str, outcome: str, ratings: Ratings) -> None:
 
 
 def test_a_false_certificate_leaves_the_claim_open(monkeypatch: pytest.MonkeyPatch, ratings: Ratings) -> None:
-    false = {"supports": "holds", "values": {}, "formulas": [formula("1 / 10 > 2 / 10")]}
+    false = instance({}, "1 / 10 > 2 / 10", supports="holds")
     monkeypatch.setattr(partition_theory, "example_certificate", lambda: false)
     claim = find_claim("PP-EX")
     assert claim is not None
