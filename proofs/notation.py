@@ -57,13 +57,7 @@ def derivative(name: str, variable: str, antiderivative: str, of: str) -> Step:
 def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> Step:
     """A step that exhibits rationals with the stated properties."""
     read = [formula(hypothesis) for hypothesis in hypotheses]
-    return {
-        "name": name,
-        "engine": "satisfiable",
-        "variables": _names(read),
-        "hypotheses": read,
-        "model": dict(model),
-    }
+    return {"name": name, "engine": "satisfiable", "variables": _names(read), "hypotheses": read, "model": dict(model)}
 
 
 def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:

@@ -173,15 +173,7 @@ def examination_table(examinations: Sequence[Examination]) -> Table:
         rows.append(
             [each.id, each.variant, claim, outcome, each.arithmetic, each.finding, "yes" if deployable else "no"]
         )
-    columns = [
-        "mechanism",
-        "variant",
-        "claim on the ideal law",
-        "outcome",
-        "random words",
-        "as executed",
-        "deployable",
-    ]
+    columns = ["mechanism", "variant", "claim on the ideal law", "outcome", "random words", "as executed", "deployable"]
     title = "Executed code: deployable when the ideal claim holds and what runs has that law"
     return Table(title, columns, rows)
 

@@ -11,19 +11,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL
 from dpassay.proofs.notation import proof, smt
 
-__all__ = [
-    "decide_theorem",
-    "decide_theorem_every_kernel",
-    "decide_theorem_repaired",
-    "decide_uniform",
-    "decide_zero_eigenvalue",
-    "equal_items_proof",
-    "one_item_witness",
-    "singular_proof",
-    "unbounded_proof",
-    "uniform_proof",
-]
-
 
 def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
     """DP-INF: a neighbor of any singular dataset makes a coin and a set possible."""
@@ -188,14 +175,7 @@ def uniform_proof() -> dict[str, Any]:
 
 def one_item_witness(jitter: str = "0") -> dict[str, Any]:
     """One item and one reader of it, added to the empty database."""
-    parameters = {
-        "jitter": jitter,
-        "kernel": "dot",
-        "scale": "1",
-        "degree": 2,
-        "offset": "0",
-        "max_square_norm": None,
-    }
+    parameters = {"jitter": jitter, "kernel": "dot", "scale": "1", "degree": 2, "offset": "0", "max_square_norm": None}
     inputs = {
         "mechanism": {"id": "dpp", "variant": "paper", "parameters": parameters},
         "relation": "add_or_remove_one:user",

@@ -16,24 +16,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, proof, smt
 
-__all__ = [
-    "decide_exponential_mechanism",
-    "decide_kernel_sensitivity",
-    "decide_phase_one",
-    "decide_score_sensitivity",
-    "decide_score_sensitivity_operator",
-    "decide_score_sensitivity_sharp",
-    "decide_squared_eigenvalues",
-    "decide_worst_case",
-    "exponential_mechanism_proof",
-    "kernel_sensitivity_proof",
-    "operator_norm_instance",
-    "phase_one_proof",
-    "score_sensitivity_proof",
-    "sharp_sensitivity_proof",
-    "worst_case_proof",
-]
-
 
 def decide_exponential_mechanism(claim: Claim, context: Context) -> Verdict:
     """DP-EXP: an identity."""
@@ -137,10 +119,9 @@ def decide_worst_case(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "All eigenvalues equal to s means L = s I, all equal to s + c means L' = (s + c) I, and no subject, added, "
-        "removed or replaced, changes L by a positive multiple of the identity when there are two items or more: "
-        "that needs rank n. For one subject the worst case moves one eigenvalue, from s to s + B^2 (DP-DU-REP). "
-        "Among all changes of L with Frobenius norm Delta_L, whoever makes them, the paper's is indeed the worst "
-        "(DP-DU).",
+        "removed or replaced, changes L by a positive multiple of the identity when there are two items or more: that "
+        "needs rank n. For one subject the worst case moves one eigenvalue, from s to s + B^2 (DP-DU-REP). Among all "
+        "changes of L with Frobenius norm Delta_L, whoever makes them, the paper's is indeed the worst (DP-DU).",
         evidence=(Evidence("proof", "Two items suffice: their entries contradict each other.", worst_case_proof()),),
         repair="DP-DU-REP",
     )

@@ -23,20 +23,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
 from dpassay.proofs.notation import derivative, identity, proof, smt
 
-__all__ = [
-    "composition_proof",
-    "decide_composition",
-    "decide_exact_epsilon",
-    "decide_jitter",
-    "decide_phases_together",
-    "decide_recommendations",
-    "enumeration",
-    "exact_epsilon_proof",
-    "jitter_proof",
-    "phases_proof",
-    "recommendations_proof",
-]
-
 ITEMS = (10, 100, 1000)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 SHOWN = 10  # items on a page, for the process of fixed size
@@ -53,12 +39,11 @@ def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "holds",
-        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the "
-        "jitter bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: "
-        "the larger of the two logarithms above, attained when a reader of everything joins an empty database. For s "
-        "(s + B^2) >= 1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is "
-        "1.2528, where the paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its "
-        "own (DP-EXE).",
+        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the jitter "
+        "bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: the larger "
+        "of the two logarithms above, attained when a reader of everything joins an empty database. For s (s + B^2) >= "
+        "1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is 1.2528, where the "
+        "paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its own (DP-EXE).",
         evidence=(
             Evidence(
                 "proof",
@@ -209,12 +194,7 @@ def recommendations_proof() -> dict[str, Any]:
         "attains eps* and the neighbors are the pair that does. eps* is positive because its second branch is.",
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
-        smt(
-            "the second branch is positive",
-            ["s > 0", "N > 0"],
-            "1 + N / (1 + s) > 1",
-            model={"s": "1", "N": "1"},
-        ),
+        smt("the second branch is positive", ["s > 0", "N > 0"], "1 + N / (1 + s) > 1", model={"s": "1", "N": "1"}),
     )
 
 
@@ -281,12 +261,7 @@ def jitter_proof() -> dict[str, Any]:
             model={"s": "1", "t": "2", "N": "1"},
         ),
         identity("an unread item is in Y with odds s, whatever the others do", "s * D / ((1 + s) * D) == s / (1 + s)"),
-        smt(
-            "its probability rises",
-            ["0 < s < t"],
-            "s / (1 + s) < t / (1 + t)",
-            model={"s": "1", "t": "2"},
-        ),
+        smt("its probability rises", ["0 < s < t"], "s / (1 + s) < t / (1 + t)", model={"s": "1", "t": "2"}),
         identity(
             "the share beside an item with m readers",
             "(s / (1 + s)) / ((m + s) / (1 + m + s)) == 1 - m / ((1 + s) * (m + s))",

@@ -12,17 +12,6 @@ from dpassay.proofs.dpp.determinants import ONE_ENTRY, determinant, minor, plus_
 from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import identity, proof, smt
 
-__all__ = [
-    "decide_kernels",
-    "decide_kernels_repaired",
-    "decide_marginal_kernel",
-    "decide_normalization",
-    "kernels_proof",
-    "marginal_kernel_proof",
-    "normalization_proof",
-    "sigmoid_instance",
-]
-
 
 def decide_normalization(claim: Claim, context: Context) -> Verdict:
     """DP-Z: expand det(L + I) along its diagonal."""
@@ -78,9 +67,7 @@ def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
         "the RBF function. Adding s I raises every eigenvalue by s.",
         evidence=(
             Evidence(
-                "proof",
-                "Sums of squares, products of kernels, and the factors of the RBF function.",
-                kernels_proof(),
+                "proof", "Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof()
             ),
         ),
     )
@@ -127,11 +114,7 @@ def kernels_proof() -> dict[str, Any]:
         "powers (x.y + c)^d are positive semidefinite. exp(-g|x-y|^2) is exp(-g|x|^2) exp(-g|y|^2) exp(2g x.y) (step "
         "4), and the last factor is a limit of sums of products with coefficients (2g)^m/m! >= 0. Jitter: z'(L + s "
         "I)z = z'Lz + s|z|^2 (step 5).",
-        smt(
-            "one more row adds a square",
-            ["A >= 0"],
-            "A + y ** 2 >= 0",
-        ),
+        smt("one more row adds a square", ["A >= 0"], "A + y ** 2 >= 0"),
         smt("a constant adds a multiple of a square", ["A >= 0", "c >= 0"], "A + c * y ** 2 >= 0"),
         identity("an entry of the product of two rank-one matrices", "(f * g) * (u * v) == (f * u) * (g * v)"),
         identity(

@@ -17,15 +17,6 @@ from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL, determ
 from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import identity, proof, smt
 
-__all__ = [
-    "coin_delta",
-    "conjecture_instance",
-    "decide_binomial_conjecture",
-    "decide_profile",
-    "profile_proof",
-    "recommendations_delta",
-]
-
 
 def coin_delta(epsilon: float, jitter: float, largest: float) -> float:
     """delta(eps) of one draw, for rows with |x|^2 <= `largest`; real rows attain it."""

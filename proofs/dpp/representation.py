@@ -6,8 +6,6 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.proofs.representation import UNIFORM_BITS, decide_executed_code, difference, parameters
 
-__all__ = ["DIFFERENCES", "IDEAL", "decide_executed"]
-
 IDEAL: Mapping[tuple[str, str], str] = {
     ("dpp", "paper"): "DP-EPS-REP",
     ("kdpp", "paper"): "DP-KDPP-REP",
@@ -36,6 +34,4 @@ def _dpp() -> list[dict[str, Any]]:
     return [difference("coin", built, "add_or_remove_one:user", [[1]], [[None]], output=[0], bits=UNIFORM_BITS)]
 
 
-DIFFERENCES: Mapping[tuple[str, str], Callable[[], list[dict[str, Any]]]] = {
-    ("dpp", "paper"): _dpp,
-}
+DIFFERENCES: Mapping[tuple[str, str], Callable[[], list[dict[str, Any]]]] = {("dpp", "paper"): _dpp}

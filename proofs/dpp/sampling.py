@@ -13,19 +13,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, proof, smt
 
-__all__ = [
-    "decide_eigenvectors",
-    "decide_instances",
-    "decide_jittered_law",
-    "decide_subset_bound",
-    "decide_subset_bound_repaired",
-    "eigenvectors_proof",
-    "instances_proof",
-    "jittered_law_proof",
-    "repaired_bound_proof",
-    "subset_bound_instance",
-]
-
 
 def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:
     """DP-EVEC: one more reader turns the eigenvectors."""

@@ -10,31 +10,10 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.dpp.determinants import (
-    RANK_ONE,
-    SPECTRAL,
-    minor,
-    plus_identity,
-    plus_row,
-    subsets,
-)
+from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL, minor, plus_identity, plus_row, subsets
 from dpassay.proofs.dpp.exact_privacy import enumeration, exact_epsilon_proof
 from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import identity, proof, smt
-
-__all__ = [
-    "binary_replacement_proof",
-    "binary_replacement_ratio",
-    "decide_binary_replacement",
-    "decide_fixed_size",
-    "decide_fixed_size_few_items",
-    "decide_replacement",
-    "few_items_instance",
-    "few_items_proof",
-    "fixed_size_instance",
-    "fixed_size_proof",
-    "replacement_proof",
-]
 
 
 def decide_replacement(claim: Claim, context: Context) -> Verdict:
@@ -146,8 +125,7 @@ def replacement_proof() -> dict[str, Any]:
         *exact_epsilon_proof()["inputs"]["steps"],
         identity("the product of the two branches", "(1 + N / s) / (1 + N / (1 + s)) * (1 + N / (1 + s)) == 1 + N / s"),
         identity(
-            "two orthogonal rows",
-            "((s + N) / ((1 + s + N) * (1 + s))) / (s / ((1 + s) * (1 + s + N))) == 1 + N / s",
+            "two orthogonal rows", "((s + N) / ((1 + s + N) * (1 + s))) / (s / ((1 + s) * (1 + s + N))) == 1 + N / s"
         ),
     )
 
@@ -171,18 +149,17 @@ def binary_replacement_proof() -> dict[str, Any]:
 def fixed_size_proof() -> dict[str, Any]:
     """0 <= a_Y <= A bounds the ratio by 1 + A; other items make it approach that."""
     return proof(
-        "P_k(Y) = det(L_Y) over the sum for all sets of k items, so with det(L'_Y) = det(L_Y)(1 + a_Y) the ratio is "
-        "(1 + a_Y)/(1 + m), m the average of a under P_k. The eigenvalues of L_Y are at least s, so a_Y <= |x_Y|^2/s "
-        "<= A, with A = N/s, or A = k/s for binary rows (the spectral steps for L_Y). Hence both ratios are at most "
-        "1 + A, and less, since Y has a positive probability c and m lies in [c a_Y, A - c (A - a_Y)]. Approached: "
-        "let light items have the diagonal entry s and at least k others H, L diagonal. x is B e_1 with one light "
-        "item (n >= k + 1), or ones on k light items (n >= 2k, binary; H - s readers of each other item). Exchange a "
-        "light item i in a set for a heavy one that is not in it: the weight grows by H/s, and at most k sets are "
-        "mapped to the same one, so Pr[i in Y] <= ks/H. Thus m <= kN/H or m <= k^2/H, called e/H in the last steps "
-        "but two: for every r < 1 + A some H gives a ratio above r. The last two steps are the curve: by convexity "
-        "delta(eps) <= max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained for n = k + 1 by one light item, "
-        "whose share can be any p up to k/n; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to "
-        "(R-q)^2/A is a square.",
+        "P_k(Y) = det(L_Y) over the sum for all sets of k items, so with det(L'_Y) = det(L_Y)(1 + a_Y) the ratio is (1 "
+        "+ a_Y)/(1 + m), m the average of a under P_k. The eigenvalues of L_Y are at least s, so a_Y <= |x_Y|^2/s <= "
+        "A, with A = N/s, or A = k/s for binary rows (the spectral steps for L_Y). Hence both ratios are at most 1 + "
+        "A, and less, since Y has a positive probability c and m lies in [c a_Y, A - c (A - a_Y)]. Approached: let "
+        "light items have the diagonal entry s and at least k others H, L diagonal. x is B e_1 with one light item (n "
+        ">= k + 1), or ones on k light items (n >= 2k, binary; H - s readers of each other item). Exchange a light "
+        "item i in a set for a heavy one that is not in it: the weight grows by H/s, and at most k sets are mapped to "
+        "the same one, so Pr[i in Y] <= ks/H. Thus m <= kN/H or m <= k^2/H, called e/H in the last steps but two: for "
+        "every r < 1 + A some H gives a ratio above r. The last two steps are the curve: by convexity delta(eps) <= "
+        "max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained for n = k + 1 by one light item, whose share can be "
+        "any p up to k/n; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to (R-q)^2/A is a square.",
         *RANK_ONE,
         *SPECTRAL,
         smt(
@@ -251,10 +228,7 @@ def few_items_proof() -> dict[str, Any]:
             "the quadratic form of the star",
             "(g - 1) * ((s + m * (g - 1)) / (s * (s + m * g))) == (g - 1) ** 2 / (g * s) + (g - 1) / (g * (s + m * g))",
         ),
-        identity(
-            "with the single items",
-            "((g - 1) ** 2 / g + (n - k - 1)) - (k - 2 + 1 / g) == g - (2 * k - n + 1)",
-        ),
+        identity("with the single items", "((g - 1) ** 2 / g + (n - k - 1)) - (k - 2 + 1 / g) == g - (2 * k - n + 1)"),
     )
 
 

@@ -10,8 +10,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.ppns.algorithm1 import Formula
 
-__all__ = ["AccuracyContext", "accuracy_context", "decide_accuracy_metric"]
-
 
 @dataclass(frozen=True)
 class AccuracyContext:

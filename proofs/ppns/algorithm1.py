@@ -17,24 +17,6 @@ from typing import Any, Literal
 from dpassay.core.errors import InvalidInput
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities, rational_power
 
-__all__ = [
-    "LAST_PICKS",
-    "NUM_CANDIDATES",
-    "NUM_NEIGHBORS",
-    "TENTHS",
-    "Formula",
-    "Instance",
-    "LastPick",
-    "Trace",
-    "accuracy",
-    "partitioned_selection",
-    "quota_formulas",
-    "quota_values",
-    "quotas",
-    "selection_probabilities",
-    "trace_algorithm1",
-]
-
 LastPick = Literal["uniform", "exponential"]
 Formula = Any
 LAST_PICKS: tuple[LastPick, ...] = ("uniform", "exponential")

@@ -15,16 +15,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import proof, smt
 from dpassay.proofs.ppns.algorithm1 import Formula, quota_formulas, quota_values, trace_algorithm1
 
-__all__ = [
-    "OperationCounts",
-    "count_nearest_neighbors",
-    "count_partitioned",
-    "decide_cost",
-    "decide_p_one",
-    "extra_operations",
-    "p_one_proof",
-]
-
 
 @dataclass
 class OperationCounts:
@@ -105,14 +95,7 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
         )
     table = Table(
         "Algorithm 1 at p = 1, step by step",
-        [
-            "n",
-            "k",
-            "count after the loop",
-            "partitions visited",
-            "left for line 16",
-            "count if cut at k - 1",
-        ],
+        ["n", "k", "count after the loop", "partitions visited", "left for line 16", "count if cut at k - 1"],
         rows,
     )
     # The proof speaks of Algorithm 1; the trace shows that this program's own reading of it does the same.

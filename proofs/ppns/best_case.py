@@ -9,14 +9,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import formula, possible, proof, smt
 from dpassay.proofs.ppns.manly_mean import POWER, expected_heavy_draws, weighted_selection
 
-__all__ = [
-    "best_case_certificates",
-    "best_case_proof",
-    "decide_best_case",
-    "truncation_certificate",
-    "truncation_proof",
-]
-
 
 def decide_best_case(claim: Claim, context: Context) -> Verdict:
     """PP-BEST: (1^k, 0^(n-k)) has the most expected picks from the first partition, under (12) and exactly."""
@@ -133,9 +125,7 @@ def best_case_certificates(seed: int, number: int) -> tuple[dict[str, Any], ...]
         drawn = (1 + (top - 1) * Fraction(generator.randint(0, 8), 8) for _ in range(num_candidates - 1))
         weights = [top, *sorted(drawn, reverse=True)]
         best = expected_heavy_draws(num_neighbors, num_candidates - num_neighbors, top, num_neighbors)
-        certificates.append(
-            weighted_selection(weights, num_neighbors, ["<=", "first_npns", str(best)]),
-        )
+        certificates.append(weighted_selection(weights, num_neighbors, ["<=", "first_npns", str(best)]))
     return tuple(certificates)
 
 

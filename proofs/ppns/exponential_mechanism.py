@@ -11,12 +11,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
-from dpassay.proofs.lemmas import (
-    EXPONENTS_ADD,
-    LAPLACE_DENSITY,
-    POST_PROCESSING,
-    SUM_KEEPS_RATIO,
-)
+from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, POST_PROCESSING, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.ppns.similarity_sensitivity import floor_cosine_proof
 from dpassay.proofs.selection import (
@@ -26,15 +21,6 @@ from dpassay.proofs.selection import (
     one_score_proof,
     set_probability,
 )
-
-__all__ = [
-    "decide_em_repaired",
-    "decide_laplace",
-    "floor_cosine_instance",
-    "laplace_proof",
-    "noisy_similarities_proof",
-    "proved_ppns_repaired",
-]
 
 
 def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
@@ -96,10 +82,9 @@ def decide_laplace(claim: Claim, context: Context) -> Verdict:
         "refuted",
         "Laplace noise of scale GS/eps on a numeric query, a predicted rating for instance, is eps-differentially "
         "private: the sentence is false as stated. As we read Sarathy and Muralidhar, whom it cites, their point is "
-        "another: the noise needed for numeric data is often so large that the answers are of little use, and "
-        "repeated answers average it away unless the budget is split among them. Both are about utility and "
-        "composition, and for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks "
-        "of its own.)",
+        "another: the noise needed for numeric data is often so large that the answers are of little use, and repeated "
+        "answers average it away unless the budget is split among them. Both are about utility and composition, and "
+        "for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks of its own.)",
         evidence=(Evidence("proof", "The Laplace mechanism is eps-differentially private.", laplace_proof()),),
         assumptions=("GS bounds how far the released number can move between neighboring datasets",),
     )

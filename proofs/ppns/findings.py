@@ -14,28 +14,14 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.ppns.neighborhood import (
-    LEAKY,
-    Protocol,
-    folds,
-    paired_differences,
-    predict,
-    trial_weights,
-)
+from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, folds, paired_differences, predict, trial_weights
 from dpassay.experiments.ppns.printed import AXES, METHODS
-from dpassay.experiments.ppns.selection import (
-    NearestNeighbors,
-    Selection,
-    TopWeighted,
-    exponential_scale,
-)
+from dpassay.experiments.ppns.selection import NearestNeighbors, Selection, TopWeighted, exponential_scale
 from dpassay.mechanisms.ppns import formula_beta
 from dpassay.mechanisms.similarity import overlap_matrix, sensitivity_matrix
 from dpassay.proofs.decisions import supported
 from dpassay.proofs.ppns.settings import EPSILON, NEIGHBORS, paper_method
 from dpassay.replay import check
-
-__all__ = ["decide_data", "decide_finding1", "decide_finding2", "decide_finding3", "decide_finding4", "held_out_errors"]
 
 FOLDS = 5
 CONFIDENCE_ORDERINGS = "0.95"
@@ -262,17 +248,7 @@ def _orderings(
     entries = result["comparisons"]
     table = Table(
         f"Finding {number}, held out: differences of MAE, paired by user (simultaneous 95% intervals)",
-        [
-            "comparison",
-            "first MAE",
-            "second MAE",
-            "first covers",
-            "second covers",
-            "difference",
-            "low",
-            "high",
-            "side",
-        ],
+        ["comparison", "first MAE", "second MAE", "first covers", "second covers", "difference", "low", "high", "side"],
         [
             [
                 name,

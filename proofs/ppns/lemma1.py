@@ -7,8 +7,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import possible, proof, smt
 from dpassay.proofs.ppns.manly_mean import POWER
 
-__all__ = ["decide_lemma1", "lemma1_misprint_proof", "lemma1_proof", "lemma1_random_counts_proof"]
-
 
 def decide_lemma1(claim: Claim, context: Context) -> Verdict:
     """PP-L1: the conclusion for Manly's and the exact mean; two steps of the printed proof are false."""
@@ -24,11 +22,7 @@ def decide_lemma1(claim: Claim, context: Context) -> Verdict:
         "The lemma needs fixed numbers of draws: with a random number it fails for two candidates of weights 2 and 1, "
         "and Lemma 2 applies it to random numbers.",
         evidence=(
-            Evidence(
-                "proof",
-                "The conclusion, for Manly's mean and for the exact one.",
-                lemma1_proof(),
-            ),
+            Evidence("proof", "The conclusion, for Manly's mean and for the exact one.", lemma1_proof()),
             Evidence(
                 "proof",
                 "The printed steps fail on an instance that satisfies (12) exactly, the corrected ones hold there.",
@@ -46,14 +40,13 @@ def decide_lemma1(claim: Claim, context: Context) -> Verdict:
 def lemma1_proof() -> dict[str, Any]:
     """Lemma 1 for fixed numbers of draws."""
     return proof(
-        f"{POWER} 'Only if' is a sum of strict inequalities (step 1, candidate by candidate). 'If', "
-        "Manly: the two selections have parameters A and B; for each candidate, and hence for the sum of the others, "
-        "the power is monotone in the parameter; so a larger total forces every single mean to be larger (step 2). "
-        "'If', exact: with j < k draws from the same candidates the first j of the k draws follow the law of j draws, "
-        "so mu_i(k) - mu_i(j) is at least the probability that draw j + 1 <= n yields i, a sum over the sets S drawn "
-        "before, without i, of Pr(S) w_i / (weight outside S), each positive (step 3; Pr(S) > 0 is PP-PMF); the "
-        "totals are the numbers of draws, so a larger total is a larger number of draws and gives every candidate "
-        "more (step 4).",
+        f"{POWER} 'Only if' is a sum of strict inequalities (step 1, candidate by candidate). 'If', Manly: the two "
+        "selections have parameters A and B; for each candidate, and hence for the sum of the others, the power is "
+        "monotone in the parameter; so a larger total forces every single mean to be larger (step 2). 'If', exact: "
+        "with j < k draws from the same candidates the first j of the k draws follow the law of j draws, so mu_i(k) - "
+        "mu_i(j) is at least the probability that draw j + 1 <= n yields i, a sum over the sets S drawn before, "
+        "without i, of Pr(S) w_i / (weight outside S), each positive (step 3; Pr(S) > 0 is PP-PMF); the totals are the "
+        "numbers of draws, so a larger total is a larger number of draws and gives every candidate more (step 4).",
         smt(
             "larger means have a larger sum, one candidate at a time",
             ["sum_1 >= sum_2", "mu_1 > mu_2"],
@@ -105,10 +98,9 @@ def lemma1_misprint_proof() -> dict[str, Any]:
     instance_holds = ["(1 - mu_1) == A ** 2", "(1 - mu_2) == A ** 2", "(1 - mu_3) == A", "mu_1 + mu_2 + mu_3 == k"]
     model = {"mu_1": "3/4", "mu_2": "3/4", "mu_3": "1/2", "A": "1/2", "k": "2", "n": "3"}
     return proof(
-        "Weights (2, 2, 1) with two draws solve (12) in rationals: A = 1/2 and mu = (3/4, 3/4, 1/2). "
-        "Write root for A^(1/w_1) = A^(1/2), the root the paper prints. Its two lines 'mu_i = 1 - A^(1/w_1)' and 'sum "
-        "mu_i = k - sum A^(1/w_1)' then give wrong values; 'mu_i = 1 - A^(w_i)' and 'sum mu_i = n - sum A^(w_i)' give "
-        "the right ones.",
+        "Weights (2, 2, 1) with two draws solve (12) in rationals: A = 1/2 and mu = (3/4, 3/4, 1/2). Write root for "
+        "A^(1/w_1) = A^(1/2), the root the paper prints. Its two lines 'mu_i = 1 - A^(1/w_1)' and 'sum mu_i = k - sum "
+        "A^(1/w_1)' then give wrong values; 'mu_i = 1 - A^(w_i)' and 'sum mu_i = n - sum A^(w_i)' give the right ones.",
         possible("the instance satisfies (12) and sums to k", [*instance, *instance_holds], model),
         smt(
             "the printed mu_1 = 1 - A^(1/w_1) is false there",
@@ -133,10 +125,9 @@ def lemma1_misprint_proof() -> dict[str, Any]:
 def lemma1_random_counts_proof() -> dict[str, Any]:
     """A random number of draws breaks Lemma 1."""
     return proof(
-        "Two candidates of weights 2 and 1. One method draws both with probability q and none otherwise: "
-        "both means are q. The other always draws one: the means are 2/3 and 1/3. For q = 3/5 the first method "
-        "selects more on average, and yet the first candidate less often. So 'fixed numbers of draws' cannot be "
-        "dropped.",
+        "Two candidates of weights 2 and 1. One method draws both with probability q and none otherwise: both means "
+        "are q. The other always draws one: the means are 2/3 and 1/3. For q = 3/5 the first method selects more on "
+        "average, and yet the first candidate less often. So 'fixed numbers of draws' cannot be dropped.",
         possible(
             "a larger total with a smaller mean of the first candidate",
             [

@@ -22,21 +22,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
 
-__all__ = [
-    "POWER",
-    "decide_manly",
-    "decide_theorem1_mu",
-    "expected_heavy_draws",
-    "manly_gap_certificates",
-    "manly_gap_proof",
-    "manly_mean",
-    "manly_proof",
-    "theorem1_mu_certificates",
-    "theorem1_mu_exact_proof",
-    "theorem1_mu_proof",
-    "weighted_selection",
-]
-
 POWER = (
     "Used fact: for w > 0 the power t^w is strictly increasing on [0, 1] and continuous, with 0^w = 0 and 1^w = 1; "
     "for 0 <= t <= 1 it does not grow with w, and falls strictly where 0 < t < 1."
@@ -139,11 +124,7 @@ def manly_proof() -> dict[str, Any]:
         "to k (step 3). With the m_i of equation (9) larger than 1 the same holds for mu_i / m_i.",
         smt(
             "the sum of the means falls strictly with A, one candidate at a time",
-            [
-                "implies(A < B, f_A >= f_B)",
-                "A < B",
-                "implies(A < B, power_A < power_B)",
-            ],
+            ["implies(A < B, f_A >= f_B)", "A < B", "implies(A < B, power_A < power_B)"],
             "f_A + (1 - power_A) > f_B + (1 - power_B)",
         ),
         smt(
@@ -217,11 +198,7 @@ def theorem1_mu_proof() -> dict[str, Any]:
         ),
         smt(
             "hence mu_1 is below the bound",
-            [
-                "A > base",
-                "implies(A > base, power_A > power_base)",
-                "mu_1 == 1 - power_A",
-            ],
+            ["A > base", "implies(A > base, power_A > power_base)", "mu_1 == 1 - power_A"],
             "mu_1 < 1 - power_base",
             model={"A": "2/3", "base": "2/5", "power_A": "4/9", "power_base": "4/25", "mu_1": "5/9"},
         ),

@@ -11,8 +11,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, quotas
 
-__all__ = ["beta_certificate", "decide_beta", "decide_equation20", "formula_beta"]
-
 TABLE_2 = (15, 13, 10, 8, 7, 6, 5, 3, 2)
 
 
@@ -89,9 +87,7 @@ def decide_equation20(claim: Claim, context: Context) -> Verdict:
         "is not guaranteed either (PP-P1).",
         evidence=(
             Evidence(
-                "certificate",
-                "beta above the number of partitions at an allowed p.",
-                beta_certificate(accuracy=True),
+                "certificate", "beta above the number of partitions at an allowed p.", beta_certificate(accuracy=True)
             ),
         ),
         repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",

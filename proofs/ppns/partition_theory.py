@@ -21,27 +21,6 @@ from dpassay.proofs.ppns.algorithm1 import (
     selection_probabilities,
 )
 
-__all__ = [
-    "chebyshev_proof",
-    "decide_chebyshev",
-    "decide_example",
-    "decide_monotone",
-    "decide_p",
-    "decide_p_up_to_one",
-    "decide_theorem1_pk",
-    "decide_theorem1_range",
-    "example_certificate",
-    "find_gap",
-    "find_up_to_one",
-    "monotone_certificate",
-    "monotone_proof",
-    "p_proof",
-    "pk_proof",
-    "range_certificate",
-    "range_proof",
-    "undefined_up_to",
-]
-
 
 def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
     """PP-CHEB: the identity by induction on the partition, the sign term by term."""
@@ -66,9 +45,7 @@ def decide_p(claim: Claim, context: Context) -> Verdict:
         rest = similarities[NUM_NEIGHBORS * len(plan) :]
         blocks = (similarities[NUM_NEIGHBORS * i : NUM_NEIGHBORS * (i + 1)] for i in range(len(plan)))
         visited = (quota * sum(block) / NUM_NEIGHBORS for quota, block in zip(plan, blocks, strict=True))
-        rows.append(
-            [str(p), f"{float(p * first):.3f}", f"{float(sum(visited, sum(rest) / len(rest))):.3f}"],
-        )
+        rows.append([str(p), f"{float(p * first):.3f}", f"{float(sum(visited, sum(rest) / len(rest))):.3f}"])
     return decided(
         claim,
         "holds",
@@ -279,10 +256,7 @@ def chebyshev_proof() -> dict[str, Any]:
             model={"k": "1", "S": "1", "P": "1", "M": "1"},
         ),
         identity("the printed form", "P / S - M / k == (k * P - S * M) / (k * S)"),
-        identity(
-            "printed, k = 2",
-            "(a * x + b * y) / (a + b) - (x + y) / 2 == (a - b) * (x - y) / (2 * (a + b))",
-        ),
+        identity("printed, k = 2", "(a * x + b * y) / (a + b) - (x + y) / 2 == (a - b) * (x - y) / (2 * (a + b))"),
         identity(
             "printed, k = 3",
             "(a * x + b * y + c * z) / (a + b + c) - (x + y + z) / 3 == ((a - b) * (x - y) + (a - c) * (x - z) + "
@@ -313,26 +287,9 @@ def p_proof() -> dict[str, Any]:
         ),
         smt(
             "the first partition alone brings alpha_0",
-            [
-                "k >= 1",
-                "S > 0",
-                "q >= p * k",
-                "k * P >= q * S",
-                "tail >= 0",
-                "alpha == P + tail",
-                "p >= alpha_0 / S",
-            ],
+            ["k >= 1", "S > 0", "q >= p * k", "k * P >= q * S", "tail >= 0", "alpha == P + tail", "p >= alpha_0 / S"],
             "alpha >= alpha_0",
-            model={
-                "k": "2",
-                "S": "2",
-                "p": "1/2",
-                "q": "1",
-                "P": "1",
-                "tail": "0",
-                "alpha": "1",
-                "alpha_0": "1",
-            },
+            model={"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "tail": "0", "alpha": "1", "alpha_0": "1"},
         ),
         possible(
             "the bound is attained: k = 2, p = 1/2, similarities (1, 1, 0, 0)",
@@ -373,14 +330,7 @@ def pk_proof() -> dict[str, Any]:
         ),
         possible(
             "a gap of 99/100",
-            [
-                "p * k == 1 / 100",
-                "p * k <= q",
-                "q < p * k + 1",
-                "q == 1",
-                "q - p * k == 99 / 100",
-                "k * p <= k - 1",
-            ],
+            ["p * k == 1 / 100", "p * k <= q", "q < p * k + 1", "q == 1", "q - p * k == 99 / 100", "k * p <= k - 1"],
             {"p": "1/5000", "k": "50", "q": "1"},
         ),
         supports="refuted",
@@ -405,12 +355,7 @@ def range_proof() -> dict[str, Any]:
             "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and implies(n * (k - 1) > k * k, (n - k) / n > 1 / k)",
             model={"k": "2", "n": "5"},
         ),
-        smt(
-            "k = 1: always empty",
-            ["k == 1", "z <= 1"],
-            "1 - z >= (k - 1) / k",
-            model={"k": "1", "z": "1/2"},
-        ),
+        smt("k = 1: always empty", ["k == 1", "z <= 1"], "1 - z >= (k - 1) / k", model={"k": "1", "z": "1/2"}),
         supports="refuted",
     )
 

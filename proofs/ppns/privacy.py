@@ -28,17 +28,6 @@ from dpassay.replay.datasets import read_dataset
 from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import precision
 
-__all__ = [
-    "Membership",
-    "decide_em",
-    "decide_marginals",
-    "decide_original",
-    "decide_pncf_truncation",
-    "decide_ppns",
-    "positivity_proof",
-    "sensitivity_family",
-]
-
 EPSILON = 1.0  # the paper's example and experiments
 ADD, REPLACE = "add_or_remove_one:rating", "replace_one:rating"
 WORDS = {ADD: "one rating added or removed", REPLACE: "one rating changed"}
@@ -118,14 +107,10 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
         "refuted",
         "Exactly ceil(pk) neighbors come from the most similar k candidates, so a released set betrays how its members "
         "were ranked. One rating moves a user across a partition border, and sets that were possible become "
-        "impossible: "
-        f"{_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
-        f"{len(rows) + len(escaped)} "
-        f"readings of the algorithm that were searched.{survived} The paper's reason, that every single candidate "
-        "keeps a "
-        "positive probability, says nothing about sets. Only k = 1 with a uniform last pick from a fixed list of "
-        "candidates "
-        "escapes, and it ignores the ratings.",
+        f"impossible: {_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
+        f"{len(rows) + len(escaped)} readings of the algorithm that were searched.{survived} The paper's reason, that "
+        "every single candidate keeps a positive probability, says nothing about sets. Only k = 1 with a uniform last "
+        "pick from a fixed list of candidates escapes, and it ignores the ratings.",
         tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=EPSILON,
@@ -157,8 +142,7 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "holds",
         f"The paper is right about its first scheme: {_sentence(witnesses[0])} No finite epsilon allows that. The "
-        "changed "
-        "last pick of Algorithm 1 does not cure it (PP-DP).",
+        "changed last pick of Algorithm 1 does not cure it (PP-DP).",
         tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
@@ -192,12 +176,9 @@ def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
         # lambda.
         "holds" if width < kth else "open",
         f"The paper's criticism is right: {_sentence(cut)} There lambda = {width:.3g} is below sim_k = {kth:.3g}, so "
-        "the list "
-        "is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates above 2 "
-        "sim_k "
-        "are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 (PP-LAM2), so "
-        "there "
-        "only the upper one can.",
+        "the list is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates "
+        "above 2 sim_k are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 "
+        "(PP-LAM2), so there only the upper one can.",
         tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON / 2,
@@ -274,11 +255,9 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted",
         "The sensitivity RS that divides the weights is computed from the ratings themselves, so one rating changes "
-        "every "
-        f"weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(worst)} nats where 0.5 is "
-        "claimed, "
-        "and it grows without bound in the number m of co-rated items: when a rating is added it is "
-        "ln((1 + e^((m-1)/4)) / (1 + e^(m/100))) > (m-1)/4 - m/100 - ln 2. "
+        f"every weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(worst)} nats where 0.5 "
+        "is claimed, and it grows without bound in the number m of co-rated items: when a rating is added it is ln((1 "
+        "+ e^((m-1)/4)) / (1 + e^(m/100))) > (m-1)/4 - m/100 - ln 2. "
         + ("The neighbors alone exceed epsilon too, so all of PNCF is refuted if it releases them. " if whole else "")
         + "With a constant bound on the change of the similarity in place of RS, and candidates that do not depend on "
         "the "
@@ -295,9 +274,8 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
 def decide_marginals(claim: Claim, context: Context) -> Verdict:
     """PP-MARG: positivity of every marginal by proof, and the ratio of one marginal between neighbors by search."""
     summary = (
-        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition "
-        "supplies at "
-        "least one neighbor, an unvisited one competes for the last, and every weight is positive."
+        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition supplies "
+        "at least one neighbor, an unvisited one competes for the last, and every weight is positive."
     )
     positive = checked(positivity_proof()) is not None
     context.progress(f"{claim.id}: one candidate's probability")
@@ -342,8 +320,8 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
 def positivity_proof() -> dict[str, Any]:
     """Every candidate is selected with positive probability while the list of candidates is fixed."""
     return proof(
-        "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 while "
-        "the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a positive "
+        "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 "
+        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a positive "
         "number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one "
         "neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A member of an "
         "unvisited partition is the last neighbor with probability w/W > 0 by the same step.",

@@ -6,8 +6,6 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.proofs.representation import decide_executed_code, gumbel_difference, parameters
 
-__all__ = ["DIFFERENCES", "IDEAL", "decide_executed"]
-
 IDEAL: Mapping[tuple[str, str], str] = {
     ("npns", "paper"): "PP-EM",
     ("npns", "repaired"): "PP-EM-REP",
@@ -41,6 +39,4 @@ def _npns_repaired() -> list[dict[str, Any]]:
     return [gumbel_difference(built, "add_or_remove_one:rating", [full, short, none], [full, full, none], output=2)]
 
 
-DIFFERENCES: Mapping[tuple[str, str], Callable[[], list[dict[str, Any]]]] = {
-    ("npns", "repaired"): _npns_repaired,
-}
+DIFFERENCES: Mapping[tuple[str, str], Callable[[], list[dict[str, Any]]]] = {("npns", "repaired"): _npns_repaired}

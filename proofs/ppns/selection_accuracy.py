@@ -16,17 +16,6 @@ from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.selection import smaller_lambda
 
-__all__ = [
-    "accuracy_proof",
-    "decide_lambda",
-    "decide_lambda_repaired",
-    "decide_lambda_unachievable",
-    "each_pair_own_sensitivity",
-    "monotone_in_rho_proof",
-    "truncated_lambda",
-    "unachievable",
-]
-
 
 def decide_lambda(claim: Claim, context: Context) -> Verdict:
     """PP-LAM: where the minimum is s_k the second statement fails."""

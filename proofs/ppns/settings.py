@@ -10,8 +10,6 @@ from dpassay.experiments.ppns.selection import (
 )
 from dpassay.mechanisms.ppns import Rule
 
-__all__ = ["EPSILON", "NEIGHBORS", "RHO", "paper_method"]
-
 EPSILON, RHO, NEIGHBORS, PROBABILITY = 1.0, 0.5, 50, 0.5
 
 

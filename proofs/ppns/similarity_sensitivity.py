@@ -21,22 +21,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import Step, identity, proof, smt
 
-__all__ = [
-    "CHANGES",
-    "FORMS",
-    "NORMS",
-    "Case",
-    "Counterexample",
-    "Pair",
-    "certificate",
-    "decide_rs",
-    "decide_rs_repaired",
-    "dot_form_proof",
-    "find_counterexample",
-    "floor_cosine_proof",
-    "second_term_proof",
-]
-
 NORMS = ("co-rated", "full")
 FORMS = ("printed", "dot product")
 CHANGES = ("removed", "changed", "added")
@@ -161,15 +145,14 @@ def dot_form_proof() -> dict[str, Any]:
         "high": "1",
     }
     return proof(
-        "User i's rating u of item s is removed; v is user j's. dot is the dot product over the other co-rated "
-        "items, A and B the norms without s, N = |r_i||r_j|, M = |r'_i||r'_j| = A B, and K the norms in the "
-        "similarity that is left: K = A B over co-rated items, and K = A |r_j| when norms run over all ratings, "
-        "since user j keeps theirs. Step 1 gives M <= K <= N in both cases. If the similarity falls, step 3 bounds "
-        "the fall by the first term of RS; if it rises, step 4 bounds the rise by the second, with the dot product "
-        "r_i . r_j = dot + u v. RS is the largest over all items, so not smaller than at s. No step mentions the "
-        "number of items. If M = 0, RS is infinite and bounds everything. Steps 5 and 6: u1 < u2 are the two values "
-        "of a changed rating (N1, N2 the norms with them); the RS of the dataset with u2 bounds the change either "
-        "way.",
+        "User i's rating u of item s is removed; v is user j's. dot is the dot product over the other co-rated items, "
+        "A and B the norms without s, N = |r_i||r_j|, M = |r'_i||r'_j| = A B, and K the norms in the similarity that "
+        "is left: K = A B over co-rated items, and K = A |r_j| when norms run over all ratings, since user j keeps "
+        "theirs. Step 1 gives M <= K <= N in both cases. If the similarity falls, step 3 bounds the fall by the first "
+        "term of RS; if it rises, step 4 bounds the rise by the second, with the dot product r_i . r_j = dot + u v. RS "
+        "is the largest over all items, so not smaller than at s. No step mentions the number of items. If M = 0, RS "
+        "is infinite and bounds everything. Steps 5 and 6: u1 < u2 are the two values of a changed rating (N1, N2 the "
+        "norms with them); the RS of the dataset with u2 bounds the change either way.",
         smt(
             "leaving items out does not lengthen a vector",
             [

@@ -23,17 +23,6 @@ from dpassay.proofs.decisions import decided, supported
 from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import proof, smt
 
-__all__ = [
-    "decide_attack_premise",
-    "decide_beta_attack",
-    "decide_security",
-    "decide_security_inference",
-    "decide_success",
-    "largest_weight_proof",
-    "outsider_proof",
-    "uniform_instance",
-]
-
 NUMBERS_KNOWN = (4, 8, 16, 32)
 FACTORS = (1, 2, 4, 8)  # beta
 Formula = Any
@@ -98,9 +87,8 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
         ),
         Evidence(
             "certificate",
-            "k = 50 fakes and 942 further candidates: every list contains the target with probability at least "
-            "50/992, some list with at least "
-            f"{float(some_list_has_target(uniform, fakes)):.3f}.",
+            "k = 50 fakes and 942 further candidates: every list contains the target with probability at least 50/992, "
+            f"some list with at least {float(some_list_has_target(uniform, fakes)):.3f}.",
             uniform_instance(fakes, further),
             (_uniform_table(),),
         ),

@@ -16,25 +16,12 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.ppns.neighborhood import (
-    LEAKY,
-    Protocol,
-    predict,
-    select_sets,
-    similarities,
-)
+from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, predict, select_sets, similarities
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
-from dpassay.experiments.ppns.selection import (
-    NearestNeighbors,
-    Selection,
-    TruncatedNeighbors,
-    descending,
-)
+from dpassay.experiments.ppns.selection import NearestNeighbors, Selection, TruncatedNeighbors, descending
 from dpassay.mechanisms.ppns import Rule, formula_beta, partition_quotas
 from dpassay.proofs.ppns.settings import NEIGHBORS, RHO, paper_method
 from dpassay.replay import check
-
-__all__ = ["Reading", "decide_table1", "decide_table2", "decide_table3", "decide_table4", "decide_trend"]
 
 TRIALS = 10_000
 RUNS = 40

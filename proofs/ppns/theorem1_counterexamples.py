@@ -25,9 +25,6 @@ from dpassay.proofs.ppns.algorithm1 import (
     trace_algorithm1,
 )
 
-__all__ = ["Search", "decide_lemma2", "decide_theorem1", "search_counterexamples"]
-
-
 # Weight of one similarity step, simplest first: a counterexample is reported with the first that gives one.
 STEPS = tuple(Fraction(x) for x in ("2", "3", "4", "3/2", "4/3", "5/3", "5/4", "7/6", "9/8", "17/16", "101/100"))
 
@@ -97,10 +94,7 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
             "values": {"s1": "1", "s2": "1", "s3": "0"}
             | {"mu1": "1/2", "mu2": "0", "mu3": "1/2"}
             | {"other1": "2/5", "other2": "3/5", "other3": "0"},
-            "formulas": [
-                [">", "mu1", "other1"],
-                ["<", _scalar("mu"), _scalar("other")],
-            ],
+            "formulas": [[">", "mu1", "other1"], ["<", _scalar("mu"), _scalar("other")]],
             "supports": "refuted",
         },
     }

@@ -9,14 +9,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import formula, identity, proof, smt
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, partitioned_selection, quotas
 
-__all__ = [
-    "boundary_surplus",
-    "decide_theorem1_repaired",
-    "find_surplus_failure",
-    "surplus_failure_certificate",
-    "theorem1_repaired_proof",
-]
-
 
 def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-T1-REP: Abel summation, both directions, and what it means for Algorithm 1."""
@@ -30,14 +22,7 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
             tables=(
                 Table(
                     "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
-                    [
-                        "p",
-                        "quotas",
-                        "partitions visited",
-                        "unvisited candidates",
-                        "smallest surplus",
-                        "satisfied",
-                    ],
+                    ["p", "quotas", "partitions visited", "unvisited candidates", "smallest surplus", "satisfied"],
                     _repair_rows(),
                 ),
             ),
@@ -83,10 +68,7 @@ def theorem1_repaired_proof() -> dict[str, Any]:
         "D >= 0 there if D at vk is (step 5: a is the mean increment of the first j partitions, b that of the other v "
         "- j, c between them). At vk the picks are k - 1, with R = n - vk candidates left, and D >= 0 exactly when kR "
         ">= n (step 6). Over the unvisited candidates each has the same chance 1/R, so D runs linearly to D_n = 0.",
-        identity(
-            "Abel summation, one more candidate",
-            "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)",
-        ),
+        identity("Abel summation, one more candidate", "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)"),
         smt(
             "linear between boundaries",
             ["start >= 0", "end >= 0", "0 <= share", "share <= 1"],

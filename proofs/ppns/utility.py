@@ -8,8 +8,6 @@ from dpassay.experiments.ppns.utility import EPSILONS, FLOOR, FOLDS, errors, rep
 from dpassay.proofs.ppns.exponential_mechanism import proved_ppns_repaired
 from dpassay.replay import check
 
-__all__ = ["decide_ppns_repaired", "utility_evidence"]
-
 
 def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-DP-REP: its proof, with what the repair costs on the ratings at hand."""

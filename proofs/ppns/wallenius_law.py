@@ -8,8 +8,6 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
 
-__all__ = ["decide_expectation", "decide_pmf", "expectation_proof", "pmf_proof"]
-
 
 def decide_expectation(claim: Claim, context: Context) -> Verdict:
     """PP-E10: an exchange of two finite sums."""

@@ -11,8 +11,6 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import derivative, possible, proof, smt
 
-__all__ = ["cross_entropy_proof", "decide_cross_entropy"]
-
 
 def decide_cross_entropy(claim: Claim, context: Context) -> Verdict:
     """CD-BCE: the sign by its slope; domain and cosine by two vectors each."""

@@ -15,8 +15,6 @@ from dpassay.proofs.lemmas import EXPONENTS_ADD
 from dpassay.proofs.notation import derivative, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
-__all__ = ["complexity_proof", "decide_complexity", "decide_l55", "flattening_proof"]
-
 
 def decide_l55(claim: Claim, context: Context) -> Verdict:
     """CD-L55: the whole proof, and the exponent that C.3 prints."""

@@ -21,19 +21,6 @@ from dpassay.proofs.decisions import checked, decided
 from dpassay.proofs.notation import formula
 from dpassay.replay.formula import variables
 
-__all__ = [
-    "TASKS",
-    "Violation",
-    "decide_all",
-    "decide_cross_domain",
-    "decide_identities",
-    "decide_symmetric",
-    "decide_table1",
-    "least_correction",
-    "violations",
-]
-
-
 TASKS = tuple(TABLE)
 BASELINES = (*SINGLE_DOMAIN, *CROSS_DOMAIN)
 RANKS = range(1, 11)
@@ -146,10 +133,9 @@ def decide_all(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        f"By the paper's own Table 1: on {task}, {own} has {metric} {TABLE[task][own][METRICS.index(metric)]}, "
-        f"{other} has {TABLE[task][other][METRICS.index(metric)]}. The other {len(compared) - len(lost)} of "
-        f"{len(compared)} printed comparisons go the claimed way; most baseline rows, however, are impossible "
-        "(CD-TAB1).",
+        f"By the paper's own Table 1: on {task}, {own} has {metric} {TABLE[task][own][METRICS.index(metric)]}, {other} "
+        f"has {TABLE[task][other][METRICS.index(metric)]}. The other {len(compared) - len(lost)} of {len(compared)} "
+        "printed comparisons go the claimed way; most baseline rows, however, are impossible (CD-TAB1).",
         evidence=(Evidence("certificate", f"{len(lost)} of {len(compared)} printed comparisons.", certificate),),
     )
 

@@ -14,8 +14,6 @@ from dpassay.mechanisms.jlt import centered, lifted
 from dpassay.proofs.representation import decide_executed_code, difference, parameters
 from dpassay.replay.floating import reaches
 
-__all__ = ["DIFFERENCES", "IDEAL", "decide_executed"]
-
 IDEAL: Mapping[tuple[str, str], str] = {
     ("jlt", "paper"): "CD-T52",
     ("jlt", "released"): "CD-T52-REL",

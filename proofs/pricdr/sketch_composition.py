@@ -16,26 +16,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import derivative, identity, proof, smt
 
-__all__ = [
-    "ALGORITHM_NOISE",
-    "EPSILONS",
-    "ROW_COUNTS",
-    "ROW_EPSILON",
-    "TASKS",
-    "Task",
-    "composition_instance",
-    "composition_proof",
-    "composition_threshold",
-    "decide_b1",
-    "decide_comp",
-    "decide_t51_w",
-    "decide_walg",
-    "noise_root_proof",
-    "printed_noise_instance",
-    "sufficient_noise_instance",
-    "sufficient_noise_proof",
-]
-
 
 @dataclass(frozen=True)
 class Task:
@@ -177,10 +157,7 @@ def noise_root_proof() -> dict[str, Any]:
     return proof(
         "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
         "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
-        identity(
-            "the root of h^2 + h = c",
-            "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c",
-        ),
+        identity("the root of h^2 + h = c", "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c"),
         smt(
             "the root is positive",
             ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
@@ -246,10 +223,7 @@ def composition_proof() -> dict[str, Any]:
         "f(s) <= s^2/8 = t^2 eps^2 / 2. With t = u/(k eps^2) the chance that the sum exceeds its mean by u is at most "
         "exp(-u^2/(2 k eps^2)) (step 7), which is delta' at u = eps sqrt(2 k l), l = ln(1/delta') (step 8). Outside "
         "of these two events the loss is at most eps', so the delta at eps' is at most k delta + delta'.",
-        identity(
-            "the corner of both error curves",
-            "1 - delta - E * ((1 - delta) / (1 + E)) == (1 - delta) / (1 + E)",
-        ),
+        identity("the corner of both error curves", "1 - delta - E * ((1 - delta) / (1 + E)) == (1 - delta) / (1 + E)"),
         smt(
             "one more step adds at most delta",
             ["0 <= revealed", "revealed <= 1", "revealed <= j * delta", "0 <= delta"],

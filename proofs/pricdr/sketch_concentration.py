@@ -22,23 +22,6 @@ from dpassay.proofs.notation import Step, derivative, formula, identity, proof, 
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import precision
 
-__all__ = [
-    "chernoff_instances",
-    "concentration_proof",
-    "decide_intersection",
-    "decide_lower_tail",
-    "decide_pc1",
-    "decide_t54",
-    "decide_t54_repaired",
-    "gaussian_tail_proof",
-    "intersection_instance",
-    "lower_tail_instance",
-    "no_exponent_proof",
-    "sparse_tail_instance",
-    "sparse_tail_proof",
-    "task_instance",
-]
-
 UPPER_TAIL: tuple[Step, ...] = (
     derivative("slope of g - ln(1+g) - g^2/4", "g", "g - ln(1 + g) - g ** 2 / 4", "g * (1 - g) / (2 * (1 + g))"),
     smt("that slope is not negative up to 1", ["0 <= g <= 1"], "g * (1 - g) / (2 * (1 + g)) >= 0", model={"g": "1/2"}),
@@ -93,16 +76,15 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If "
-        "half of the users like the same items, the centered matrix has rank one and the squared norm of the sketch is "
-        "one chi-square variable with r degrees of freedom, however many users there are: it fails with probability "
-        "at least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, "
-        f"and already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = "
-        f"{values['eps']}) and C = {values['C']}. The proof multiplies the probabilities of events that share one "
-        "random matrix (CD-INT) and takes S inside an intersection it is not in. As printed, with <= in place of >=, "
-        "the statement is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular "
-        "values are lifted. Both forms that are true, for the whole matrix and for all columns at once, are "
-        "CD-T54-REP.",
+        "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If half "
+        "of the users like the same items, the centered matrix has rank one and the squared norm of the sketch is one "
+        "chi-square variable with r degrees of freedom, however many users there are: it fails with probability at "
+        "least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, and "
+        f"already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = {values['eps']}) "
+        f"and C = {values['C']}. The proof multiplies the probabilities of events that share one random matrix "
+        "(CD-INT) and takes S inside an intersection it is not in. As printed, with <= in place of >=, the statement "
+        "is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular values are "
+        "lifted. Both forms that are true, for the whole matrix and for all columns at once, are CD-T54-REP.",
         evidence=(
             Evidence("proof", "For every constant C some R, r and m fail.", for_all),
             Evidence(
@@ -167,11 +149,7 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
                 ()
                 if gaussian_failed
                 else (
-                    Evidence(
-                        "proof",
-                        "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.",
-                        gaussian,
-                    ),
+                    Evidence("proof", "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.", gaussian),
                 )
             ),
         ),

@@ -15,20 +15,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
-__all__ = [
-    "GAUSSIAN_MOMENTS",
-    "decide_expectation",
-    "decide_p53",
-    "decide_p53_repaired",
-    "decide_singular_vectors",
-    "expectation_proof",
-    "lower_bound_proof",
-    "paper_w",
-    "second_moment_proof",
-    "singular_vector_proof",
-    "task_instance",
-]
-
 # Of z standard Gaussian: each total derivative integrates to 0 over the line, so that the moments are 0, 1, 0 and 3.
 GAUSSIAN_MOMENTS: tuple[Step, ...] = (
     derivative("E z = 0", "z", "-exp(-z ** 2 / 2)", "z * exp(-z ** 2 / 2)"),

@@ -18,27 +18,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.notation import Step, formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
 
-__all__ = [
-    "adjacent_singular_values",
-    "binary_neighbors_proof",
-    "centering_proof",
-    "decide_centre",
-    "decide_def",
-    "decide_t51",
-    "decide_t51_det",
-    "decide_t51_quad",
-    "decide_t52",
-    "decide_t52_released",
-    "decide_t52_repaired",
-    "decide_wlog",
-    "determinant_proof",
-    "profile",
-    "quadratic_proof",
-    "required_noise_certificate",
-    "row_space_proof",
-    "shift_steps",
-]
-
 RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"
 
 _ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does not ask for"
@@ -212,13 +191,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         lines.append([label, *(float(f"{value:.4g}") for value in (noise, composed, exact, binary))])
     table = Table(
         "Released code, 204 rows, 924 users, delta = 1/924: what its epsilon means for the whole matrix",
-        [
-            "epsilon given",
-            "w",
-            "the code's own total",
-            "exact epsilon",
-            "exact, binary ratings, not centered",
-        ],
+        ["epsilon given", "w", "the code's own total", "exact epsilon", "exact, binary ratings, not centered"],
         lines,
     )
     return decided(
@@ -534,13 +507,6 @@ def _needed_noise_table(quick: bool) -> Table:
         )
     return Table(
         "Noise w for 400 rows and delta = 1/16367",
-        [
-            "epsilon",
-            "Algorithm 1",
-            "exact profile",
-            "ratio",
-            "binary ratings of 16,367 users",
-            "columns of fixed norm",
-        ],
+        ["epsilon", "Algorithm 1", "exact profile", "ratio", "binary ratings of 16,367 users", "columns of fixed norm"],
         lines,
     )

@@ -17,24 +17,6 @@ from dpassay.proofs.notation import formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
 
-__all__ = [
-    "decide_had",
-    "decide_had_released",
-    "decide_iso",
-    "decide_sjlt",
-    "decide_sjlt_released",
-    "decide_sjlt_repaired",
-    "decide_subg",
-    "discrete_proof",
-    "fixed_norm_certificate",
-    "fixed_norm_proof",
-    "hadamard_instance",
-    "short_mask_probability",
-    "sparse_lines_proof",
-    "subgaussian_proof",
-    "subspace_instance",
-]
-
 _LIFTED = (
     "Ratings (1, 0; 0, 0) and (1, 0; 1, 0), centered: (1/2, -1/2; 0, 0) and (1/2, -1/2; 1/2, -1/2). The nonzero "
     "singular value of the first has square 1/2, its left vectors are e1 and e2, so its lifted rows are a (1, -1) and "
@@ -154,11 +136,7 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
 
 def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REL: the released matrix is discrete, so the set of possible outputs shows the data."""
-    chance = instance(
-        {"q": "1/2", "r": 8},
-        "1 - (1 - q) ** (2 * r) > 999 / 1000",
-        supports="refuted",
-    )
+    chance = instance({"q": "1/2", "r": 8}, "1 - (1 - q) ** (2 * r) > 999 / 1000", supports="refuted")
     return decided(
         claim,
         "refuted",
@@ -216,11 +194,10 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
 def fixed_norm_proof() -> dict[str, Any]:
     """One Gaussian shift of a norm that does not depend on M."""
     return proof(
-        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
-        "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
-        "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
-        "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
-        "norm reveals M e_i.",
+        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a standard "
+        "Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; steps 2 and 3 "
+        "show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so that the mean over M "
+        "is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large norm reveals M e_i.",
         *shift_steps(),
         identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
     )
@@ -230,8 +207,7 @@ def subgaussian_proof() -> dict[str, Any]:
     """The moment generating function of a sparse entry is at most a Gaussian one."""
     return proof(
         "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
-        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
-        "all t.",
+        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for all t.",
         smt(
             "the mixture is at most the Gaussian",
             ["X >= 1", "0 < q", "q <= 1"],

@@ -23,17 +23,6 @@ from dpassay.proofs.rating_collection.moments import (
 )
 from dpassay.proofs.rating_collection.privacy import EPSILONS
 
-__all__ = [
-    "decide_decomposition",
-    "decide_laplace_bound",
-    "decide_response_bound",
-    "decide_sharper_bounds",
-    "decide_union",
-    "decomposition_proof",
-    "sharper_proof",
-    "union_proof",
-]
-
 
 def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
     """RC-T3-ML: (6), and how loose it is."""
@@ -42,8 +31,7 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         claim,
         "holds",
         "The triangle inequality splits rho into three norms, each noise norm exceeds its bound with probability at "
-        "most gamma/2 by Markov's inequality, and both hold at once with probability at least 1 - gamma, for every "
-        "X.",
+        "most gamma/2 by Markov's inequality, and both hold at once with probability at least 1 - gamma, for every X.",
         "The paper never says that true ratings lie in [-1, 1]; without it (6) is false (RC-RANGE).",
         f"It is loose: at eps = 1, gamma = {GAMMA} the bound on the noise is {middle:.1f} times the root mean square "
         f"of the noise it bounds ({Shape.of(context.data).label}). Only means enter, so the noise of different cells "

@@ -16,27 +16,6 @@ from dpassay.proofs.lemmas import POST_PROCESSING
 from dpassay.proofs.notation import Step, derivative, identity, possible, proof, smt
 from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, theorem1_proof, theorem2_proof
 
-__all__ = [
-    "best_pair_proof",
-    "clipped_proof",
-    "conjugate_proof",
-    "decide_best_pair",
-    "decide_conjugate",
-    "decide_conjugate_repaired",
-    "decide_epsilon_positive",
-    "decide_epsilon_zero",
-    "decide_forced",
-    "decide_noise_by_value",
-    "decide_one_noise",
-    "epsilon_positive_proof",
-    "epsilon_zero_proof",
-    "noise_by_value_instance",
-    "noise_by_value_proof",
-    "one_noise_proof",
-    "other_pair_proof",
-    "reconstruction_error",
-]
-
 
 def decide_one_noise(claim: Claim, context: Context) -> Verdict:
     """RC-IND2: shared zeta betrays which entries are rated, for certain."""
@@ -123,10 +102,9 @@ def decide_conjugate(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "The first half is false for the modified Laplace mechanism: a rating of 1 is reported as a number above 1 "
-        "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is "
-        "false for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in "
-        "the space too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and "
-        "1.",
+        "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is false "
+        "for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in the space "
+        "too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and 1.",
         evidence=(
             Evidence(
                 "proof",
@@ -301,10 +279,9 @@ def one_noise_proof() -> dict[str, Any]:
 def noise_by_value_proof() -> dict[str, Any]:
     """One draw per value: equal entries never differ, unequal ones do with positive probability."""
     return proof(
-        "For (0, 0) both outputs are xi_0: they never differ. For (0, 1) they are the independent xi_0 and xi_1, "
-        "equal with probability 2 e/(e+d)^2 (both 0 or both 1) + (d-1)/(e+d)^2 (both another symbol) = "
-        "(2e+d-1)/(e+d)^2, below 1 for all e = e^eps >= 1, d >= 1. No factor bounds a positive probability by a "
-        "multiple of 0.",
+        "For (0, 0) both outputs are xi_0: they never differ. For (0, 1) they are the independent xi_0 and xi_1, equal "
+        "with probability 2 e/(e+d)^2 (both 0 or both 1) + (d-1)/(e+d)^2 (both another symbol) = (2e+d-1)/(e+d)^2, "
+        "below 1 for all e = e^eps >= 1, d >= 1. No factor bounds a positive probability by a multiple of 0.",
         identity(
             "chance that the two outputs agree",
             "2 * (e / (e + d)) * (1 / (e + d)) + (d - 1) * (1 / (e + d)) ** 2 == (2 * e + d - 1) / (e + d) ** 2",
@@ -347,10 +324,9 @@ def epsilon_zero_proof() -> dict[str, Any]:
 def epsilon_positive_proof() -> dict[str, Any]:
     """All laws have total mass 1."""
     return proof(
-        "The noise is symmetric, and its density right of 0 has the antiderivative -e^(-z/s)/2, which goes from "
-        "-1/2 to 0: both sides together have mass 1, for every s = 2/eps > 0. The chances to keep and to turn "
-        "missing add up to 1, as do the masses of randomized response for every e = e^eps >= 1; at e = 1 they are "
-        "equal.",
+        "The noise is symmetric, and its density right of 0 has the antiderivative -e^(-z/s)/2, which goes from -1/2 "
+        "to 0: both sides together have mass 1, for every s = 2/eps > 0. The chances to keep and to turn missing add "
+        "up to 1, as do the masses of randomized response for every e = e^eps >= 1; at e = 1 they are equal.",
         derivative("mass of the noise right of 0", "z", "-exp(-z / s) / 2", "exp(-z / s) / (2 * s)"),
         identity("both sides", "2 * (0 - (-exp(0) / 2)) == 1"),
         smt("the scale is positive", ["eps > 0", "s * eps == 2"], "s > 0"),

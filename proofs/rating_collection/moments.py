@@ -17,30 +17,6 @@ from dpassay.proofs.lemmas import SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, proof, smt
 from dpassay.proofs.rating_collection.privacy import EPSILONS
 
-__all__ = [
-    "MARKOV",
-    "NOISE_AROUND_ZERO",
-    "NOISE_MOMENT",
-    "SOME_CELLS",
-    "UNIFORM_SQUARE",
-    "changed_rating_proof",
-    "created_rating_proof",
-    "decide_changed_rating",
-    "decide_created_rating",
-    "decide_created_rating_repaired",
-    "decide_range",
-    "decide_range_repaired",
-    "decide_steps",
-    "decide_steps_repaired",
-    "laplace_steps_proof",
-    "printed_equalities_proof",
-    "range_instance",
-    "range_proof",
-    "range_violation_proof",
-    "response_steps_proof",
-]
-
-
 NOISE_MOMENT: tuple[Step, ...] = (
     derivative(
         "second moment of the noise",
@@ -301,10 +277,9 @@ def printed_equalities_proof() -> dict[str, Any]:
     """The five printed equalities are strict inequalities."""
     return proof(
         "Modified Laplace: the mean on rated cells is r/(1+r) s 8/eps^2, on the others at most (mn-s)/(1+r) "
-        "(1+8/eps^2); divided by the squared thresholds both are below gamma/2 (steps 1 and 2). Randomized "
-        "response: a rated cell adds at most (d-1) (d-1)^2/(e+d), as only d - 1 symbols differ, the others (mn-s) "
-        "d/(e+d) (d-1)^2 (steps 3 and 4). A created rating: see RC-EQ (the remaining steps). All assume some "
-        "observed rating, s > 0.",
+        "(1+8/eps^2); divided by the squared thresholds both are below gamma/2 (steps 1 and 2). Randomized response: a "
+        "rated cell adds at most (d-1) (d-1)^2/(e+d), as only d - 1 symbols differ, the others (mn-s) d/(e+d) (d-1)^2 "
+        "(steps 3 and 4). A created rating: see RC-EQ (the remaining steps). All assume some observed rating, s > 0.",
         smt(
             "Markov step 1",
             ["r >= 1", "observed > 0", "noise > 0", "gamma > 0", "kept * (1 + r) == r",

@@ -16,26 +16,6 @@ from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, proof, smt
 
-__all__ = [
-    "CASES",
-    "DENSITIES",
-    "EPSILONS",
-    "NUM_ITEMS",
-    "case_instance",
-    "case_proof",
-    "case_supremum",
-    "decide_case",
-    "decide_product",
-    "decide_theorem1",
-    "decide_theorem2",
-    "decide_tight",
-    "product_proof",
-    "theorem1_proof",
-    "theorem2_proof",
-    "tight_instance",
-    "tight_proof",
-]
-
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 NUM_ITEMS = 1682  # of MovieLens 100K
 
@@ -174,11 +154,10 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "holds",
-        "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes "
-        "by at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers "
-        "one entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value "
-        "instead of per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all "
-        "entries differ.",
+        "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes by "
+        "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
+        "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
+        "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
         evidence=(Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
     )
 
@@ -200,10 +179,9 @@ def theorem1_proof() -> dict[str, Any]:
     """Theorem 1 by densities."""
     return proof(
         f"{FROM_DENSITIES} P and Q are the weights of an output under two values of one entry, f and g the noise "
-        "densities. For each pair of values (rating or missing) the steps bound the weight of a number and of ? by "
-        "r^2 = e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent "
-        "entries is the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step "
-        "mentions n.",
+        "densities. For each pair of values (rating or missing) the steps bound the weight of a number and of ? by r^2 "
+        "= e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent entries is "
+        "the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step mentions n.",
         *DENSITIES,
         smt("two ratings, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r ** 2 * g"], "r * f <= r ** 2 * (r * g)"),
         smt(
@@ -225,9 +203,8 @@ def theorem2_proof() -> dict[str, Any]:
     model = {"e": "1", "d": "1", "stay": "1/2", "move": "1/2"}
     return proof(
         "e stands for e^eps >= 1; stay = e/(e+d), move = 1/(e+d). The masses add up to 1 (step 1). Whatever the "
-        "symbol, its masses under two values are among stay and move (step 2), stay = e move being the largest "
-        "ratio (step 3). Sums over events keep the ratio, and independent entries multiply it: e^(eps n) for n "
-        "entries.",
+        "symbol, its masses under two values are among stay and move (step 2), stay = e move being the largest ratio "
+        "(step 3). Sums over events keep the ratio, and independent entries multiply it: e^(eps n) for n entries.",
         identity("the masses add up to 1", "e / (e + d) + d * (1 / (e + d)) == 1"),
         smt(
             "any mass is at most e times any other",
@@ -287,11 +264,7 @@ def case_proof(case: str) -> dict[str, Any]:
         "ix": _case_ix,
     }[case]()
     pure = case in ("ii", "v", "viii")
-    return proof(
-        argument if pure else f"{FROM_DENSITIES} {argument}",
-        *(() if pure else DENSITIES),
-        *steps,
-    )
+    return proof(argument if pure else f"{FROM_DENSITIES} {argument}", *(() if pure else DENSITIES), *steps)
 
 
 def case_supremum(case: str, epsilon: float) -> float:
@@ -519,13 +492,7 @@ def _budget_table() -> Table:
     budgets = (1 / NUM_ITEMS, 0.01, 0.1, 1.0, 5.0, 10.0)
     return Table(
         f"One entry against a user's vector of {NUM_ITEMS:,} entries (MovieLens 100K)",
-        [
-            "eps per entry",
-            "eps of the vector",
-            "ratio, powers of 10",
-            "Laplace scale",
-            "chance to keep a rating",
-        ],
+        ["eps per entry", "eps of the vector", "ratio, powers of 10", "Laplace scale", "chance to keep a rating"],
         [
             [
                 f"{eps:.4g}",

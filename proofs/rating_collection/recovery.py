@@ -15,22 +15,6 @@ from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection.accuracy import decomposition_proof
 from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS
 
-__all__ = [
-    "all_methods_proof",
-    "decide_all_methods",
-    "decide_error_bound",
-    "decide_error_bound_repaired",
-    "decide_isometry",
-    "decide_isometry_repaired",
-    "decide_monotone",
-    "error_bound_proof",
-    "fixed_matrix_proof",
-    "isometry_proof",
-    "monotone_proof",
-    "proved_utility",
-    "utility_limit_proof",
-]
-
 
 def decide_monotone(claim: Claim, context: Context) -> Verdict:
     """RC-MON: strictly decreasing, with the stated limit; where the bounds reach the order of rho0 sqrt(s)."""
@@ -192,13 +176,12 @@ def proved_utility(claim: Claim, context: Context) -> Verdict:
         claim,
         "open",
         "Not decided: whether the error of the completion falls from each eps to the next is a matter of trained "
-        "completions on real ratings, which belong to the accuracy experiments. Tried by proof: (5) with (6) and "
-        "(7) cannot show it, since the premise of (5) is never met (RC-RIP). What is proved: as eps tends to "
-        "infinity the release equals the clean data except with a chance that tends to 0 (randomized response), or "
-        "has the same missing entries and noise of variance 8/eps^2 (modified Laplace), so an error that is bounded "
-        "and continuous in the data tends to that of the clean data; and for randomized response the best possible "
-        "error, over all estimators, never grows with eps, since a smaller eps is a larger one followed by more "
-        "response noise.",
+        "completions on real ratings, which belong to the accuracy experiments. Tried by proof: (5) with (6) and (7) "
+        "cannot show it, since the premise of (5) is never met (RC-RIP). What is proved: as eps tends to infinity the "
+        "release equals the clean data except with a chance that tends to 0 (randomized response), or has the same "
+        "missing entries and noise of variance 8/eps^2 (modified Laplace), so an error that is bounded and continuous "
+        "in the data tends to that of the clean data; and for randomized response the best possible error, over all "
+        "estimators, never grows with eps, since a smaller eps is a larger one followed by more response noise.",
         evidence=(
             Evidence(
                 "proof",
@@ -251,12 +234,7 @@ def monotone_proof() -> dict[str, Any]:
             "c / (e2 + d) < c / (e1 + d)",
             model={"e1": "1", "e2": "2", "c": "1", "d": "2"},
         ),
-        smt(
-            "roots keep the order",
-            ["x >= 0", "y >= 0", "x ** 2 < y ** 2"],
-            "x < y",
-            model={"x": "0", "y": "1"},
-        ),
+        smt("roots keep the order", ["x >= 0", "y >= 0", "x ** 2 < y ** 2"], "x < y", model={"x": "0", "y": "1"}),
         smt(
             "the first noise term of (6) tends to 0",
             ["w > 0", "target > 0", "eps > 4 * w / target"],
@@ -301,11 +279,10 @@ def isometry_proof() -> dict[str, Any]:
 def fixed_matrix_proof() -> dict[str, Any]:
     """Chebyshev for a fixed matrix and independent sampling with one probability."""
     return proof(
-        "Each cell adds a^2/p with chance p: mean a^2 (step 1), variance (1-p)/p a^4 (step 2); independent "
-        "variances add up. With every a^2 at most M = mu F/(mn), F = ||A||^2, the sum of fourth powers is at most M "
-        "F (step 3, by induction). Chebyshev: where |Y - F| > alpha F the number (alpha F)^2 is below (Y - F)^2 "
-        "(step 4), so the chance of that is at most the variance over (alpha F)^2, which is (1-p) mu/(p alpha^2 mn) "
-        "(step 5).",
+        "Each cell adds a^2/p with chance p: mean a^2 (step 1), variance (1-p)/p a^4 (step 2); independent variances "
+        "add up. With every a^2 at most M = mu F/(mn), F = ||A||^2, the sum of fourth powers is at most M F (step 3, "
+        "by induction). Chebyshev: where |Y - F| > alpha F the number (alpha F)^2 is below (Y - F)^2 (step 4), so the "
+        "chance of that is at most the variance over (alpha F)^2, which is (1-p) mu/(p alpha^2 mn) (step 5).",
         identity("mean of a cell", "p * (a ** 2 / p) == a ** 2"),
         identity("variance of a cell", "p * (a ** 2 / p) ** 2 - (a ** 2) ** 2 == (1 - p) / p * a ** 4"),
         smt(

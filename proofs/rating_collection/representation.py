@@ -22,15 +22,6 @@ from dpassay.proofs.representation import (
 )
 from dpassay.replay.floating import reaches
 
-__all__ = [
-    "DIFFERENCES",
-    "IDEAL",
-    "decide_executed",
-    "decide_executed_repaired",
-    "integer_samplers_proof",
-    "thresholds_instance",
-]
-
 IDEAL: Mapping[tuple[str, str], str] = {
     ("modified_laplace", "paper"): "RC-T1",
     ("modified_laplace", "repaired"): "RC-EXE-REP",
@@ -94,17 +85,16 @@ def integer_samplers_proof() -> dict[str, Any]:
     """The laws of `exact_integers`, of the discrete modified Laplace and of the integer randomized response."""
     return proof(
         "Sampler: a Bernoulli variable stops at term k of its series with chance g^(k-1)/(k-1)! - g^k/k!, since it "
-        "goes on from j with chance g/j; it succeeds at odd k, and those chances add up to 1 - g + g^2/2 - ... = "
-        "e^-g (step 1: the chance of stopping at k given that k was reached, times that of reaching it). The "
-        "remainder u (accepted with chance e^(-u/t)) and the number v of successes of chance 1/e have weight e^(-(u "
-        "+ tv)/t) (step 2), so |z| = u + tv has weight e^(-|z|/t); the sign is fair, and 0 with a minus sign is "
-        "drawn again. The coin shows False with the chance q that solves step 3; its odds are e^c (step 4). Law: "
-        "between ratings at grid points k and k' within G of 0 the exponent moves by at most 2G/t (step 5); between "
-        "a rating and a missing entry, with c = G/t, it lies between 0 and 2G/t (step 6), and a missing output moves "
-        "by c = G/t, less. By the choice of t that is at most eps (step 7). Randomized response: with N = A + dB and "
-        "B at least N/(E + d), E = e^eps, A is at most E B (step 8); and A is at least B (step 9), B being at most "
-        "N/(E + d) + 2, so that the inverse ratio is at most 1. Entries are independent: products and sums keep the "
-        "bounds (RC-NFOLD).",
+        "goes on from j with chance g/j; it succeeds at odd k, and those chances add up to 1 - g + g^2/2 - ... = e^-g "
+        "(step 1: the chance of stopping at k given that k was reached, times that of reaching it). The remainder u "
+        "(accepted with chance e^(-u/t)) and the number v of successes of chance 1/e have weight e^(-(u + tv)/t) (step "
+        "2), so |z| = u + tv has weight e^(-|z|/t); the sign is fair, and 0 with a minus sign is drawn again. The coin "
+        "shows False with the chance q that solves step 3; its odds are e^c (step 4). Law: between ratings at grid "
+        "points k and k' within G of 0 the exponent moves by at most 2G/t (step 5); between a rating and a missing "
+        "entry, with c = G/t, it lies between 0 and 2G/t (step 6), and a missing output moves by c = G/t, less. By the "
+        "choice of t that is at most eps (step 7). Randomized response: with N = A + dB and B at least N/(E + d), E = "
+        "e^eps, A is at most E B (step 8); and A is at least B (step 9), B being at most N/(E + d) + 2, so that the "
+        "inverse ratio is at most 1. Entries are independent: products and sums keep the bounds (RC-NFOLD).",
         identity("stopping at term k", "reach * (1 - g / k) == reach - reach * g / k"),
         identity("the weight of remainder and count", "exp(-(u / t)) * exp(-v) == exp(-((u + t * v) / t))"),
         identity(

@@ -10,8 +10,6 @@ from dpassay.proofs.rating_collection.recovery import proved_utility
 from dpassay.replay import check
 from dpassay.runs.results import committed
 
-__all__ = ["decide_utility", "judged"]
-
 
 def decide_utility(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: by the committed result on MovieLens 100K, beside the proof of the limit."""

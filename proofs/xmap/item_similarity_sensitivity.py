@@ -14,33 +14,6 @@ from dpassay.proofs.decisions import decided
 from dpassay.proofs.instances import CenteredRatings, instance
 from dpassay.proofs.notation import Step, identity, possible, proof, smt
 
-__all__ = [
-    "AGREE_AND_OPPOSE",
-    "LONE_CORATER",
-    "ONE_ITEM_ONLY",
-    "ONE_OPPOSED",
-    "UNEQUAL_NORMS",
-    "bound_proof",
-    "branches_proof",
-    "decide_denominators",
-    "decide_falling_branch",
-    "decide_inference",
-    "decide_norms",
-    "decide_one_item",
-    "decide_rising_branch",
-    "decide_sensitivity",
-    "decide_sensitivity_repaired",
-    "decide_usable",
-    "falling_branch_fails",
-    "inference_fails",
-    "norms_proof",
-    "own_sensitivity_loss",
-    "own_sensitivity_proof",
-    "rising_branch_fails",
-    "sensitivity_fails",
-    "undefined",
-]
-
 # Everybody's mean is 3 except the last user of UNEQUAL_NORMS; the first two items are t_i and t_j.
 AGREE_AND_OPPOSE = CenteredRatings(((4, 4, 1), (5, 1, 3)))  # centered: (1, 1), (2, -2)
 ONE_OPPOSED = CenteredRatings(((4, 4, 1), (4, 4, 1), (4, 2, 3)))  # (1, 1), (1, 1), (1, -1)
@@ -187,11 +160,9 @@ def decide_usable(claim: Claim, context: Context) -> Verdict:
         "different ones, so the exponents change even where the similarities do not. Take m users who rate t_i, t_j "
         "and t_l alike: both candidates have similarity 1 and the same SS, and are picked with probability 1/2 each. "
         "One more user who likes t_i and t_j twice as much leaves the similarity of t_j at 1 but multiplies its SS by "
-        "about 4; t_j is now picked with "
-        f"probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 the loss exceeds 60, where 1/2 is "
-        f"claimed, "
-        "and it grows without bound in m. The exact local sensitivity is no better: on the first dataset that of t_j "
-        "is 0.",
+        f"about 4; t_j is now picked with probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 "
+        "the loss exceeds 60, where 1/2 is claimed, and it grows without bound in m. The exact local sensitivity is no "
+        "better: on the first dataset that of t_j is 0.",
         evidence=(
             Evidence("certificate", f"{FAMILY_SIZE} users and one more: the loss exceeds 60.", loss),
             Evidence("proof", "For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", own_sensitivity_proof()),

@@ -23,26 +23,10 @@ from dpassay.replay.item_laws import law
 from dpassay.replay.laws import Undefined
 from dpassay.replay.numbers import precision
 
-__all__ = [
-    "decide_pnsa",
-    "decide_pnsa_released",
-    "decide_prs",
-    "decide_prs_released",
-    "growth_proof",
-    "list_cut",
-    "released_family",
-    "sensitivity_family",
-]
-
 EPSILON = 1.0
 RELATION = NeighboringRelation("add_or_remove_one", "user")
 LARGEST = 5
-READINGS = (
-    ("adjusted_cosine", "all"),
-    ("adjusted_cosine", "co_raters"),
-    ("cosine", "all"),
-    ("cosine", "co_raters"),
-)
+READINGS = (("adjusted_cosine", "all"), ("adjusted_cosine", "co_raters"), ("cosine", "all"), ("cosine", "co_raters"))
 WORDS = {
     "adjusted_cosine": "ratings less the user's mean",
     "cosine": "plain ratings",
@@ -388,9 +372,7 @@ def _infinite(
     return _checked([(*each, EPSILON) for each in found], {"epsilon": "inf", "impossible": True} | smaller)
 
 
-def _finite(
-    found: Sequence[tuple[str, Record, Pair, float]],
-) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
+def _finite(found: Sequence[tuple[str, Record, Pair, float]]) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
     return _checked(found, {})
 
 

@@ -17,15 +17,6 @@ from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_
 from dpassay.proofs.notation import derivative, identity, proof, smt
 from dpassay.proofs.xmap.replacement_selection import replacement_ratio
 
-__all__ = [
-    "concentrated_proof",
-    "decide_profile",
-    "decide_profile_repaired",
-    "profile_budget",
-    "profile_loss",
-    "pure_composition_proof",
-]
-
 DELTA = 1e-6
 
 

@@ -16,23 +16,6 @@ from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.selection import draw_probability
 
-__all__ = [
-    "FEW_CORATERS",
-    "FIXED_CANDIDATE",
-    "LAST_CORATER",
-    "candidate_vanishes",
-    "decide_candidate_set",
-    "decide_factors",
-    "decide_repaired",
-    "decide_sensitivity_definition",
-    "factors_proof",
-    "full_range",
-    "local_sensitivity_fails",
-    "public_catalogue_proof",
-    "replacement_loss",
-    "replacement_ratio",
-]
-
 # Items: t_i, t_j, t_k and three of the source domain; everybody's mean is 3. The third user agrees on t_j, not on t_k.
 FIXED_CANDIDATE = CenteredRatings(((4, 4, 4, 2, 2, 2), (4, 4, 4, 2, 2, 2), (4, 5, 2, 2, 2, 3)))
 # The third user alone rated both t_i and t_k.
@@ -68,10 +51,9 @@ def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
         "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
         "while Q sums over all candidates t_k. Three users suffice: whoever leaves, X-SIM(t_i, t_j) moves by at most "
         "0.058, but when the third leaves X-SIM(t_i, t_k) rises from 1/3 to 1. With that GS and eps = 1 the factor Q "
-        "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If "
-        "all co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over "
-        "D, D' and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below "
-        "-0.998.",
+        "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If all "
+        "co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over D, D' "
+        "and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below -0.998.",
         evidence=(
             Evidence(
                 "certificate",
@@ -116,12 +98,7 @@ def decide_repaired(claim: Claim, context: Context) -> Verdict:
         evidence=(
             Evidence("proof", "For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
             Evidence("certificate", "The budget is nearly spent: more than 0.998 of 1.", loss),
-            Evidence(
-                "certificate",
-                "No constant GS below 1.998 is a bound.",
-                full,
-                tables=(_chances_of_the_best(),),
-            ),
+            Evidence("certificate", "No constant GS below 1.998 is a bound.", full, tables=(_chances_of_the_best(),)),
         ),
     )
 

@@ -6,8 +6,6 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.proofs.representation import decide_executed_code, gumbel_difference, parameters
 
-__all__ = ["DIFFERENCES", "IDEAL", "decide_executed"]
-
 IDEAL: Mapping[tuple[str, str], str] = {
     ("prs", "paper"): "XM-T1",
     ("prs", "released"): "XM-T1-REL",

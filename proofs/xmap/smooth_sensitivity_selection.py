@@ -19,8 +19,6 @@ from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.selection import all_scores_proof
 
-__all__ = ["cosine_bound_proof", "decide_usable_repaired", "ratio_proof", "smooth_bound", "smooth_bound_instance"]
-
 
 def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX-REP: the ratio moves by at most 2; a bound for the cosine; what it gains over GS = 2."""

@@ -17,15 +17,6 @@ from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEP
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.selection import all_scores_instance, all_scores_proof, set_probability
 
-__all__ = [
-    "decide_pnsa_repaired",
-    "floor_instance",
-    "floor_proof",
-    "noise_proof",
-    "one_direction_proof",
-    "row_sensitivity_proof",
-]
-
 
 def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA-REP: the floor moves with the scores; draws, noise, and a similarity with a small constant GS."""
@@ -50,12 +41,11 @@ def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
         claim,
         "holds",
         "The k-th largest score, and the larger of two numbers, move by no more than the scores do, so a floor below "
-        "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only "
-        "candidates' ratings are protected, one score moves and with it perhaps the floor, all in one direction, and "
-        "the cost is eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times "
-        "the paper's. w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For "
-        "whole users the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 "
-        "tau).",
+        "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only candidates' "
+        "ratings are protected, one score moves and with it perhaps the floor, all in one direction, and the cost is "
+        "eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times the paper's. "
+        "w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For whole users "
+        "the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 tau).",
         evidence=tuple(
             Evidence(kind, summary, certificate)  # type: ignore[arg-type]
             for kind, summary, certificate in zip(kinds, summaries, (*proofs, *instances), strict=True)
@@ -149,10 +139,7 @@ def row_sensitivity_proof() -> dict[str, Any]:
         "it for tau >= 1/2 (step 4). No item's norm is used: dividing by norms computed from the data is what makes "
         "the cosine's GS its whole range.",
         smt(
-            "a user's product",
-            ["z_i ** 2 + z_j ** 2 <= 1"],
-            "abs(z_i * z_j) <= 1 / 2",
-            model={"z_i": "0", "z_j": "0"},
+            "a user's product", ["z_i ** 2 + z_j ** 2 <= 1"], "abs(z_i * z_j) <= 1 / 2", model={"z_i": "0", "z_j": "0"}
         ),
         smt(
             "over tau",

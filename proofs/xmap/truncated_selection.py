@@ -15,29 +15,6 @@ from dpassay.proofs.instances import CenteredRatings, instance
 from dpassay.proofs.notation import identity, possible, proof, smt
 from dpassay.proofs.selection import draw_probability, set_probability
 
-__all__ = [
-    "TWO_USERS",
-    "cut_at_threshold",
-    "decide_conditional",
-    "decide_joint",
-    "decide_lower",
-    "decide_range",
-    "decide_round",
-    "decide_rounds",
-    "decide_strict",
-    "decide_upper",
-    "decide_vector_length",
-    "fewest_items_proof",
-    "missed_item",
-    "negative_threshold",
-    "not_jointly",
-    "own_sensitivities",
-    "range_proof",
-    "round_proof",
-    "rounds_proof",
-    "vector_length_fails",
-]
-
 # Items: t_i, one candidate that both users rate like it, three on which they disagree, three of the source domain.
 TWO_USERS = CenteredRatings(((4, 4, 4, 4, 4, 1, 1, 2), (4, 4, 2, 2, 2, 3, 3, 4)))
 # k = 2; the first is above s_2 + w = 2 s_2.
@@ -50,18 +27,15 @@ def decide_lower(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of "
-        "similarity 1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, "
-        "rho = 1/2: w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. "
-        "With one SS for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor "
-        "itself lies below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of "
-        "similarity 0 are chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true "
-        "(XM-T3-REP).",
+        "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of similarity "
+        "1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, rho = 1/2: "
+        "w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. With one SS "
+        "for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor itself lies "
+        "below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of similarity 0 are "
+        "chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true (XM-T3-REP).",
         evidence=(
             Evidence(
-                "certificate",
-                "Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).",
-                own,
+                "certificate", "Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own
             ),
             Evidence("certificate", "All similarities negative: no choice satisfies the conclusion.", negative),
             Evidence("certificate", "Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", strict),
@@ -138,9 +112,8 @@ def decide_rounds(claim: Claim, context: Context) -> Verdict:
         "holds",
         "The rounds are not independent, since what was picked is gone, but the bound on a round holds whatever was "
         "picked before, and that is enough to multiply. Bernoulli's inequality then gives 1 - kP. The printed middle "
-        "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which "
-        "happens when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for "
-        "nothing.",
+        "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which happens "
+        "when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for nothing.",
         evidence=(
             Evidence("proof", "For every k and every P in [0, 1].", rounds_proof()),
             Evidence(

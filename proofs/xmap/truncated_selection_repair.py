@@ -15,18 +15,6 @@ from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.selection import draw_probability, smaller_lambda
 
-__all__ = [
-    "decide_joint_repaired",
-    "decide_lower_repaired",
-    "decide_upper_repaired",
-    "joint_proof",
-    "lower_proof",
-    "own_sensitivity_margins_proof",
-    "smaller_margin",
-    "smaller_upper_margin",
-    "upper_proof",
-]
-
 
 def decide_lower_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T3-REP: the strict statement, for any w > 0."""
@@ -199,10 +187,7 @@ def smaller_upper_margin() -> dict[str, Any]:
 
 
 def _weights() -> tuple[Step, ...]:
-    return (
-        identity("an exponent lower by a w", "a * (s_k - w) == a * s_k + -(a * w)"),
-        *EXPONENTS_ADD,
-    )
+    return (identity("an exponent lower by a w", "a * (s_k - w) == a * s_k + -(a * w)"), *EXPONENTS_ADD)
 
 
 def _light_draw() -> tuple[Step, ...]:

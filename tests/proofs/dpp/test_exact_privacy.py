@@ -16,13 +16,7 @@ from dpassay.proofs.dpp.determinants import subsets
 
 @pytest.mark.parametrize(
     ("claim_id", "outcome"),
-    [
-        ("DP-EPS-REP", "holds"),
-        ("DP-SUM", "refuted"),
-        ("DP-FUT", "holds"),
-        ("DP-T-REP", "holds"),
-        ("DP-JMON", "holds"),
-    ],
+    [("DP-EPS-REP", "holds"), ("DP-SUM", "refuted"), ("DP-FUT", "holds"), ("DP-T-REP", "holds"), ("DP-JMON", "holds")],
 )
 def test_deciders(claim_id, outcome, judged_alike):
     judged_alike(claim_id, outcome, quick=True)

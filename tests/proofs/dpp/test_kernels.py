@@ -9,8 +9,7 @@ from dpassay.proofs.dpp.determinants import subsets
 
 
 @pytest.mark.parametrize(
-    ("claim_id", "outcome"),
-    [("DP-Z", "holds"), ("DP-K", "holds"), ("DP-PSD", "refuted"), ("DP-PSD-REP", "holds")],
+    ("claim_id", "outcome"), [("DP-Z", "holds"), ("DP-K", "holds"), ("DP-PSD", "refuted"), ("DP-PSD-REP", "holds")]
 )
 def test_deciders(claim_id, outcome, judged_alike):
     judged_alike(claim_id, outcome, quick=True)

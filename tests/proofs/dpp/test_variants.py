@@ -15,12 +15,7 @@ from dpassay.proofs.dpp.exact_privacy import enumeration
 
 @pytest.mark.parametrize(
     ("claim_id", "outcome"),
-    [
-        ("DP-REPLACE-REP", "holds"),
-        ("DP-REPLACE-BIN-REP", "open"),
-        ("DP-KDPP-REP", "holds"),
-        ("DP-KDPP-SMALL", "holds"),
-    ],
+    [("DP-REPLACE-REP", "holds"), ("DP-REPLACE-BIN-REP", "open"), ("DP-KDPP-REP", "holds"), ("DP-KDPP-SMALL", "holds")],
 )
 def test_deciders(claim_id, outcome, judged_alike):
     judged_alike(claim_id, outcome, quick=True)

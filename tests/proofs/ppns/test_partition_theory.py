@@ -51,10 +51,7 @@ def test_each_formula_is_accepted_and_its_opposite_rejected(make: Callable[[], d
 
 @pytest.mark.parametrize(
     ("find", "past"),
-    [
-        (partition_theory.find_up_to_one, "alpha_ppns < 3 / 2"),
-        (partition_theory.find_gap, "first_ppns > 1"),
-    ],
+    [(partition_theory.find_up_to_one, "alpha_ppns < 3 / 2"), (partition_theory.find_gap, "first_ppns > 1")],
 )
 def test_the_counterexamples_are_exact(find: Callable[[], dict[str, Any] | None], past: str) -> None:
     found = find()

@@ -18,13 +18,7 @@ from dpassay.proofs.ppns.privacy import Membership, sensitivity_family
 from dpassay.replay import Rejected, check, seal
 
 ADD, REPLACE = module.ADD, module.REPLACE
-OUTCOMES = {
-    "PP-EM": "refuted",
-    "PP-PNCF-NOT": "holds",
-    "PP-DP": "refuted",
-    "PP-MARG": "refuted",
-    "PP-ORIG": "holds",
-}
+OUTCOMES = {"PP-EM": "refuted", "PP-PNCF-NOT": "holds", "PP-DP": "refuted", "PP-MARG": "refuted", "PP-ORIG": "holds"}
 
 
 def registered_claim(name: str) -> Claim:

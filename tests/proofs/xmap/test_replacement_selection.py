@@ -11,12 +11,7 @@ from dpassay.proofs.xmap import replacement_selection as replacement
 
 @pytest.mark.parametrize(
     ("claim_id", "outcome"),
-    [
-        ("XM-T1-S", "holds"),
-        ("XM-T1-REP", "holds"),
-        ("XM-GS-DEF", "refuted"),
-        ("XM-T1-I", "refuted"),
-    ],
+    [("XM-T1-S", "holds"), ("XM-T1-REP", "holds"), ("XM-GS-DEF", "refuted"), ("XM-T1-I", "refuted")],
 )
 def test_deciders(claim_id, outcome, judged_alike):
     judged_alike(claim_id, outcome)
