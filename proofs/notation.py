@@ -9,7 +9,7 @@ from typing import Any
 
 from dpassay.replay.formula import variables
 
-__all__ = ["Step", "derivative", "formula", "identity", "possible", "proof", "smt"]
+__all__ = ["Step", "derivative", "formula", "identity", "instance", "possible", "proof", "smt"]
 
 Step = Mapping[str, Any]
 
@@ -69,6 +69,14 @@ def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds")
                 steps.append(step)
     inputs = {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
     return {"kind": "proof", "inputs": inputs}
+
+
+def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str, Any]:
+    """A certificate {"kind", "inputs"} that these formulas are true at these numbers."""
+    return {
+        "kind": "formula",
+        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
+    }
 
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}

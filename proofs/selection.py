@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any
 
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import DRAW_KEEPS_RATIO, ONE_SCORE_DRAW, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 __all__ = [
     "all_scores_instance",

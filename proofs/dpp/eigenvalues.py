@@ -12,9 +12,8 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 
 
 def decide_exponential_mechanism(claim: Claim, context: Context) -> Verdict:

@@ -19,9 +19,8 @@ from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 
 ITEMS = (10, 100, 1000)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)

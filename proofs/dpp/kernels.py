@@ -9,8 +9,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import ONE_ENTRY, determinant, minor, plus_identity, subsets, symmetric
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_normalization(claim: Claim, context: Context) -> Verdict:

@@ -14,8 +14,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL, determinant, plus_identity, plus_row
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def coin_delta(epsilon: float, jitter: float, largest: float) -> float:

@@ -9,9 +9,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:

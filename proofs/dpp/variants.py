@@ -12,8 +12,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL, minor, plus_identity, plus_row, subsets
 from dpassay.proofs.dpp.exact_privacy import enumeration, exact_epsilon_proof
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_replacement(claim: Claim, context: Context) -> Verdict:

@@ -10,9 +10,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, POST_PROCESSING, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.ppns.similarity_sensitivity import floor_cosine_proof
 from dpassay.proofs.selection import (
     all_scores_instance,

@@ -8,7 +8,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
+from dpassay.proofs.notation import instance
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, quotas
 
 TABLE_2 = (15, 13, 10, 8, 7, 6, 5, 3, 2)

@@ -9,8 +9,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import identity, possible, proof, smt
+from dpassay.proofs.notation import identity, instance, possible, proof, smt
 from dpassay.proofs.ppns.algorithm1 import (
     NUM_CANDIDATES,
     NUM_NEIGHBORS,

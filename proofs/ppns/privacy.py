@@ -321,10 +321,10 @@ def positivity_proof() -> dict[str, Any]:
     """Every candidate is selected with positive probability while the list of candidates is fixed."""
     return proof(
         "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 "
-        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a positive "
-        "number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one "
-        "neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A member of an "
-        "unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
+        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
+        "positive number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at "
+        "least one neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A "
+        "member of an unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
         smt("1 - p is positive", ["0 < p", "p < 1"], "0 < 1 - p"),
         smt("the quota is positive", ["0 < p", "0 < t", "1 <= k", "p * t * k <= q"], "0 < q"),
         smt(

@@ -17,9 +17,8 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import checked, decided, objections
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import Step, identity, proof, smt
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
 
 NORMS = ("co-rated", "full")
 FORMS = ("printed", "dot product")

@@ -20,8 +20,7 @@ from dpassay.attacks.beta_knn.premise import (
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided, supported
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import proof, smt
+from dpassay.proofs.notation import instance, proof, smt
 
 NUMBERS_KNOWN = (4, 8, 16, 32)
 FACTORS = (1, 2, 4, 8)  # beta

@@ -10,9 +10,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
 

@@ -13,8 +13,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, objections
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import UNION_BOUND
-from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, formula, identity, instance, proof, smt
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import precision
 

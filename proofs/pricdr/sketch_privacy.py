@@ -14,8 +14,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import Step, formula, identity, proof, smt
+from dpassay.proofs.notation import Step, formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
 
 RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"

@@ -12,8 +12,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import formula, identity, proof, smt
+from dpassay.proofs.notation import formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
 

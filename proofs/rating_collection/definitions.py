@@ -11,9 +11,8 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import Shape
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import POST_PROCESSING
-from dpassay.proofs.notation import Step, derivative, identity, possible, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, instance, possible, proof, smt
 from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, theorem1_proof, theorem2_proof
 
 

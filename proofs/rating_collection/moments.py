@@ -12,9 +12,8 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import STARS
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 from dpassay.proofs.rating_collection.privacy import EPSILONS
 
 NOISE_MOMENT: tuple[Step, ...] = (

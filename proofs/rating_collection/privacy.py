@@ -12,9 +12,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 NUM_ITEMS = 1682  # of MovieLens 100K

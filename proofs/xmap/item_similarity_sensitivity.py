@@ -11,8 +11,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, instance
-from dpassay.proofs.notation import Step, identity, possible, proof, smt
+from dpassay.proofs.notation import Step, identity, instance, possible, proof, smt
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Everybody's mean is 3 except the last user of UNEQUAL_NORMS; the first two items are t_i and t_j.
 AGREE_AND_OPPOSE = CenteredRatings(((4, 4, 1), (5, 1, 3)))  # centered: (1, 1), (2, -2)

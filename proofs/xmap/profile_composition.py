@@ -12,9 +12,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.xmap.replacement_selection import replacement_ratio
 
 DELTA = 1e-6

@@ -11,10 +11,10 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, proof, smt
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import draw_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Items: t_i, t_j, t_k and three of the source domain; everybody's mean is 3. The third user agrees on t_j, not on t_k.
 FIXED_CANDIDATE = CenteredRatings(((4, 4, 4, 2, 2, 2), (4, 4, 4, 2, 2, 2), (4, 5, 2, 2, 2, 3)))

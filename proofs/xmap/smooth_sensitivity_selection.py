@@ -14,9 +14,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.selection import all_scores_proof
 
 

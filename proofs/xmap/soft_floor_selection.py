@@ -12,9 +12,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, proof, smt
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import all_scores_instance, all_scores_proof, set_probability
 
 

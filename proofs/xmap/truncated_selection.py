@@ -11,9 +11,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, instance
-from dpassay.proofs.notation import identity, possible, proof, smt
+from dpassay.proofs.notation import identity, instance, possible, proof, smt
 from dpassay.proofs.selection import draw_probability, set_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Items: t_i, one candidate that both users rate like it, three on which they disagree, three of the source domain.
 TWO_USERS = CenteredRatings(((4, 4, 4, 4, 4, 1, 1, 2), (4, 4, 2, 2, 2, 3, 3, 4)))

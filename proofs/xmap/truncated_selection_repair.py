@@ -10,9 +10,8 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
-from dpassay.proofs.notation import Step, identity, proof, smt
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import draw_probability, smaller_lambda
 
 

@@ -13,8 +13,7 @@ import pytest
 from dpassay.core.claims import Context
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings
-from dpassay.proofs.instances import instance
-from dpassay.proofs.notation import formula, proof
+from dpassay.proofs.notation import formula, instance, proof
 from dpassay.proofs.ppns import algorithm1, partition_count, partition_theory, theorem1_repaired
 from dpassay.replay import Rejected, check
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpassay.proofs.decisions import objections
-from dpassay.proofs.instances import CenteredRatings, instance
-from dpassay.proofs.notation import formula
+from dpassay.proofs.notation import formula, instance
 from dpassay.proofs.selection import draw_probability, set_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import rational
 

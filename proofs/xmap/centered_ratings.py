@@ -1,27 +1,13 @@
-"""Exact instances: certificates of formulas at stated numbers, and the texts of which such formulas are made.
-
-`CenteredRatings` has the item similarities of mean-centered ratings (Guerraoui et al., X-Map, Theorem 2); its
-certificates hold the ratings and check the centering.
-"""
+"""Similarities of mean-centered ratings (Guerraoui et al., X-Map, Theorem 2) as texts for certificates."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpassay.proofs.notation import formula
-
-__all__ = ["CenteredRatings", "Row", "instance"]
+from dpassay.proofs.notation import instance
 
 Row = Sequence[int | None]
-
-
-def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str, Any]:
-    """A certificate {"kind", "inputs"} that these formulas are true at these numbers."""
-    return {
-        "kind": "formula",
-        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
-    }
 
 
 @dataclass(frozen=True)
