@@ -49,4 +49,6 @@ def decided(
     if failed:
         return Verdict(claim.id, "open", f"Not established: {failed}.")
     explanation = " ".join(sentence for sentence in sentences if sentence)
-    return Verdict(claim.id, outcome, explanation, tuple(evidence), assumptions=tuple(assumptions), repair=repair)
+    return Verdict(
+        claim.id, outcome, explanation, evidence=tuple(evidence), assumptions=tuple(assumptions), repair=repair
+    )

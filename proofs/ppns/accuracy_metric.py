@@ -148,5 +148,5 @@ def _measured(measured: AccuracyContext, name: str) -> Evidence:
         f"Context, not part of the proof: on {name}, among random neighbor sets for the same rating, alpha and the "
         f"absolute error have mean correlation {measured.correlation:+.2f}.",
         None,
-        (table,),
+        tables=(table,),
     )

@@ -69,7 +69,7 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
             "Closed counts of what a literal Algorithm 1 does beyond sorting the similarities: weights, the "
             "sensitivity, draws and loop tests. Each is positive.",
             certificate,
-            (table,),
+            tables=(table,),
         ),
     )
     return decided(
@@ -105,7 +105,7 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
             "proof",
             "For every k: the loop cannot stop at k - 1, and line 16 is left without users.",
             p_one_proof(),
-            (table,),
+            tables=(table,),
         ),
     )
     if not traced:

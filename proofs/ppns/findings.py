@@ -145,7 +145,7 @@ def decide_finding4(claim: Claim, context: Context) -> Verdict:
         f"target user on these data is {bound:g} over full vectors, and over co-rated items it is infinite for "
         f"{infinite} of {count + 1} targets. So lambda is sim_k for every rho, the law of the selection is the same, "
         "and so is its accuracy. The finding says nothing about other data sizes or larger eps.",
-        (evidence,),
+        evidence=(evidence,),
         assumptions=("RS is the largest over the target's candidates, or a constant of at least that size",),
     )
 
@@ -199,7 +199,7 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
         f"Counted: every user rated at least {values['least_of_a_user']} films ({int((users == 20).sum())} users "
         f"exactly 20), and films received {values['least_of_a_film']} to {values['most_of_a_film']} ratings; {few} "
         f"films have fewer than 20 and {many} more than 250.",
-        (evidence,),
+        evidence=(evidence,),
     )
 
 
@@ -323,7 +323,7 @@ def _clean_protocol() -> str:
 
 def _ordering_verdict(claim: Claim, supports: str, explanation: str, evidence: Evidence) -> Verdict:
     confidence = None if supports == "open" else float(CONFIDENCE_ORDERINGS)
-    return Verdict(claim.id, supports, explanation, (evidence,), confidence=confidence, arithmetic="executed")  # type: ignore[arg-type]
+    return Verdict(claim.id, supports, explanation, evidence=(evidence,), confidence=confidence, arithmetic="executed")  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=2)

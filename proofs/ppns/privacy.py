@@ -55,7 +55,7 @@ class Membership:
         return jnp.any(self.selection.sample(key, dataset) == self.row % len(dataset)).astype(int)
 
     def outputs(self, dataset: Any) -> np.ndarray:
-        """0 and 1."""
+        """0 and 1, shape (2,)."""
         return np.arange(2)
 
     def log_prob(self, output: Any, dataset: Any) -> Any:
@@ -111,7 +111,7 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
         f"{len(rows) + len(escaped)} readings of the algorithm that were searched.{survived} The paper's reason, that "
         "every single candidate keeps a positive probability, says nothing about sets. Only k = 1 with a uniform last "
         "pick from a fixed list of candidates escapes, and it ignores the ratings.",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -143,7 +143,7 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
         "holds",
         f"The paper is right about its first scheme: {_sentence(witnesses[0])} No finite epsilon allows that. The "
         "changed last pick of Algorithm 1 does not cure it (PP-DP).",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -179,7 +179,7 @@ def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
         "the list is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates "
         "above 2 sim_k are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 "
         "(PP-LAM2), so there only the upper one can.",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON / 2,
         witness=_claiming(cut, EPSILON / 2),
@@ -196,6 +196,9 @@ def sensitivity_family(relation: str, num_items: int) -> tuple[np.ndarray, np.nd
     Args:
         relation: add_or_remove_one:rating or replace_one:rating.
         num_items: m + 1.
+
+    Returns:
+        Two datasets, each of shape (3, num_items), NaN where missing.
     """
     first = np.full((3, num_items), np.nan)
     first[:2, :-1], first[:2, -1] = 1, 5
@@ -262,7 +265,7 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
         + "With a constant bound on the change of the similarity in place of RS, and candidates that do not depend on "
         "the "
         "ratings, the selection is private (PP-EM-REP).",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -294,7 +297,9 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         evidence += [record] if isinstance(record, Evidence) else []
     evidence += [Evidence("proof", summary, positivity_proof())] if positive else []
     if witness is None or not evidence or evidence[0].kind != "witness":
-        return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.", tuple(evidence))
+        return Verdict(
+            claim.id, "open", "No marginal was found to move by more than epsilon.", evidence=tuple(evidence)
+        )
     count = len(witness.dataset1) - 1
     return Verdict(
         claim.id,
@@ -310,7 +315,7 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         f"from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all n. For sets it "
         "fails "
         "altogether (PP-DP).",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=witness.epsilon,
         epsilon_claimed=EPSILON,
         witness=witness,

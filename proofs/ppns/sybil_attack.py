@@ -53,7 +53,7 @@ def decide_security(claim: Claim, context: Context) -> Verdict:
         "ceil(pk) of them are still selected, the target with probability ceil(pk)/k. With k fakes at least one "
         "list contains the target with probability 1 - (1 - ceil(pk)/k)^k, at least 0.99 at k = 50 for p >= 0.1; "
         "the larger p, the closer to certainty.",
-        evidence,
+        evidence=evidence,
         repair="Bound every user's probability of selection, as differential privacy of the set does.",
     )
 
@@ -89,7 +89,7 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
             "k = 50 fakes and 942 further candidates: every list contains the target with probability at least 50/992, "
             f"some list with at least {float(some_list_has_target(uniform, fakes)):.3f}.",
             uniform_instance(fakes, further),
-            (_uniform_table(),),
+            tables=(_uniform_table(),),
         ),
     )
     return decided(
@@ -140,8 +140,8 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
         "ties; one look at the predicate's setting, Clopper-Pearson, 99%.",
         certificate,
-        (table,),
-        (plot,),
+        tables=(table,),
+        plots=(plot,),
     )
     return Verdict(
         claim.id,
@@ -152,7 +152,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         f"similarity 1 too. If the fakes win their ties the chance is {paper[8]:.4f}. The premise is true for another "
         f"similarity: with norms over all own ratings it holds with probability {full[4]:.2f}, {full[8]:.2f}, "
         f"{full[16]:.2f}, {full[32]:.3f} at m = 4, 8, 16, 32, less if the attacker only knows popular items.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(1 - failure),
     )
 
@@ -206,8 +206,8 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         f"All users with more than m ratings, one draw of random known items, k = {k}, fresh randomness for every "
         "fake; exact ties; Clopper-Pearson, 99% for all beta together.",
         certificate,
-        (table,),
-        (plot,),
+        tables=(table,),
+        plots=(plot,),
     )
     drawn = {line.label: line.y for line in series}
 
@@ -221,7 +221,7 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         f"{', '.join(f'{value:.2f}' for value in drawn['full_cosine'])}. It hardly falls with beta, since each of the "
         "beta k fakes lists the target with probability 1/beta: beta raises the number of accounts, not the chance to "
         "fail.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(1 - failure),
     )
 
@@ -391,7 +391,7 @@ def _attack_table() -> Evidence:
         "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
         "some fake's list contains the target with probability above 0.99.",
         {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
-        (
+        tables=(
             Table(
                 f"PPNS in the attack configuration, k = {k} fakes",
                 ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],

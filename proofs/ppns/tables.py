@@ -108,7 +108,7 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
         "partition of its last neighbor, a random number, and equation (19) is a formula that exceeds the 19 "
         f"partitions at p = 0.1. The best reading, {_name_of(best, result)}, gives {best['inside']} of "
         f"{len(printed)} printed numbers.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(CONFIDENCE) if result["supports"] == "refuted" else None,
         arithmetic="executed",
     )
@@ -158,7 +158,7 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
         f"counting steps from 1), {len(result['excessive'])} of them by more than two runs of {TRIALS} trials differ "
         "by chance. So the table's first steps do show the trend, and its last ones are within the noise of the "
         "experiment.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(CONFIDENCE),
     )
 
@@ -200,7 +200,7 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
         + (f" (outside: some numbers of {', '.join(missed)})" if missed else "")
         + ". Readings in which the predicted rating is held out, or only raters of the item are candidates, meet "
         f"at most {most:.0%} of the numbers tried. Numbers of PPNS met, by rule: {rules}.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(CONFIDENCE) if result["supports"] == "refuted" else None,
         arithmetic="executed",
     )

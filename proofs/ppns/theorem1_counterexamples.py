@@ -113,7 +113,9 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
             continue
         condition = ["and", [">", "first_ppns", "first_npns"], ["<", "alpha_ppns", "alpha_npns"]]
         evidence.append(
-            Evidence("certificate", _sentence(instance), instance.certificate(condition), (_means_table(instance),))
+            Evidence(
+                "certificate", _sentence(instance), instance.certificate(condition), tables=(_means_table(instance),)
+            )
         )
     return decided(
         claim,
@@ -153,7 +155,7 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
                 "certificate",
                 _sentence(instance) + f" No smaller list of the grid fails: {_smaller(searches, instance)}",
                 instance.certificate(condition),
-                (_means_table(instance), _search_table(last, searches)),
+                tables=(_means_table(instance), _search_table(last, searches)),
             )
         )
     evidence.append(_paper_weights())
@@ -241,7 +243,7 @@ def _paper_size() -> Evidence:
         f"{float(Fraction(k * (n - 1), n)):.4f}. The same happens for every n up to {_last_failing(visited, k)}, "
         "with all users beyond the visited partitions at 0.",
         certificate,
-        (_equal_weight_table(k),),
+        tables=(_equal_weight_table(k),),
     )
 
 

@@ -38,7 +38,7 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         "need not be independent here.",
         evidence=(
             Evidence("proof", "Splitting rho.", decomposition_proof()),
-            Evidence("proof", "Moments, sums and Markov steps.", laplace_steps_proof(), tables, plots),
+            Evidence("proof", "Moments, sums and Markov steps.", laplace_steps_proof(), tables=tables, plots=plots),
             Evidence("proof", "Both bounds at once.", union_proof()),
         ),
     )
@@ -58,7 +58,7 @@ def decide_response_bound(claim: Claim, context: Context) -> Verdict:
         f"square of the noise it bounds ({Shape.of(context.data).label}).",
         evidence=(
             Evidence("proof", "Splitting rho.", decomposition_proof()),
-            Evidence("proof", "Moments, sums and Markov steps.", response_steps_proof(), tables, plots),
+            Evidence("proof", "Moments, sums and Markov steps.", response_steps_proof(), tables=tables, plots=plots),
             Evidence("proof", "Both bounds at once.", union_proof()),
         ),
     )
@@ -79,7 +79,7 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "The sharper bounds, and that they are smaller.",
                 sharper_proof(),
-                (_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
+                tables=(_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
             ),
         ),
     )

@@ -30,7 +30,7 @@ def decide_one_noise(claim: Claim, context: Context) -> Verdict:
         "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
         "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
         "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
-        evidence=(Evidence("proof", "For every eps: probability 1 against 0.", one_noise_proof(), (table,)),),
+        evidence=(Evidence("proof", "For every eps: probability 1 against 0.", one_noise_proof(), tables=(table,)),),
         repair="RC-T1: independent noise per entry",
     )
 
@@ -54,7 +54,7 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "For every eps and d: probability 0 against a positive one.",
                 noise_by_value_proof(),
-                (
+                tables=(
                     Table(
                         "Chance that two entries get different outputs, d = 5",
                         ["eps", "vector (0, 0)", "vector (0, 1)"],
@@ -109,7 +109,7 @@ def decide_conjugate(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Both halves fail.",
                 conjugate_proof(),
-                (
+                tables=(
                     Table(
                         "Chance that a report leaves [-1, 1]",
                         ["eps", "rating 1, above 1", "rating 0, either side"],
@@ -137,7 +137,9 @@ def decide_conjugate_repaired(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Clipped reports lie in [-1, 1] and keep the ratio.",
                 clipped_proof(),
-                (Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),),
+                tables=(
+                    Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),
+                ),
             ),
             Evidence("proof", "Modified Laplace before clipping.", theorem1_proof()),
             Evidence("proof", "Randomized response.", theorem2_proof()),
@@ -204,7 +206,7 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
-                (
+                tables=(
                     Table(
                         f"Chances and squared error per cell, {shape.label}",
                         [
@@ -221,7 +223,7 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                         rows,
                     ),
                 ),
-                (
+                plots=(
                     Plot(
                         "Squared reconstruction error relative to Definition 2",
                         "eps per entry",

@@ -154,7 +154,7 @@ def decide_created_rating(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
                 created_rating_proof("refuted"),
-                (_created_table(),),
+                tables=(_created_table(),),
             ),
         ),
         repair="RC-EQ-REP",
@@ -169,7 +169,9 @@ def decide_created_rating_repaired(claim: Claim, context: Context) -> Verdict:
         "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
         "of the scale, where it is (d-1)(2d-1)/6. For large d that is a third of the printed bound.",
         evidence=(
-            Evidence("proof", "Exact maximum, for every d >= 2.", created_rating_proof("holds"), (_created_table(),)),
+            Evidence(
+                "proof", "Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),)
+            ),
         ),
     )
 
@@ -193,7 +195,7 @@ def decide_changed_rating(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "For every d >= 2, eps >= 0 and observed rating.",
                 changed_rating_proof(),
-                (
+                tables=(
                     Table(
                         "Mean squared change of a rating that stays a rating, d = 5, worst rating",
                         ["eps", "exact", "printed bound", "ratio"],

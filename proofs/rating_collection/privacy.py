@@ -78,7 +78,7 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Every n, every pair of vectors, every event.",
                 theorem1_proof(),
-                (_cases_table(), _budget_table()),
+                tables=(_cases_table(), _budget_table()),
             ),
             Evidence("proof", "n eps is attained.", tight_proof()),
         ),
@@ -119,7 +119,7 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
-                (table,),
+                tables=(table,),
             ),
             *(
                 Evidence("certificate", f"At eps = {eps} the stated event is within 1/1000 of the supremum.", instance)
@@ -139,7 +139,9 @@ def decide_tight(claim: Claim, context: Context) -> Verdict:
         "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
         "number of items.",
         evidence=(
-            Evidence("proof", "Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
+            Evidence(
+                "proof", "Upper bound and attainment for every n and k.", tight_proof(), tables=(_budget_table(),)
+            ),
             *(
                 Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
                 for count, each in ((count, tight_instance(count)) for count in (1, 3))
@@ -157,7 +159,9 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
         "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
         "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
         "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
-        evidence=(Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
+        evidence=(
+            Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),)),
+        ),
     )
 
 

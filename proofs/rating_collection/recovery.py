@@ -35,7 +35,7 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
-                (
+                tables=(
                     Table(
                         f"Where the noise part of a bound is rho0 sqrt(s), gamma = {GAMMA}, {shape.label}",
                         [
@@ -78,7 +78,7 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
-                (
+                tables=(
                     Table(
                         f"Chance that no released entry is missing, powers of 10 ({shape.label})",
                         ["eps", "modified Laplace", "randomized response, d = 5"],
@@ -113,7 +113,7 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
                 "proof",
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
-                (
+                tables=(
                     Table(
                         f"Chance that a cell is released with a rating, modified Laplace ({shape.label})",
                         ["eps", "rated cell", "missing cell", "p", "ratio"],

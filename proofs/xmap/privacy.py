@@ -87,7 +87,7 @@ def decide_prs(claim: Claim, context: Context) -> Verdict:
         f"ratings. {_sentence(witnesses[0])} Whoever sees that replacement knows that the user is there; no finite "
         "epsilon allows it. The proof sums over one set I(t_i) for both datasets. With a fixed set and a true global "
         "sensitivity the theorem holds (XM-T1-REP).",
-        evidence,
+        evidence=evidence,
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -112,7 +112,7 @@ def decide_prs_released(claim: Claim, context: Context) -> Verdict:
         "The released code first cuts the candidates to the ten of largest |X-SIM|, a list that one user can change "
         f"even if every item keeps a link: {_sentence(witnesses[0])} The loss is infinite. It is so without the cut "
         "too, since the list holds linked items only.",
-        evidence,
+        evidence=evidence,
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -162,7 +162,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
         f"here it reaches {worst:.3g} nats where 0.5 is claimed. The neighbors alone exceed "
         "eps', so PNSA with PNCF fails as well if it releases them; its noise has the same local SS for its scale. "
         "The soft floor makes no output impossible, so the loss of one pair is finite.",
-        _with_table(evidence, rows, series, "users who agree (m)"),
+        evidence=_with_table(evidence, rows, series, "users who agree (m)"),
         epsilon_lower=worst,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -200,7 +200,7 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
         f"{_sentence(witnesses[0])} Its local sensitivity is no help either: with all links kept the loss still grows "
         f"without bound in the number of users who agree, here to {max(losses):.3g} nats where 0.5 is claimed. The "
         "truncation max(sim, sim - w) changes nothing.",
-        _with_table(evidence, rows, [Series(reading, list(sizes), losses)], "users who agree (m)"),
+        evidence=_with_table(evidence, rows, [Series(reading, list(sizes), losses)], "users who agree (m)"),
         epsilon_lower=witnesses[0].epsilon,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -455,7 +455,7 @@ def _with_table(
     )
     first, *others = evidence
     tables = (table, *first.tables)
-    return (Evidence(first.kind, first.summary, first.certificate, tables, (plot,)), *others)
+    return (Evidence(first.kind, first.summary, first.certificate, tables=tables, plots=(plot,)), *others)
 
 
 def _sentence(witness: Witness) -> str:
