@@ -1,11 +1,39 @@
 """From the evidence for a claim to its verdict: the trusted checker has the last word."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dpassay.core.claims import Claim, Evidence, Outcome, Verdict
-from dpassay.proofs.notation import objections
+from dpassay.replay import Rejected, check
 
-__all__ = ["decided"]
+__all__ = ["checked", "decided", "objections", "supported"]
+
+Certificate = Mapping[str, Any]  # {"kind", "inputs"}
+
+
+def checked(certificate: Certificate) -> Mapping[str, Any] | None:
+    """What the trusted checker finds in the certificate, None when it rejects it."""
+    try:
+        return check(certificate["kind"], certificate["inputs"])
+    except Rejected:
+        return None
+
+
+def supported(certificate: Certificate) -> Outcome:
+    """The outcome that the trusted checker grants to the certificate, `open` when it rejects it."""
+    found: Outcome = (checked(certificate) or {"supports": "open"})["supports"]
+    return found
+
+
+def objections(*certificates: Certificate) -> str:
+    """What the trusted checker objects to in these certificates; empty when it accepts them all."""
+    found = []
+    for certificate in certificates:
+        try:
+            check(certificate["kind"], certificate["inputs"])
+        except Rejected as rejection:
+            found.append(str(rejection))
+    return "; ".join(found)
 
 
 def decided(
@@ -21,4 +49,6 @@ def decided(
     if failed:
         return Verdict(claim.id, "open", f"Not established: {failed}.")
     explanation = " ".join(sentence for sentence in sentences if sentence)
-    return Verdict(claim.id, outcome, explanation, tuple(evidence), assumptions=tuple(assumptions), repair=repair)
+    return Verdict(
+        claim.id, outcome, explanation, evidence=tuple(evidence), assumptions=tuple(assumptions), repair=repair
+    )

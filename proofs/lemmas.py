@@ -23,11 +23,7 @@ __all__ = [
 ]
 
 SUM_KEEPS_RATIO: tuple[Step, ...] = (
-    smt(
-        "one more term keeps the ratio bound between two sums",
-        ["X <= r * Y", "x <= r * y"],
-        "X + x <= r * (Y + y)",
-    ),
+    smt("one more term keeps the ratio bound between two sums", ["X <= r * Y", "x <= r * y"], "X + x <= r * (Y + y)"),
 )
 
 PRODUCT_KEEPS_RATIO: tuple[Step, ...] = (

@@ -1,4 +1,4 @@
-"""The language in which proofs are written: formulas in Python's notation, steps, and the inputs of a certificate.
+"""The language in which proofs are written: formulas in Python's notation, steps, and certificates made of them.
 
 A step has the format of `dpassay.replay.proof`. Nothing here is trusted: what these functions build is checked there.
 """
@@ -7,10 +7,9 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpassay.replay import Rejected, check
 from dpassay.replay.formula import variables
 
-__all__ = ["Step", "derivative", "formula", "identity", "objections", "possible", "proof", "smt"]
+__all__ = ["Step", "derivative", "formula", "identity", "instance", "possible", "proof", "smt"]
 
 Step = Mapping[str, Any]
 
@@ -58,34 +57,26 @@ def derivative(name: str, variable: str, antiderivative: str, of: str) -> Step:
 def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> Step:
     """A step that exhibits rationals with the stated properties."""
     read = [formula(hypothesis) for hypothesis in hypotheses]
-    return {
-        "name": name,
-        "engine": "satisfiable",
-        "variables": _names(read),
-        "hypotheses": read,
-        "model": dict(model),
-    }
+    return {"name": name, "engine": "satisfiable", "variables": _names(read), "hypotheses": read, "model": dict(model)}
 
 
 def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:
-    """Inputs of a `proof` certificate from steps and lemmas; a lemma used twice is stated once."""
+    """A certificate {"kind", "inputs"} from steps and lemmas; a lemma used twice is stated once."""
     steps: list[Step] = []
     for part in parts:
         for step in [part] if isinstance(part, Mapping) else part:
             if step not in steps:
                 steps.append(step)
-    return {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
+    inputs = {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
+    return {"kind": "proof", "inputs": inputs}
 
 
-def objections(*certificates: Mapping[str, Any]) -> str:
-    """What the trusted checker objects to in these {"kind", "inputs"}; empty when it accepts them all."""
-    found = []
-    for certificate in certificates:
-        try:
-            check(certificate["kind"], certificate["inputs"])
-        except Rejected as rejection:
-            found.append(str(rejection))
-    return "; ".join(found)
+def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str, Any]:
+    """A certificate {"kind", "inputs"} that these formulas are true at these numbers."""
+    return {
+        "kind": "formula",
+        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
+    }
 
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}

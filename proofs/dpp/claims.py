@@ -327,6 +327,6 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In floating-point arithmetic the sampler keeps the epsilon of exact arithmetic.",
         formula="Pr[Y | D] <= e^eps* Pr[Y | D'] for the executed sampler",
         predicate="refuted by a jitter s > 0 and neighboring datasets with an output that the executed sampler gives on one of them only",
-        decide="dpassay.proofs.representation:decide_dpp",
+        decide="dpassay.proofs.dpp.representation:decide_executed",
     ),
 )

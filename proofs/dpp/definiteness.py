@@ -9,21 +9,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import proved
 from dpassay.proofs.notation import proof, smt
-
-__all__ = [
-    "decide_theorem",
-    "decide_theorem_every_kernel",
-    "decide_theorem_repaired",
-    "decide_uniform",
-    "decide_zero_eigenvalue",
-    "equal_items_proof",
-    "one_item_witness",
-    "singular_proof",
-    "unbounded_proof",
-    "uniform_proof",
-]
 
 
 def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
@@ -37,7 +23,7 @@ def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
         "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
         "(DP-T31-GEN).",
         evidence=(
-            Evidence("proof", "For every singular kernel, one more reader.", proved(singular_proof())),
+            Evidence("proof", "For every singular kernel, one more reader.", singular_proof()),
             Evidence("witness", "One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
         ),
     )
@@ -54,7 +40,7 @@ def decide_theorem(claim: Claim, context: Context) -> Verdict:
         "missing. Kernels that are singular on all datasets, two items with equal embeddings for instance, can be "
         "private (DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common "
         "lower bound.",
-        evidence=(Evidence("proof", "For every n, every singular L = X'X + S.", proved(singular_proof())),),
+        evidence=(Evidence("proof", "For every n, every singular L = X'X + S.", singular_proof()),),
         repair="DP-T31-REP",
     )
 
@@ -68,9 +54,7 @@ def decide_theorem_every_kernel(claim: Claim, context: Context) -> Verdict:
         "always singular, the two items never appear together, and yet one subject more or less changes no "
         "probability by more than a factor 1 + 1/s. An eigenvalue that is 0 on every dataset tells nothing. The "
         "theorem needs a neighbor that makes it positive (DP-T31).",
-        evidence=(
-            Evidence("proof", "All ratios of the singular process lie within 1 + 1/s.", proved(equal_items_proof())),
-        ),
+        evidence=(Evidence("proof", "All ratios of the singular process lie within 1 + 1/s.", equal_items_proof()),),
         repair="DP-T31-REP",
     )
 
@@ -85,9 +69,7 @@ def decide_uniform(claim: Claim, context: Context) -> Verdict:
         "changes the probability of the item by more than any factor. Each eigenvalue must stay above one s > 0 on "
         "all datasets (DP-T31-REP). (Binary rows are an exception: adding rows only raises eigenvalues, and there "
         "are finitely many invertible binary n x n matrices to start from.)",
-        evidence=(
-            Evidence("proof", "For every r >= 1 a pair of neighbors whose ratio exceeds r.", proved(unbounded_proof())),
-        ),
+        evidence=(Evidence("proof", "For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof()),),
         repair="DP-T31-REP",
     )
 
@@ -100,7 +82,7 @@ def decide_theorem_repaired(claim: Claim, context: Context) -> Verdict:
         "With all eigenvalues at least s on every dataset and |x|^2 at most B^2, one subject changes no probability "
         "by more than a factor 1 + B^2/s. For L = X'X + s I the exact value, a little smaller, is DP-EPS-REP; the "
         "kernel need not have this form here, as long as a subject adds xx' to it.",
-        evidence=(Evidence("proof", "For every n.", proved(uniform_proof())),),
+        evidence=(Evidence("proof", "For every n.", uniform_proof()),),
     )
 
 
@@ -193,14 +175,7 @@ def uniform_proof() -> dict[str, Any]:
 
 def one_item_witness(jitter: str = "0") -> dict[str, Any]:
     """One item and one reader of it, added to the empty database."""
-    parameters = {
-        "jitter": jitter,
-        "kernel": "dot",
-        "scale": "1",
-        "degree": 2,
-        "offset": "0",
-        "max_square_norm": None,
-    }
+    parameters = {"jitter": jitter, "kernel": "dot", "scale": "1", "degree": 2, "offset": "0", "max_square_norm": None}
     inputs = {
         "mechanism": {"id": "dpp", "variant": "paper", "parameters": parameters},
         "relation": "add_or_remove_one:user",

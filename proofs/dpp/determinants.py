@@ -16,19 +16,6 @@ from itertools import combinations
 
 from dpassay.proofs.notation import Step, identity, smt
 
-__all__ = [
-    "MONOTONE",
-    "ONE_ENTRY",
-    "RANK_ONE",
-    "SPECTRAL",
-    "determinant",
-    "minor",
-    "plus_identity",
-    "plus_row",
-    "subsets",
-    "symmetric",
-]
-
 Matrix = Sequence[Sequence[str]]
 
 

@@ -12,27 +12,8 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
-
-__all__ = [
-    "decide_exponential_mechanism",
-    "decide_kernel_sensitivity",
-    "decide_phase_one",
-    "decide_score_sensitivity",
-    "decide_score_sensitivity_operator",
-    "decide_score_sensitivity_sharp",
-    "decide_squared_eigenvalues",
-    "decide_worst_case",
-    "exponential_mechanism_proof",
-    "kernel_sensitivity_proof",
-    "operator_norm_instance",
-    "phase_one_proof",
-    "score_sensitivity_proof",
-    "sharp_sensitivity_proof",
-    "worst_case_proof",
-]
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 
 
 def decide_exponential_mechanism(claim: Claim, context: Context) -> Verdict:
@@ -43,7 +24,7 @@ def decide_exponential_mechanism(claim: Claim, context: Context) -> Verdict:
         "With score log l for 'in', 0 for 'out' and the exponent eps u/(2 Delta_u) at eps = 2 Delta_u, the choice "
         "between the two has odds l. It is one independent choice per eigenvector, not one choice among them. The "
         "reading fixes the budget: the sampler has no epsilon to set, it spends what the eigenvalues make it spend.",
-        evidence=(Evidence("proof", "The two probabilities are equal.", proved(exponential_mechanism_proof())),),
+        evidence=(Evidence("proof", "The two probabilities are equal.", exponential_mechanism_proof()),),
     )
 
 
@@ -55,9 +36,7 @@ def decide_kernel_sensitivity(claim: Claim, context: Context) -> Verdict:
         "A subject adds xx' to L, of norm |x|^2, which is the number of items read: at most n, and n for a reader of "
         "everything. For a matrix of rank one the operator and the Frobenius norm agree; for a replaced subject both "
         "stay at most n too. With counts instead of a binary matrix there is no bound.",
-        evidence=(
-            Evidence("proof", "Both norms, both kinds of neighbors, every n.", proved(kernel_sensitivity_proof())),
-        ),
+        evidence=(Evidence("proof", "Both norms, both kinds of neighbors, every n.", kernel_sensitivity_proof()),),
     )
 
 
@@ -100,7 +79,7 @@ def decide_score_sensitivity(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "For every n; the Hoffman-Wielandt inequality is cited, and proved here for n = 2.",
-                proved(score_sensitivity_proof()),
+                score_sensitivity_proof(),
                 tables=(_slack_table(),),
             ),
         ),
@@ -129,9 +108,7 @@ def decide_score_sensitivity_sharp(claim: Claim, context: Context) -> Verdict:
         "One subject raises every eigenvalue, so the sum of the changes is log det L' - log det L = log(1 + x'L^-1 "
         "x), at most log(1 + B^2/s) and equal to it for a longest row on the empty database. With 100 items and s = "
         "1 that is 4.6, where Delta_u is 240.",
-        evidence=(
-            Evidence("proof", "For every n; attained.", proved(sharp_sensitivity_proof()), tables=(_slack_table(),)),
-        ),
+        evidence=(Evidence("proof", "For every n; attained.", sharp_sensitivity_proof(), tables=(_slack_table(),)),),
     )
 
 
@@ -141,13 +118,10 @@ def decide_worst_case(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "All eigenvalues equal to s means L = s I, all equal to s + c means L' = (s + c) I, and no subject, added, "
-        "removed or replaced, changes L by a positive multiple of the identity when there are two items or more: "
-        "that needs rank n. For one subject the worst case moves one eigenvalue, from s to s + B^2 (DP-DU-REP). "
-        "Among all changes of L with Frobenius norm Delta_L, whoever makes them, the paper's is indeed the worst "
-        "(DP-DU).",
-        evidence=(
-            Evidence("proof", "Two items suffice: their entries contradict each other.", proved(worst_case_proof())),
-        ),
+        "removed or replaced, changes L by a positive multiple of the identity when there are two items or more: that "
+        "needs rank n. For one subject the worst case moves one eigenvalue, from s to s + B^2 (DP-DU-REP). Among all "
+        "changes of L with Frobenius norm Delta_L, whoever makes them, the paper's is indeed the worst (DP-DU).",
+        evidence=(Evidence("proof", "Two items suffice: their entries contradict each other.", worst_case_proof()),),
         repair="DP-DU-REP",
     )
 
@@ -166,7 +140,7 @@ def decide_phase_one(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "The coins are Delta_u-differentially private, so 2 Delta_u too.",
-                proved(phase_one_proof()),
+                phase_one_proof(),
                 tables=(_slack_table(),),
             ),
         ),
@@ -346,7 +320,7 @@ def phase_one_proof() -> dict[str, Any]:
             model={"l": "1", "m": "1", "r": "1"},
         ),
         *PRODUCT_KEEPS_RATIO,
-        *score_sensitivity_proof()["steps"],
+        *score_sensitivity_proof()["inputs"]["steps"],
         smt("a factor 2 is not needed", ["D >= 0"], "D <= 2 * D", model={"D": "0"}),
     )
 

@@ -19,23 +19,8 @@ from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, proof, smt
-
-__all__ = [
-    "composition_proof",
-    "decide_composition",
-    "decide_exact_epsilon",
-    "decide_jitter",
-    "decide_phases_together",
-    "decide_recommendations",
-    "enumeration",
-    "exact_epsilon_proof",
-    "jitter_proof",
-    "phases_proof",
-    "recommendations_proof",
-]
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 
 ITEMS = (10, 100, 1000)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -53,17 +38,16 @@ def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "holds",
-        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the "
-        "jitter bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: "
-        "the larger of the two logarithms above, attained when a reader of everything joins an empty database. For s "
-        "(s + B^2) >= 1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is "
-        "1.2528, where the paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its "
-        "own (DP-EXE).",
+        "Adding one subject multiplies the probability of a subset Y by (1 + a_Y)/(1 + b), two numbers that the jitter "
+        "bounds, so the released subset has a finite epsilon without any look at eigenvectors or eigengaps: the larger "
+        "of the two logarithms above, attained when a reader of everything joins an empty database. For s (s + B^2) >= "
+        "1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is 1.2528, where the "
+        "paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its own (DP-EXE).",
         evidence=(
             Evidence(
                 "proof",
                 "Upper bound for every number of items and subjects, and its attainment.",
-                proved(exact_epsilon_proof()),
+                exact_epsilon_proof(),
                 tables=(_epsilon_table(), _jitter_table(), *_recommendation_tables(context.data)),
             ),
             *(
@@ -87,9 +71,7 @@ def decide_phases_together(claim: Claim, context: Context) -> Verdict:
         "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
         "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
         "so that sum is infinite.",
-        evidence=(
-            Evidence("proof", "The same largest and smallest ratio for coins and subsets.", proved(phases_proof())),
-        ),
+        evidence=(Evidence("proof", "The same largest and smallest ratio for coins and subsets.", phases_proof()),),
         repair="DP-EPS-REP",
     )
 
@@ -103,7 +85,7 @@ def decide_recommendations(claim: Claim, context: Context) -> Verdict:
         "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
         "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
         "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
-        evidence=(Evidence("proof", "T draws cost T eps*, and eps* is positive.", proved(recommendations_proof())),),
+        evidence=(Evidence("proof", "T draws cost T eps*, and eps* is positive.", recommendations_proof()),),
     )
 
 
@@ -120,7 +102,7 @@ def decide_composition(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
-                proved(composition_proof()),
+                composition_proof(),
                 tables=(_composition_table(),),
             ),
         ),
@@ -136,9 +118,7 @@ def decide_jitter(claim: Claim, context: Context) -> Verdict:
         "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
         "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
         "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
-        evidence=(
-            Evidence("proof", "Monotone in s, for every n and s.", proved(jitter_proof()), tables=(_jitter_table(),)),
-        ),
+        evidence=(Evidence("proof", "Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),)),),
     )
 
 
@@ -213,12 +193,7 @@ def recommendations_proof() -> dict[str, Any]:
         "attains eps* and the neighbors are the pair that does. eps* is positive because its second branch is.",
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
-        smt(
-            "the second branch is positive",
-            ["s > 0", "N > 0"],
-            "1 + N / (1 + s) > 1",
-            model={"s": "1", "N": "1"},
-        ),
+        smt("the second branch is positive", ["s > 0", "N > 0"], "1 + N / (1 + s) > 1", model={"s": "1", "N": "1"}),
     )
 
 
@@ -285,12 +260,7 @@ def jitter_proof() -> dict[str, Any]:
             model={"s": "1", "t": "2", "N": "1"},
         ),
         identity("an unread item is in Y with odds s, whatever the others do", "s * D / ((1 + s) * D) == s / (1 + s)"),
-        smt(
-            "its probability rises",
-            ["0 < s < t"],
-            "s / (1 + s) < t / (1 + t)",
-            model={"s": "1", "t": "2"},
-        ),
+        smt("its probability rises", ["0 < s < t"], "s / (1 + s) < t / (1 + t)", model={"s": "1", "t": "2"}),
         identity(
             "the share beside an item with m readers",
             "(s / (1 + s)) / ((m + s) / (1 + m + s)) == 1 - m / ((1 + s) * (m + s))",

@@ -9,19 +9,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import ONE_ENTRY, determinant, minor, plus_identity, subsets, symmetric
-from dpassay.proofs.instances import instance, proved
-from dpassay.proofs.notation import identity, proof, smt
-
-__all__ = [
-    "decide_kernels",
-    "decide_kernels_repaired",
-    "decide_marginal_kernel",
-    "decide_normalization",
-    "kernels_proof",
-    "marginal_kernel_proof",
-    "normalization_proof",
-    "sigmoid_instance",
-]
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_normalization(claim: Claim, context: Context) -> Verdict:
@@ -32,7 +20,7 @@ def decide_normalization(claim: Claim, context: Context) -> Verdict:
         "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
         "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
         "square matrix L.",
-        evidence=(Evidence("proof", "The induction step, and three items in symbols.", proved(normalization_proof())),),
+        evidence=(Evidence("proof", "The induction step, and three items in symbols.", normalization_proof()),),
     )
 
 
@@ -45,9 +33,7 @@ def decide_marginal_kernel(claim: Claim, context: Context) -> Verdict:
         "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
         "semidefinite L.",
         evidence=(
-            Evidence(
-                "proof", "Eigenvalues for every n; inclusion probabilities in symbols.", proved(marginal_kernel_proof())
-            ),
+            Evidence("proof", "Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof()),
         ),
     )
 
@@ -80,9 +66,7 @@ def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
         "the RBF function. Adding s I raises every eigenvalue by s.",
         evidence=(
             Evidence(
-                "proof",
-                "Sums of squares, products of kernels, and the factors of the RBF function.",
-                proved(kernels_proof()),
+                "proof", "Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof()
             ),
         ),
     )
@@ -129,11 +113,7 @@ def kernels_proof() -> dict[str, Any]:
         "powers (x.y + c)^d are positive semidefinite. exp(-g|x-y|^2) is exp(-g|x|^2) exp(-g|y|^2) exp(2g x.y) (step "
         "4), and the last factor is a limit of sums of products with coefficients (2g)^m/m! >= 0. Jitter: z'(L + s "
         "I)z = z'Lz + s|z|^2 (step 5).",
-        smt(
-            "one more row adds a square",
-            ["A >= 0"],
-            "A + y ** 2 >= 0",
-        ),
+        smt("one more row adds a square", ["A >= 0"], "A + y ** 2 >= 0"),
         smt("a constant adds a multiple of a square", ["A >= 0", "c >= 0"], "A + c * y ** 2 >= 0"),
         identity("an entry of the product of two rank-one matrices", "(f * g) * (u * v) == (f * u) * (g * v)"),
         identity(

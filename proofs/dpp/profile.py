@@ -14,17 +14,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL, determinant, plus_identity, plus_row
-from dpassay.proofs.instances import instance, proved
-from dpassay.proofs.notation import identity, proof, smt
-
-__all__ = [
-    "coin_delta",
-    "conjecture_instance",
-    "decide_binomial_conjecture",
-    "decide_profile",
-    "profile_proof",
-    "recommendations_delta",
-]
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def coin_delta(epsilon: float, jitter: float, largest: float) -> float:
@@ -81,7 +71,7 @@ def decide_profile(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "Upper bound for every n and eps >= 0, in both directions; attained.",
-                proved(profile_proof()),
+                profile_proof(),
                 tables=(_recommendations_table(),),
                 plots=(_curve(),),
             ),

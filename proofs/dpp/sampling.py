@@ -9,22 +9,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import identity, proof, smt
-
-__all__ = [
-    "decide_eigenvectors",
-    "decide_instances",
-    "decide_jittered_law",
-    "decide_subset_bound",
-    "decide_subset_bound_repaired",
-    "eigenvectors_proof",
-    "instances_proof",
-    "jittered_law_proof",
-    "repaired_bound_proof",
-    "subset_bound_instance",
-]
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:
@@ -36,7 +22,7 @@ def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:
         "probability. One more reader, of both items, leaves no eigenvector on an axis, whatever the jitter: V = "
         "{e_1} becomes impossible. No epsilon allows that. So the analysis of phase 1 covers the coins only, and "
         "Algorithm 1 is private only because V stays inside and Y alone is released (DP-EPS-REP).",
-        evidence=(Evidence("proof", "For every jitter s > 0.", proved(eigenvectors_proof())),),
+        evidence=(Evidence("proof", "For every jitter s > 0.", eigenvectors_proof()),),
     )
 
 
@@ -71,7 +57,7 @@ def decide_instances(claim: Claim, context: Context) -> Verdict:
         "log(1 + s/(1 + nd)); n times that ends in -n^2 C, not -n C. In absolute values one change is (n-1)(A - C) + "
         "C, and n of them end in -n(n-2) C, which is -n C for n = 3 only; for n = 2 the printed number is smaller "
         "than two such changes, so it is no bound on them.",
-        evidence=(Evidence("proof", "The three expressions differ.", proved(instances_proof())),),
+        evidence=(Evidence("proof", "The three expressions differ.", instances_proof()),),
         repair="DP-SUB-REP",
     )
 
@@ -86,7 +72,7 @@ def decide_subset_bound_repaired(claim: Claim, context: Context) -> Verdict:
         "(1 + 1/d) k/(k-t) between any two selections of k eigenvectors, and k draws by the product. Davis and "
         "Kahan, and the gaps between eigenvalues, are not needed. The law is no longer determinantal (DP-JIT), and "
         "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
-        evidence=(Evidence("proof", "For every n, k and d.", proved(repaired_bound_proof())),),
+        evidence=(Evidence("proof", "For every n, k and d.", repaired_bound_proof()),),
     )
 
 
@@ -99,7 +85,7 @@ def decide_jittered_law(claim: Claim, context: Context) -> Verdict:
         "as it is and the loop goes on: of two items both are returned with probability d/(1 + 2d), though |V| = 1. "
         "With three items, items 2 and 3 appear together more often than independent items would, which is "
         "impossible for a determinantal process with a symmetric kernel, where items repel each other.",
-        evidence=(Evidence("proof", "For every d > 0.", proved(jittered_law_proof())),),
+        evidence=(Evidence("proof", "For every d > 0.", jittered_law_proof()),),
     )
 
 

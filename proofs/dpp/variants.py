@@ -10,31 +10,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.dpp.determinants import (
-    RANK_ONE,
-    SPECTRAL,
-    minor,
-    plus_identity,
-    plus_row,
-    subsets,
-)
+from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL, minor, plus_identity, plus_row, subsets
 from dpassay.proofs.dpp.exact_privacy import enumeration, exact_epsilon_proof
-from dpassay.proofs.instances import instance, proved
-from dpassay.proofs.notation import identity, proof, smt
-
-__all__ = [
-    "binary_replacement_proof",
-    "binary_replacement_ratio",
-    "decide_binary_replacement",
-    "decide_fixed_size",
-    "decide_fixed_size_few_items",
-    "decide_replacement",
-    "few_items_instance",
-    "few_items_proof",
-    "fixed_size_instance",
-    "fixed_size_proof",
-    "replacement_proof",
-]
+from dpassay.proofs.notation import identity, instance, proof, smt
 
 
 def decide_replacement(claim: Claim, context: Context) -> Verdict:
@@ -46,7 +24,7 @@ def decide_replacement(claim: Claim, context: Context) -> Verdict:
         "of eps*, which is log(1 + B^2/s). Two rows on different items attain it on an otherwise empty database: the "
         "new subject has only item 1, the old one only item 2, and the set {1} is shown. It is less than 2 eps*, the "
         "cost of two neighbors in a row.",
-        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", proved(replacement_proof())),),
+        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", replacement_proof()),),
     )
 
 
@@ -76,7 +54,7 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         "over real p in [0, n], a little more than the stated one; random search found no exception, but it is false "
         "for kernels of real rows, so a proof must use that all subjects' rows are binary.",
         evidence=(
-            Evidence("proof", "The lower bound for every n, p and s.", proved(binary_replacement_proof())),
+            Evidence("proof", "The lower bound for every n, p and s.", binary_replacement_proof()),
             *(
                 Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
                 for each in enumerations
@@ -97,9 +75,7 @@ def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
         "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
         "attains it for real rows and n = k + 1.",
         evidence=(
-            Evidence(
-                "proof", "Upper bound, approached but not attained, for every n and k.", proved(fixed_size_proof())
-            ),
+            Evidence("proof", "Upper bound, approached but not attained, for every n and k.", fixed_size_proof()),
             Evidence(
                 "certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()
             ),
@@ -118,7 +94,7 @@ def decide_fixed_size_few_items(claim: Claim, context: Context) -> Verdict:
         "leaves, on which the jitter alone decides. So even for n = k + 1 the epsilon is almost that of k: between "
         "log(1 + (k - 2 + 1/k)/s) and log(1 + k/s). Where it lies in between is open.",
         evidence=(
-            Evidence("proof", "Both bounds for every k < n < 2k.", proved(few_items_proof())),
+            Evidence("proof", "Both bounds for every k < n < 2k.", few_items_proof()),
             Evidence(
                 "certificate",
                 "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.",
@@ -145,11 +121,10 @@ def replacement_proof() -> dict[str, Any]:
         "their product is 1 + N/s. It is attained on the empty database by x = B e_1 and z = B e_2: the kernels are "
         "diagonal, with s + N and s exchanged, and Y = {1} has the probabilities of the last step (the other items "
         "cancel).",
-        *exact_epsilon_proof()["steps"],
+        *exact_epsilon_proof()["inputs"]["steps"],
         identity("the product of the two branches", "(1 + N / s) / (1 + N / (1 + s)) * (1 + N / (1 + s)) == 1 + N / s"),
         identity(
-            "two orthogonal rows",
-            "((s + N) / ((1 + s + N) * (1 + s))) / (s / ((1 + s) * (1 + s + N))) == 1 + N / s",
+            "two orthogonal rows", "((s + N) / ((1 + s + N) * (1 + s))) / (s / ((1 + s) * (1 + s + N))) == 1 + N / s"
         ),
     )
 
@@ -173,18 +148,17 @@ def binary_replacement_proof() -> dict[str, Any]:
 def fixed_size_proof() -> dict[str, Any]:
     """0 <= a_Y <= A bounds the ratio by 1 + A; other items make it approach that."""
     return proof(
-        "P_k(Y) = det(L_Y) over the sum for all sets of k items, so with det(L'_Y) = det(L_Y)(1 + a_Y) the ratio is "
-        "(1 + a_Y)/(1 + m), m the average of a under P_k. The eigenvalues of L_Y are at least s, so a_Y <= |x_Y|^2/s "
-        "<= A, with A = N/s, or A = k/s for binary rows (the spectral steps for L_Y). Hence both ratios are at most "
-        "1 + A, and less, since Y has a positive probability c and m lies in [c a_Y, A - c (A - a_Y)]. Approached: "
-        "let light items have the diagonal entry s and at least k others H, L diagonal. x is B e_1 with one light "
-        "item (n >= k + 1), or ones on k light items (n >= 2k, binary; H - s readers of each other item). Exchange a "
-        "light item i in a set for a heavy one that is not in it: the weight grows by H/s, and at most k sets are "
-        "mapped to the same one, so Pr[i in Y] <= ks/H. Thus m <= kN/H or m <= k^2/H, called e/H in the last steps "
-        "but two: for every r < 1 + A some H gives a ratio above r. The last two steps are the curve: by convexity "
-        "delta(eps) <= max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained for n = k + 1 by one light item, "
-        "whose share can be any p up to k/n; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to "
-        "(R-q)^2/A is a square.",
+        "P_k(Y) = det(L_Y) over the sum for all sets of k items, so with det(L'_Y) = det(L_Y)(1 + a_Y) the ratio is (1 "
+        "+ a_Y)/(1 + m), m the average of a under P_k. The eigenvalues of L_Y are at least s, so a_Y <= |x_Y|^2/s <= "
+        "A, with A = N/s, or A = k/s for binary rows (the spectral steps for L_Y). Hence both ratios are at most 1 + "
+        "A, and less, since Y has a positive probability c and m lies in [c a_Y, A - c (A - a_Y)]. Approached: let "
+        "light items have the diagonal entry s and at least k others H, L diagonal. x is B e_1 with one light item (n "
+        ">= k + 1), or ones on k light items (n >= 2k, binary; H - s readers of each other item). Exchange a light "
+        "item i in a set for a heavy one that is not in it: the weight grows by H/s, and at most k sets are mapped to "
+        "the same one, so Pr[i in Y] <= ks/H. Thus m <= kN/H or m <= k^2/H, called e/H in the last steps but two: for "
+        "every r < 1 + A some H gives a ratio above r. The last two steps are the curve: by convexity delta(eps) <= "
+        "max over p of p((1+A)/(1+pA) - e^eps), p = m/A, attained for n = k + 1 by one light item, whose share can be "
+        "any p up to k/n; with R^2 = 1 + A, q^2 = e^eps and y = 1 + pA the difference to (R-q)^2/A is a square.",
         *RANK_ONE,
         *SPECTRAL,
         smt(
@@ -253,10 +227,7 @@ def few_items_proof() -> dict[str, Any]:
             "the quadratic form of the star",
             "(g - 1) * ((s + m * (g - 1)) / (s * (s + m * g))) == (g - 1) ** 2 / (g * s) + (g - 1) / (g * (s + m * g))",
         ),
-        identity(
-            "with the single items",
-            "((g - 1) ** 2 / g + (n - k - 1)) - (k - 2 + 1 / g) == g - (2 * k - n + 1)",
-        ),
+        identity("with the single items", "((g - 1) ** 2 / g + (n - k - 1)) - (k - 2 + 1 / g) == g - (2 * k - n + 1)"),
     )
 
 

@@ -17,13 +17,21 @@ _claim = partial(Claim, paper="ppns")
 _sensitivity = "dpassay.proofs.ppns.similarity_sensitivity"
 _selection = "dpassay.proofs.ppns.selection_accuracy"
 _exponential = "dpassay.proofs.ppns.exponential_mechanism"
-_wallenius = "dpassay.proofs.ppns.wallenius_theory"
+_manly = "dpassay.proofs.ppns.manly_mean"
+_lemma1 = "dpassay.proofs.ppns.lemma1"
+_best_case = "dpassay.proofs.ppns.best_case"
+_law = "dpassay.proofs.ppns.wallenius_law"
 _partition = "dpassay.proofs.ppns.partition_theory"
-_counter = "dpassay.proofs.ppns.accuracy_counterexamples"
+_count = "dpassay.proofs.ppns.partition_count"
+_repaired = "dpassay.proofs.ppns.theorem1_repaired"
+_counterexamples = "dpassay.proofs.ppns.theorem1_counterexamples"
+_metric = "dpassay.proofs.ppns.accuracy_metric"
+_cost = "dpassay.proofs.ppns.algorithm_cost"
 _privacy = "dpassay.proofs.ppns.privacy"
-_representation = "dpassay.proofs.representation"
+_representation = "dpassay.proofs.ppns.representation"
 _sybil = "dpassay.proofs.ppns.sybil_attack"
 _tables = "dpassay.proofs.ppns.tables"
+_findings = "dpassay.proofs.ppns.findings"
 
 CLAIMS: tuple[Claim, ...] = (
     _claim(
@@ -139,14 +147,14 @@ CLAIMS: tuple[Claim, ...] = (
         formula="cost(PPNS) = cost(kNN)",
         predicate="Counted in similarity evaluations, comparisons, exponentials and random numbers of a literal "
         "implementation: holds if no count is larger; refuted otherwise, with the ratio stated.",
-        decide=f"{_counter}:decide_cost",
+        decide=f"{_cost}:decide_cost",
     ),
     _claim(
         id="PP-W9",
         place="sec. 3.3, eq. 9",
         statement="Manly's mean solves equation (9), and is the exact mean of Wallenius' distribution when all weights are equal.",
         formula="(1 - mu_i)^(1/w_i) is the same for all i, sum mu_i = k; w_1 = ... = w_n implies mu_i = E x_i",
-        decide=f"{_wallenius}:decide_manly",
+        decide=f"{_manly}:decide_manly",
     ),
     _claim(
         id="PP-L1",
@@ -155,14 +163,14 @@ CLAIMS: tuple[Claim, ...] = (
         "the sum of the mu_i is larger.",
         formula="(mu_i > mu^_i for all i) iff sum mu_i > sum mu^_i",
         assumptions=("fixed numbers of draws; all weights positive",),
-        decide=f"{_wallenius}:decide_lemma1",
+        decide=f"{_lemma1}:decide_lemma1",
     ),
     _claim(
         id="PP-L2",
         place="Lemma 2",
         statement="The method that is expected to select more candidates from the first partition has the larger accuracy alpha.",
         formula="sum_{i<=k} mu_i > sum_{i<=k} mu^_i implies alpha >= alpha^",
-        decide=f"{_counter}:decide_lemma2",
+        decide=f"{_counterexamples}:decide_lemma2",
     ),
     _claim(
         id="PP-T1",
@@ -171,7 +179,7 @@ CLAIMS: tuple[Claim, ...] = (
         "selection.",
         formula="p > 1 - ((n-k)/n)^w_1 implies alpha >= alpha^",
         assumptions=("p <= (k-1)/k, the range of sec. 6.3", "weights scaled so that similarity 0 has weight 1"),
-        decide=f"{_counter}:decide_theorem1",
+        decide=f"{_counterexamples}:decide_theorem1",
     ),
     _claim(
         id="PP-T1-REP",
@@ -180,7 +188,7 @@ CLAIMS: tuple[Claim, ...] = (
         "jk the expected picks so far are at least jk^2/n.",
         formula="alpha >= alpha^ for all s_1 >= ... >= s_n >= 0 iff Q_1 + ... + Q_j >= jk * k/n for every j",
         assumptions=("equal weights for both methods",),
-        decide=f"{_partition}:decide_theorem1_repaired",
+        decide=f"{_repaired}:decide_theorem1_repaired",
     ),
     _claim(
         id="PP-T1-MU",
@@ -188,7 +196,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In the best case for PNCF, mu_1 < 1 - ((n-k)/n)^w_1.",
         formula="k mu_1 + (n-k) mu_n = k, (1-mu_1)^(1/w_1) = 1-mu_n, w_1 > 1 imply mu_1 < 1 - ((n-k)/n)^w_1",
         assumptions=("0 < k < n", "w_1 > 1, w_n = 1"),
-        decide=f"{_wallenius}:decide_theorem1_mu",
+        decide=f"{_manly}:decide_theorem1_mu",
     ),
     _claim(
         id="PP-T1-PK",
@@ -215,21 +223,21 @@ CLAIMS: tuple[Claim, ...] = (
             "similarities in [0, 1]",
             "mu^ from equation (12), as in the paper, which knows no truncation; the exact mean is reported too",
         ),
-        decide=f"{_wallenius}:decide_best_case",
+        decide=f"{_best_case}:decide_best_case",
     ),
     _claim(
         id="PP-E10",
         place="eq. 10",
         statement="The expected sum of similarities of the selected neighbors is the sum of similarity times selection probability.",
         formula="E sum_{i in N} s_i = sum_i s_i mu_i",
-        decide=f"{_wallenius}:decide_expectation",
+        decide=f"{_law}:decide_expectation",
     ),
     _claim(
         id="PP-ACC",
         place="sec. 5.1.1",
         statement="The larger the sum of the selected neighbors' similarities, the better the predicted rating.",
         formula="alpha > alpha^ implies |r_ax - r^_ax| <= |r_ax - r^^_ax|",
-        decide=f"{_counter}:decide_accuracy_metric",
+        decide=f"{_metric}:decide_accuracy_metric",
     ),
     _claim(
         id="PP-PMF",
@@ -238,7 +246,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of the top k is positive.",
         formula="Pr[N = S] = int_0^1 prod_{i in S} (1 - t^(w_i/d)) dt, d = sum_{i not in S} w_i; Pr[N = top k] > 0",
         assumptions=("all weights positive", "1 <= k < n"),
-        decide=f"{_wallenius}:decide_pmf",
+        decide=f"{_law}:decide_pmf",
     ),
     _claim(
         id="PP-CHEB",
@@ -278,7 +286,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="p >= alpha_0 / sum s, j = ceil(1 + (ln(3/2) - ln(pk)) / ln(1-p)), beta = (j-1) + (1-p)^(j-1) k",
         predicate="Needs the beta of (20) to be a number of partitions that Algorithm 1 can reach: holds if for every p it is "
         "at most the number of partitions, refuted by one p in the allowed range where it is not.",
-        decide=f"{_partition}:decide_equation20",
+        decide=f"{_count}:decide_equation20",
     ),
     _claim(
         id="PP-SEC",
@@ -336,7 +344,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 6.2, eqs. 18-20",
         statement="The number of partitions from which PPNS selects is beta = (j-1) + (1-p)^(j-1) k with j from (18).",
         formula="j = ceil(1 + (ln(3/2) - ln(pk)) / ln(1-p)), beta = (j-1) + (1-p)^(j-1) k",
-        decide=f"{_partition}:decide_beta",
+        decide=f"{_count}:decide_beta",
     ),
     _claim(
         id="PP-EX",
@@ -360,7 +368,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="When p = 1, PPNS is the same as kNN.",
         formula="p = 1 implies N = top k",
         assumptions=("PPNS as Algorithm 1 is written",),
-        decide=f"{_counter}:decide_p_one",
+        decide=f"{_cost}:decide_p_one",
     ),
     _claim(
         id="PP-SAR",
@@ -379,7 +387,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Refuted by one output that the code can give on one of two neighboring datasets and never on the other, while its "
         "ideal chance is positive on both; JAX's generator is treated as ideal randomness.",
         about=("npns", "pncf", "ppns"),
-        decide=f"{_representation}:decide_ppns",
+        decide=f"{_representation}:decide_executed",
     ),
     _claim(
         id="PP-DATA",
@@ -387,7 +395,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In MovieLens 100K each user rated more than 20 films, and each film received 20 to 250 ratings.",
         formula="min_u |I_u| > 20 and 20 <= |U_i| <= 250 for every film i",
         data=ML100K,
-        decide=f"{_tables}:decide_data",
+        decide=f"{_findings}:decide_data",
     ),
     *(
         _claim(
@@ -417,7 +425,7 @@ CLAIMS: tuple[Claim, ...] = (
         "the pairs that both methods predict): holds if every paired 95% interval (simultaneous) lies on the claimed side, "
         "refuted if one lies on the other, else open.",
         data=ML100K,
-        decide=f"{_tables}:decide_finding1",
+        decide=f"{_findings}:decide_finding1",
     ),
     _claim(
         id="PP-F2",
@@ -428,7 +436,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Held-out MAE on MovieLens 100K at p in {0.1..0.9}: holds if every paired 95% interval (simultaneous) favors PPNS, refuted "
         "if one favors the other, else open.",
         data=ML100K,
-        decide=f"{_tables}:decide_finding2",
+        decide=f"{_findings}:decide_finding2",
     ),
     _claim(
         id="PP-F3",
@@ -438,7 +446,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Held-out MAE on MovieLens 100K at k = 10, 20, ..., 100: holds if every paired 95% interval (simultaneous) between "
         "successive k favors the larger, refuted if one favors the smaller, else open.",
         data=ML100K,
-        decide=f"{_tables}:decide_finding3",
+        decide=f"{_findings}:decide_finding3",
     ),
     _claim(
         id="PP-F4",
@@ -448,7 +456,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Holds if the law of the selection is the same for every rho because the truncation binds for no target; else the "
         "paired 95% intervals (simultaneous) decide.",
         data=ML100K,
-        decide=f"{_tables}:decide_finding4",
+        decide=f"{_findings}:decide_finding4",
     ),
     _claim(
         id="PP-TREND",

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["inclusion_probabilities", "rational_power"]
-
 
 def inclusion_probabilities(weights: Sequence[Fraction], num_draws: int) -> tuple[Fraction, ...]:
     """Probability that each candidate is among successive weighted draws without replacement, exact.

@@ -22,20 +22,11 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.replay import Rejected, check
+from dpassay.proofs.decisions import checked
+from dpassay.proofs.notation import proof, smt
 from dpassay.replay.datasets import read_dataset
 from dpassay.replay.laws import law as exact_law
 from dpassay.replay.numbers import precision
-
-__all__ = [
-    "Membership",
-    "decide_em",
-    "decide_marginals",
-    "decide_original",
-    "decide_pncf_truncation",
-    "decide_ppns",
-    "sensitivity_family",
-]
 
 EPSILON = 1.0  # the paper's example and experiments
 ADD, REPLACE = "add_or_remove_one:rating", "replace_one:rating"
@@ -64,7 +55,7 @@ class Membership:
         return jnp.any(self.selection.sample(key, dataset) == self.row % len(dataset)).astype(int)
 
     def outputs(self, dataset: Any) -> np.ndarray:
-        """0 and 1."""
+        """0 and 1, shape (2,)."""
         return np.arange(2)
 
     def log_prob(self, output: Any, dataset: Any) -> Any:
@@ -116,15 +107,11 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
         "refuted",
         "Exactly ceil(pk) neighbors come from the most similar k candidates, so a released set betrays how its members "
         "were ranked. One rating moves a user across a partition border, and sets that were possible become "
-        "impossible: "
-        f"{_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
-        f"{len(rows) + len(escaped)} "
-        f"readings of the algorithm that were searched.{survived} The paper's reason, that every single candidate "
-        "keeps a "
-        "positive probability, says nothing about sets. Only k = 1 with a uniform last pick from a fixed list of "
-        "candidates "
-        "escapes, and it ignores the ratings.",
-        tuple(evidence),
+        f"impossible: {_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
+        f"{len(rows) + len(escaped)} readings of the algorithm that were searched.{survived} The paper's reason, that "
+        "every single candidate keeps a positive probability, says nothing about sets. Only k = 1 with a uniform last "
+        "pick from a fixed list of candidates escapes, and it ignores the ratings.",
+        evidence=tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -155,9 +142,8 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "holds",
         f"The paper is right about its first scheme: {_sentence(witnesses[0])} No finite epsilon allows that. The "
-        "changed "
-        "last pick of Algorithm 1 does not cure it (PP-DP).",
-        tuple(evidence),
+        "changed last pick of Algorithm 1 does not cure it (PP-DP).",
+        evidence=tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -190,13 +176,10 @@ def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
         # lambda.
         "holds" if width < kth else "open",
         f"The paper's criticism is right: {_sentence(cut)} There lambda = {width:.3g} is below sim_k = {kth:.3g}, so "
-        "the list "
-        "is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates above 2 "
-        "sim_k "
-        "are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 (PP-LAM2), so "
-        "there "
-        "only the upper one can.",
-        tuple(evidence),
+        "the list is really cut. Where lambda is capped at sim_k the other border does the same harm, since candidates "
+        "above 2 sim_k are chosen for sure. At k = 50 the lower cut never happens unless RS is below about 1/2000 "
+        "(PP-LAM2), so there only the upper one can.",
+        evidence=tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON / 2,
         witness=_claiming(cut, EPSILON / 2),
@@ -213,6 +196,9 @@ def sensitivity_family(relation: str, num_items: int) -> tuple[np.ndarray, np.nd
     Args:
         relation: add_or_remove_one:rating or replace_one:rating.
         num_items: m + 1.
+
+    Returns:
+        Two datasets, each of shape (3, num_items), NaN where missing.
     """
     first = np.full((3, num_items), np.nan)
     first[:2, :-1], first[:2, -1] = 1, 5
@@ -272,16 +258,14 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
         claim.id,
         "refuted",
         "The sensitivity RS that divides the weights is computed from the ratings themselves, so one rating changes "
-        "every "
-        f"weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(worst)} nats where 0.5 is "
-        "claimed, "
-        "and it grows without bound in the number m of co-rated items: when a rating is added it is "
-        "ln((1 + e^((m-1)/4)) / (1 + e^(m/100))) > (m-1)/4 - m/100 - ln 2. "
+        f"every weight at once. At epsilon = 1 the exact loss of the selection reaches {_nats(worst)} nats where 0.5 "
+        "is claimed, and it grows without bound in the number m of co-rated items: when a rating is added it is ln((1 "
+        "+ e^((m-1)/4)) / (1 + e^(m/100))) > (m-1)/4 - m/100 - ln 2. "
         + ("The neighbors alone exceed epsilon too, so all of PNCF is refuted if it releases them. " if whole else "")
         + "With a constant bound on the change of the similarity in place of RS, and candidates that do not depend on "
         "the "
         "ratings, the selection is private (PP-EM-REP).",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=worst,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -293,12 +277,10 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
 def decide_marginals(claim: Claim, context: Context) -> Verdict:
     """PP-MARG: positivity of every marginal by proof, and the ratio of one marginal between neighbors by search."""
     summary = (
-        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition "
-        "supplies at "
-        "least one neighbor, an unvisited one competes for the last, and every weight is positive."
+        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition supplies "
+        "at least one neighbor, an unvisited one competes for the last, and every weight is positive."
     )
-    proof = Evidence("proof", summary, {"kind": "proof", "inputs": _positivity()})
-    positive = _checks(proof)
+    positive = checked(positivity_proof()) is not None
     context.progress(f"{claim.id}: one candidate's probability")
     selection = mechanism("ppns", epsilon=EPSILON)
     common: dict[str, Any] = {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
@@ -313,9 +295,11 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         name = "a user leaves the list of candidates"
         record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
         evidence += [record] if isinstance(record, Evidence) else []
-    evidence += [proof] if positive else []
+    evidence += [Evidence("proof", summary, positivity_proof())] if positive else []
     if witness is None or not evidence or evidence[0].kind != "witness":
-        return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.", tuple(evidence))
+        return Verdict(
+            claim.id, "open", "No marginal was found to move by more than epsilon.", evidence=tuple(evidence)
+        )
     count = len(witness.dataset1) - 1
     return Verdict(
         claim.id,
@@ -331,50 +315,29 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         f"from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all n. For sets it "
         "fails "
         "altogether (PP-DP).",
-        tuple(evidence),
+        evidence=tuple(evidence),
         epsilon_lower=witness.epsilon,
         epsilon_claimed=EPSILON,
         witness=witness,
     )
 
 
-def _positivity() -> dict[str, Any]:
-    p, k, tail = "p", "k", "t"
-    share = ["*", p, tail, k]
-    return {
-        "supports": "holds",
-        "argument": "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at "
-        "least "
-        "1 while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
-        "positive "
-        "number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at least one "
-        "neighbor, "
-        "and the first one drawn is any given member with probability w/W > 0 by the third. A member of an unvisited "
-        "partition is the last neighbor with probability w/W > 0 by the same step.",
-        "steps": [
-            {
-                "name": "1 - p is positive",
-                "engine": "smt",
-                "variables": [p],
-                "hypotheses": [["<", 0, p], ["<", p, 1]],
-                "conclusion": ["<", 0, ["-", 1, p]],
-            },
-            {
-                "name": "the quota is positive",
-                "engine": "smt",
-                "variables": [p, tail, k, "q"],
-                "hypotheses": [["<", 0, p], ["<", 0, tail], ["<=", 1, k], ["<=", share, "q"]],
-                "conclusion": ["<", 0, "q"],
-            },
-            {
-                "name": "one draw takes any given member with positive probability",
-                "engine": "smt",
-                "variables": ["w", "others"],
-                "hypotheses": [["<", 0, "w"], ["<=", 0, "others"]],
-                "conclusion": ["<", 0, ["/", "w", ["+", "w", "others"]]],
-            },
-        ],
-    }
+def positivity_proof() -> dict[str, Any]:
+    """Every candidate is selected with positive probability while the list of candidates is fixed."""
+    return proof(
+        "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 "
+        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
+        "positive number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at "
+        "least one neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A "
+        "member of an unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
+        smt("1 - p is positive", ["0 < p", "p < 1"], "0 < 1 - p"),
+        smt("the quota is positive", ["0 < p", "0 < t", "1 <= k", "p * t * k <= q"], "0 < q"),
+        smt(
+            "one draw takes any given member with positive probability",
+            ["0 < w", "0 <= others"],
+            "0 < w / (w + others)",
+        ),
+    )
 
 
 def _evidence(
@@ -409,30 +372,16 @@ def _evidence(
     attempts = [inputs | smaller, inputs] if minimal else [inputs]
     attempts = attempts[:1] if only_minimal else attempts
     for attempt in attempts:
-        try:
-            result = check("witness", attempt)
-        except Rejected:
-            continue
-        return Evidence(
-            "witness",
-            f"{name}: {result['summary']}{_minimality_text(result)}",
-            {"kind": "witness", "inputs": attempt},
-            tables=(_laws_table(witness),),
-        )
+        certificate = {"kind": "witness", "inputs": attempt}
+        result = checked(certificate)
+        if result is not None:
+            summary = f"{name}: {result['summary']}{_minimality_text(result)}"
+            return Evidence("witness", summary, certificate, tables=(_laws_table(witness),))
     return None
 
 
 def _minimality_text(result: Mapping[str, Any]) -> str:
     return f"; {result['minimality']['statement']}" if "minimality" in result else ""
-
-
-def _checks(record: Evidence) -> bool:
-    assert record.certificate is not None
-    try:
-        check(record.certificate["kind"], record.certificate["inputs"])
-    except Rejected:
-        return False
-    return True
 
 
 def _readings(quick: bool) -> list[tuple[str, dict[str, str]]]:

@@ -10,34 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
+from dpassay.proofs.decisions import checked, decided
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
-from dpassay.proofs.notation import identity, objections, proof, smt
-from dpassay.replay import Rejected, check
-
-__all__ = [
-    "accuracy_proof",
-    "decide_lambda",
-    "decide_lambda_repaired",
-    "decide_lambda_unachievable",
-    "each_pair_own_sensitivity",
-    "monotone_in_rho_proof",
-    "smaller_lambda",
-    "truncated_lambda",
-    "unachievable",
-]
+from dpassay.proofs.notation import identity, instance, proof, smt
+from dpassay.proofs.selection import smaller_lambda
 
 
 def decide_lambda(claim: Claim, context: Context) -> Verdict:
     """PP-LAM: where the minimum is s_k the second statement fails."""
-    small = truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25")
-    large = truncated_lambda(
-        ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
-        epsilon="1/10",
-        rho="1/10",
-        probability_below="13/50",
-    )
     return decided(
         claim,
         "refuted",
@@ -50,12 +30,19 @@ def decide_lambda(claim: Claim, context: Context) -> Verdict:
         "differential privacy (PP-PNCF-NOT).",
         evidence=(
             Evidence(
-                "certificate", "Three candidates, two neighbors: the exact probability of the best candidate.", small
+                "certificate",
+                "Three candidates, two neighbors: the exact probability of the best candidate.",
+                truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25"),
             ),
             Evidence(
                 "certificate",
                 "Eight candidates, two neighbors: the best is one of them in about a quarter of draws.",
-                large,
+                truncated_lambda(
+                    ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
+                    epsilon="1/10",
+                    rho="1/10",
+                    probability_below="13/50",
+                ),
             ),
         ),
         repair="PP-LAM-REP",
@@ -64,8 +51,7 @@ def decide_lambda(claim: Claim, context: Context) -> Verdict:
 
 def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-LAM-REP: both statements with lambda = L, for all n, k and lists; they need one RS for everyone."""
-    inputs = accuracy_proof()
-    own, smaller = each_pair_own_sensitivity(), smaller_lambda()
+    own = each_pair_own_sensitivity()
     return decided(
         claim,
         "holds",
@@ -76,9 +62,9 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
         "the largest of them in lambda does not help. The constant is nearly tight: for one neighbor, "
         "ln((n-1)(1-rho)/rho) in place of ln((n-1)/rho) is already too small.",
         evidence=(
-            Evidence("proof", "Both statements, for every n, k and list.", {"kind": "proof", "inputs": inputs}),
+            Evidence("proof", "Both statements, for every n, k and list.", accuracy_proof()),
             Evidence("certificate", "With each pair's own RS in the weights the first statement fails.", own),
-            Evidence("certificate", "With a slightly smaller lambda the first statement fails.", smaller),
+            Evidence("certificate", "With a slightly smaller lambda the first statement fails.", smaller_lambda()),
         ),
     )
 
@@ -86,12 +72,9 @@ def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
     """PP-LAM2: at the paper's settings the minimum is always sim_k."""
     instance, inputs = unachievable("1/2000"), monotone_in_rho_proof()
-    failed = objections(instance, {"kind": "proof", "inputs": inputs})
     smallest = _smallest_sensitivity()
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "At k = 50, eps = 1, n = 942 the second term of the minimum is 200 RS ln(44600/rho), above 2141 RS for every "
         "rho in (0, 1): more than any cosine as long as RS >= 1/2000. So lambda is sim_k whatever rho is: nobody is "
@@ -100,7 +83,7 @@ def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
         "take somebody for certain when sim_k < 1/2, but does not depend on rho either.",
         evidence=(
             Evidence("certificate", "The second term at rho = 1 exceeds 1 for RS = 1, and for RS = 1/2000.", instance),
-            Evidence("proof", "The second term grows as rho falls.", {"kind": "proof", "inputs": inputs}),
+            Evidence("proof", "The second term grows as rho falls.", inputs),
         ),
         assumptions=("similarities are not negative",),
     )
@@ -225,17 +208,6 @@ def each_pair_own_sensitivity() -> dict[str, Any]:
     )
 
 
-def smaller_lambda() -> dict[str, Any]:
-    """One neighbor of two: with ln((n-1)(1-rho)/rho) less 1/100 for ln((n-1)/rho) the first statement fails."""
-    level = "4 * k * RS / eps * (ln(k * (n - k) * (1 - rho) / rho) - 1 / 100)"
-    return instance(
-        {"s1": 1, "s2": "1/2", "RS": 1, "eps": "588/25", "rho": "1/20", "k": 1, "n": 2},
-        f"s2 < s1 - {level}",
-        "exp(eps * s2 / (4 * k * RS)) / (exp(eps * s1 / (4 * k * RS)) + exp(eps * s2 / (4 * k * RS))) > rho",
-        supports="holds",
-    )
-
-
 def unachievable(sensitivity: str) -> dict[str, Any]:
     """k = 50, n = 942, eps = 1, rho = 1: the second term of the minimum is at least 1, for RS = 1 and `sensitivity`."""
     level = "4 * k * {} / eps * ln(k * (n - k))"
@@ -252,11 +224,9 @@ def _smallest_sensitivity() -> str:
     low, high = 1, 10_000  # 1/low passes, 1/high does not
     while high - low > 1:
         middle = (low + high) // 2
-        certificate = unachievable(f"1/{middle}")
-        try:
-            check(certificate["kind"], certificate["inputs"])
+        if checked(unachievable(f"1/{middle}")):
             low = middle
-        except Rejected:
+        else:
             high = middle
     return f"1/{low}"
 

@@ -7,7 +7,7 @@ items (equation 5) or over all ratings of each user. The repair is the floor-nor
 q = <r_a, r_i> / (max(|r_a|, c) max(|r_i|, c)), whose change has a bound that no data enter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -16,26 +16,9 @@ import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
+from dpassay.proofs.decisions import checked, decided, objections
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import identity, objections, proof, smt
-
-__all__ = [
-    "CHANGES",
-    "FORMS",
-    "NORMS",
-    "Case",
-    "Counterexample",
-    "Pair",
-    "certificate",
-    "decide_rs",
-    "decide_rs_repaired",
-    "dot_form_proof",
-    "find_counterexample",
-    "floor_cosine_proof",
-    "second_term_proof",
-]
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
 
 NORMS = ("co-rated", "full")
 FORMS = ("printed", "dot product")
@@ -66,53 +49,35 @@ class Counterexample:
 def decide_rs(claim: Claim, context: Context) -> Verdict:
     """PP-RS: 12 cases, by what happens to the rating, whose norms, and which second term."""
     dot_form, second_term = dot_form_proof(), second_term_proof()
-    failed = objections({"kind": "proof", "inputs": dot_form}, {"kind": "proof", "inputs": second_term})
+    failed = objections(dot_form, second_term)
     proved = set() if failed else {("removed", norms, "dot product") for norms in NORMS}
-    found: dict[str, Counterexample] = {}
+    found = {}
     for change in CHANGES:
-        cases = [(n, f) for n, f in product(NORMS, FORMS) if (change, n, f) not in proved]
         context.progress(f"searching for ratings where RS fails, one rating {change}")
+        cases = [(n, f) for n, f in product(NORMS, FORMS) if (change, n, f) not in proved]
         example = find_counterexample(change, cases)
-        if example and not objections(certificate(example)):
+        if example and checked(certificate(example)):
             found[change] = example
     refuted = {(change, *case) for change, example in found.items() for case in example.values}
     printed = {(change, norms, "printed") for change in CHANGES for norms in NORMS}
-    rows = []
-    for change, norms, form in product(CHANGES, NORMS, FORMS):
-        decided = (
-            "holds" if (change, norms, form) in proved else "fails" if (change, norms, form) in refuted else "open"
-        )
-        moved, bound = found[change].values[norms, form] if decided == "fails" else (None, None)
-        shown = ["", ""] if moved is None else [f"{moved:.4f}", f"{bound:.4f}"]
-        rows.append([change, norms, form, decided, *shown])
-    evidence = [
-        Evidence(
-            "certificate",
-            f"One rating {change}: first user {list(example.pair.first)} becomes {list(example.neighbor.first)}, "
-            f"second user {list(example.pair.second)} (0 is missing); the similarity moves by more than RS for "
-            + "; ".join(f"{norms} norms, {form} form" for norms, form in example.values)
-            + ".",
-            certificate(example),
-        )
-        for change, example in found.items()
-    ]
+    evidence = [_failure(change, example) for change, example in found.items()]
     if not failed:
         evidence += [
             Evidence(
                 "proof",
                 "With the dot product, RS bounds the change when a rating is removed, for any number of items; when "
                 "it is changed, the RS of the dataset with the higher rating does.",
-                {"kind": "proof", "inputs": dot_form},
+                dot_form,
             ),
             Evidence(
                 "proof",
                 "The printed second term is never the larger one.",
-                {"kind": "proof", "inputs": second_term},
+                second_term,
                 tables=(
                     Table(
                         "Does the RS of the dataset before the change bound it? Ratings 1 to 5",
                         ["one rating", "norms", "second term", "outcome", "similarity moves by", "RS"],
-                        rows,
+                        [_case_row(case, proved, found) for case in product(CHANGES, NORMS, FORMS)],
                     ),
                 ),
             ),
@@ -139,7 +104,6 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
 
 def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-RS-REP: proof for any number of items, with the pair that attains the bound."""
-    inputs = floor_cosine_proof()
     return decided(
         claim,
         "holds",
@@ -147,7 +111,7 @@ def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
         "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "
         "ratings are only changed, within [r, R], the smaller min(1, R (R - r) / c^2) is enough. A whole user can "
         "move a similarity by 1, so this bound protects single ratings, not users.",
-        evidence=(Evidence("proof", "The bound and its tightness.", {"kind": "proof", "inputs": inputs}),),
+        evidence=(Evidence("proof", "The bound and its tightness.", floor_cosine_proof()),),
     )
 
 
@@ -180,15 +144,14 @@ def dot_form_proof() -> dict[str, Any]:
         "high": "1",
     }
     return proof(
-        "User i's rating u of item s is removed; v is user j's. dot is the dot product over the other co-rated "
-        "items, A and B the norms without s, N = |r_i||r_j|, M = |r'_i||r'_j| = A B, and K the norms in the "
-        "similarity that is left: K = A B over co-rated items, and K = A |r_j| when norms run over all ratings, "
-        "since user j keeps theirs. Step 1 gives M <= K <= N in both cases. If the similarity falls, step 3 bounds "
-        "the fall by the first term of RS; if it rises, step 4 bounds the rise by the second, with the dot product "
-        "r_i . r_j = dot + u v. RS is the largest over all items, so not smaller than at s. No step mentions the "
-        "number of items. If M = 0, RS is infinite and bounds everything. Steps 5 and 6: u1 < u2 are the two values "
-        "of a changed rating (N1, N2 the norms with them); the RS of the dataset with u2 bounds the change either "
-        "way.",
+        "User i's rating u of item s is removed; v is user j's. dot is the dot product over the other co-rated items, "
+        "A and B the norms without s, N = |r_i||r_j|, M = |r'_i||r'_j| = A B, and K the norms in the similarity that "
+        "is left: K = A B over co-rated items, and K = A |r_j| when norms run over all ratings, since user j keeps "
+        "theirs. Step 1 gives M <= K <= N in both cases. If the similarity falls, step 3 bounds the fall by the first "
+        "term of RS; if it rises, step 4 bounds the rise by the second, with the dot product r_i . r_j = dot + u v. RS "
+        "is the largest over all items, so not smaller than at s. No step mentions the number of items. If M = 0, RS "
+        "is infinite and bounds everything. Steps 5 and 6: u1 < u2 are the two values of a changed rating (N1, N2 the "
+        "norms with them); the RS of the dataset with u2 bounds the change either way.",
         smt(
             "leaving items out does not lengthen a vector",
             [
@@ -242,38 +205,6 @@ def second_term_proof() -> dict[str, Any]:
 
 def floor_cosine_proof() -> dict[str, Any]:
     """|q(D) - q(D')| <= min(1, R |x2 - x1| / c^2), hence <= min(1, R^2 / c^2), and equality is possible."""
-
-    def floor(norm: str, rating: str) -> list[str]:
-        square = f"w ** 2 + {rating} ** 2"
-        return [f"{norm} >= c", f"{norm} ** 2 >= {square}", f"{norm} == c or {norm} ** 2 == {square}"]
-
-    ratings = ["c > 0", "w >= 0", "0 <= x1 <= x2"]
-    floors = [*ratings, *floor("m1", "x1"), *floor("m2", "x2")]
-    scores = [
-        "c > 0",
-        "c <= m1 <= m2",
-        "0 <= x1 <= x2",
-        "p >= 0",
-        "h >= 0",
-        "q1 * m1 == p + h * x1",
-        "q2 * m2 == p + h * x2",
-    ]
-    at_floor = {
-        "c": "1",
-        "w": "0",
-        "x1": "0",
-        "x2": "1",
-        "m1": "1",
-        "m2": "1",
-        "p": "0",
-        "h": "1",
-        "q1": "0",
-        "q2": "1",
-    }
-
-    def model(*names: str, **others: str) -> dict[str, str]:
-        return {**{name: at_floor[name] for name in names}, **others}
-
     return proof(
         "One rating of vector a takes the values x1 <= x2 on the two datasets (0 when missing); w >= 0 is the norm "
         "of a's other ratings and m1, m2 are max(|a|, c). For vector b, let p be its dot product with a's other "
@@ -285,52 +216,9 @@ def floor_cosine_proof() -> dict[str, Any]:
         "whose rating it is; no step mentions the number of items. Step 13: with no other ratings, h = R / max(R, c) "
         "and x going from 0 to R the change is the bound itself.",
         *CAUCHY_SCHWARZ,
-        smt("the floored norm grows with the rating", floors, "m1 <= m2", model("c", "w", "x1", "x2", "m1", "m2")),
-        smt(
-            "a rating's share of the floored norm grows with the rating",
-            floors,
-            "x1 * m2 <= x2 * m1",
-            model=model("c", "w", "x1", "x2", "m1", "m2"),
-        ),
-        smt(
-            "a rise is at most the rating's own part",
-            scores,
-            "(q2 - q1) * m1 <= h * (x2 - x1)",
-            model=model("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
-        ),
-        smt(
-            "a rise is at most R (x2 - x1) / c^2",
-            ["c > 0", "m1 >= c", "x1 <= x2", "h >= 0", "h * c <= R", "rise * m1 <= h * (x2 - x1)"],
-            "rise <= R * (x2 - x1) / c ** 2",
-            model=model("c", "m1", "x1", "x2", "h", R="1", rise="0"),
-        ),
-        smt(
-            "a fall is at most the relative growth of the norm",
-            [*scores, "p <= m1", "x1 * m2 <= x2 * m1"],
-            "(q1 - q2) * m2 <= m2 - m1",
-            model=model("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
-        ),
-        smt(
-            "the squared norm grows by at most the growth of the squared rating",
-            floors,
-            "(m2 - m1) * (m2 + m1) <= (x2 - x1) * (x2 + x1)",
-            model=model("c", "w", "x1", "x2", "m1", "m2"),
-        ),
-        smt(
-            "the norm grows by at most R (x2 - x1) / c",
-            [
-                "c > 0", "growth >= 0", "step >= 0", "norms >= 2 * c", "ratings <= 2 * R",
-                "growth * norms <= step * ratings",
-            ],
-            "growth * c <= R * step",
-            model={"c": "1", "growth": "0", "step": "0", "norms": "2", "ratings": "2", "R": "1"},
-        ),
-        smt(
-            "a fall is at most R (x2 - x1) / c^2",
-            ["c > 0", "m2 >= c", "growth >= 0", "fall * m2 <= growth", "growth * c <= bound"],
-            "fall <= bound / c ** 2",
-            model={"c": "1", "m2": "1", "growth": "0", "fall": "0", "bound": "0"},
-        ),
+        *_floored_norm(),
+        *_rise(),
+        *_fall(),
         smt(
             "a floored cosine of nonnegative vectors lies between 0 and 1",
             ["0 <= dot <= A * B", "0 <= A <= m", "0 <= B <= n", "m > 0", "n > 0", "q * (m * n) == dot"],
@@ -342,7 +230,7 @@ def floor_cosine_proof() -> dict[str, Any]:
             ["c > 0", "0 <= q1 <= 1", "0 <= q2 <= 1", "0 <= x1 <= x2", "x2 <= R",
              "q2 - q1 <= R * (x2 - x1) / c ** 2", "q1 - q2 <= R * (x2 - x1) / c ** 2"],
             "abs(q2 - q1) <= min(1, R * (x2 - x1) / c ** 2) and abs(q2 - q1) <= min(1, R ** 2 / c ** 2)",
-            model=model("c", "q1", "q2", "x1", "x2", R="1"),
+            model=_at_floor("c", "q1", "q2", "x1", "x2", R="1"),
         ),
         smt(
             "two users with the same single rating R attain the bound",
@@ -480,3 +368,111 @@ def _bound_text(first: Sequence[str], second: Sequence[str], norms: str, form: s
         factor = own if form == "printed" else f"({dot})"
         terms += [f"{own} / {lengths(item)}", f"{factor} * (1 / {lengths(item)} - 1 / {lengths(None)})"]
     return f"max({', '.join(terms)})"
+
+
+def _floor(norm: str, rating: str) -> list[str]:
+    """`norm` is the larger of c and the norm of a vector with this rating, w being the norm of the others."""
+    square = f"w ** 2 + {rating} ** 2"
+    return [f"{norm} >= c", f"{norm} ** 2 >= {square}", f"{norm} == c or {norm} ** 2 == {square}"]
+
+
+_FLOORS = ["c > 0", "w >= 0", "0 <= x1 <= x2", *_floor("m1", "x1"), *_floor("m2", "x2")]
+_SCORES = [
+    "c > 0", "c <= m1 <= m2", "0 <= x1 <= x2", "p >= 0", "h >= 0", "q1 * m1 == p + h * x1", "q2 * m2 == p + h * x2",
+]  # fmt: skip
+
+
+def _at_floor(*names: str, **others: str) -> dict[str, str]:
+    """A model of the hypotheses: the vector's only rating goes from 0 to 1, both norms are at the floor 1."""
+    zero = ("w", "x1", "p", "q1")
+    return {**{name: "0" if name in zero else "1" for name in names}, **others}
+
+
+def _floored_norm() -> tuple[Step, ...]:
+    """The floored norm grows with one of its ratings, and so does that rating's share of it."""
+    return (
+        smt("the floored norm grows with the rating", _FLOORS, "m1 <= m2", _at_floor("c", "w", "x1", "x2", "m1", "m2")),
+        smt(
+            "a rating's share of the floored norm grows with the rating",
+            _FLOORS,
+            "x1 * m2 <= x2 * m1",
+            model=_at_floor("c", "w", "x1", "x2", "m1", "m2"),
+        ),
+    )
+
+
+def _rise() -> tuple[Step, ...]:
+    """The cosine rises by at most R (x2 - x1) / c^2."""
+    return (
+        smt(
+            "a rise is at most the rating's own part",
+            _SCORES,
+            "(q2 - q1) * m1 <= h * (x2 - x1)",
+            model=_at_floor("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
+        ),
+        smt(
+            "a rise is at most R (x2 - x1) / c^2",
+            ["c > 0", "m1 >= c", "x1 <= x2", "h >= 0", "h * c <= R", "rise * m1 <= h * (x2 - x1)"],
+            "rise <= R * (x2 - x1) / c ** 2",
+            model=_at_floor("c", "m1", "x1", "x2", "h", R="1", rise="0"),
+        ),
+    )
+
+
+def _fall() -> tuple[Step, ...]:
+    """The cosine falls by at most R (x2 - x1) / c^2."""
+    return (
+        smt(
+            "a fall is at most the relative growth of the norm",
+            [*_SCORES, "p <= m1", "x1 * m2 <= x2 * m1"],
+            "(q1 - q2) * m2 <= m2 - m1",
+            model=_at_floor("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
+        ),
+        smt(
+            "the squared norm grows by at most the growth of the squared rating",
+            _FLOORS,
+            "(m2 - m1) * (m2 + m1) <= (x2 - x1) * (x2 + x1)",
+            model=_at_floor("c", "w", "x1", "x2", "m1", "m2"),
+        ),
+        smt(
+            "the norm grows by at most R (x2 - x1) / c",
+            [
+                "c > 0",
+                "growth >= 0",
+                "step >= 0",
+                "norms >= 2 * c",
+                "ratings <= 2 * R",
+                "growth * norms <= step * ratings",
+            ],
+            "growth * c <= R * step",
+            model={"c": "1", "growth": "0", "step": "0", "norms": "2", "ratings": "2", "R": "1"},
+        ),
+        smt(
+            "a fall is at most R (x2 - x1) / c^2",
+            ["c > 0", "m2 >= c", "growth >= 0", "fall * m2 <= growth", "growth * c <= bound"],
+            "fall <= bound / c ** 2",
+            model={"c": "1", "m2": "1", "growth": "0", "fall": "0", "bound": "0"},
+        ),
+    )
+
+
+def _failure(change: str, example: Counterexample) -> Evidence:
+    cases = "; ".join(f"{norms} norms, {form} form" for norms, form in example.values)
+    return Evidence(
+        "certificate",
+        f"One rating {change}: first user {list(example.pair.first)} becomes {list(example.neighbor.first)}, "
+        f"second user {list(example.pair.second)} (0 is missing); the similarity moves by more than RS for {cases}.",
+        certificate(example),
+    )
+
+
+def _case_row(
+    case: tuple[str, str, str], proved: Collection[tuple[str, str, str]], found: Mapping[str, Counterexample]
+) -> list[str]:
+    change, norms, form = case
+    if case in proved:
+        return [*case, "holds", "", ""]
+    if change not in found or (norms, form) not in found[change].values:
+        return [*case, "open", "", ""]
+    moved, bound = found[change].values[norms, form]
+    return [*case, "fails", f"{moved:.4f}", f"{bound:.4f}"]

@@ -17,17 +17,10 @@ from dpassay.attacks.beta_knn.premise import (
     known_items,
     some_list_has_target,
 )
-from dpassay.core.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
-from dpassay.replay import Rejected, check
-
-__all__ = [
-    "decide_attack_premise",
-    "decide_beta_attack",
-    "decide_security",
-    "decide_security_inference",
-    "decide_success",
-]
+from dpassay.proofs.decisions import decided, supported
+from dpassay.proofs.notation import instance, proof, smt
 
 NUMBERS_KNOWN = (4, 8, 16, 32)
 FACTORS = (1, 2, 4, 8)  # beta
@@ -42,42 +35,16 @@ _SOME_FAKE = [">", ["-", 1, ["^", ["-", 1, "target"], 2]], "1/2"]
 
 def decide_security(claim: Claim, context: Context) -> Verdict:
     """PP-SEC: the first half is true, the second fails for every p of the range."""
-    proof = {
-        "kind": "proof",
-        "inputs": {
-            "supports": "holds",
-            "argument": "The quota c = ceil(pk) is the smallest integer that is at least pk. For p <= (k-1)/k the "
-            "integer k - 1 is one of these, so c <= k - 1; all other neighbors are from outside the top k.",
-            "steps": [
-                {
-                    "name": "pk is at most k - 1",
-                    "engine": "smt",
-                    "variables": ["p", "k"],
-                    "hypotheses": [[">=", "k", 2], [">", "p", 0], ["<=", "p", ["/", ["-", "k", 1], "k"]]],
-                    "conclusion": ["<=", ["*", "p", "k"], ["-", "k", 1]],
-                },
-                {
-                    "name": "at most k - 1 neighbors are from the top k",
-                    "engine": "smt",
-                    "variables": ["p", "k", "c", "top"],
-                    "hypotheses": [
-                        ["<=", ["*", "p", "k"], ["-", "k", 1]],
-                        ["=>", ["<=", ["*", "p", "k"], ["-", "k", 1]], ["<=", "c", ["-", "k", 1]]],
-                        ["<=", "top", "c"],
-                    ],
-                    "conclusion": ["<", "top", "k"],
-                },
-            ],
-        },
-    }
     evidence = (
         Evidence("certificate", _CONFIGURATION, _attack_law(["<=", "top", 0], _SOME_FAKE)),
         _attack_table(),
-        Evidence("proof", "First half: for p <= (k-1)/k at least one neighbor is from outside the top k.", proof),
+        Evidence(
+            "proof", "First half: for p <= (k-1)/k at least one neighbor is from outside the top k.", outsider_proof()
+        ),
     )
-    supported = [_supports(record) for record in evidence]
-    refuted = supported[:2] == ["refuted", "refuted"]
-    first_half = "true" if supported[2] == "holds" else "not proved here"
+    outcomes = [supported(record.certificate) for record in evidence if record.certificate]
+    refuted = outcomes[:2] == ["refuted", "refuted"]
+    first_half = "true" if outcomes[2] == "holds" else "not proved here"
     return Verdict(
         claim.id,
         "refuted" if refuted else "open",
@@ -86,132 +53,54 @@ def decide_security(claim: Claim, context: Context) -> Verdict:
         "ceil(pk) of them are still selected, the target with probability ceil(pk)/k. With k fakes at least one "
         "list contains the target with probability 1 - (1 - ceil(pk)/k)^k, at least 0.99 at k = 50 for p >= 0.1; "
         "the larger p, the closer to certainty.",
-        evidence,
+        evidence=evidence,
         repair="Bound every user's probability of selection, as differential privacy of the set does.",
     )
 
 
 def decide_security_inference(claim: Claim, context: Context) -> Verdict:
     """PP-SEC2: the probability of the top k is 0, that of a list with the target is not."""
-    evidence = (
-        Evidence(
-            "certificate",
-            _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
-            _attack_law(["<=", "top", 0], [">", "target", 0]),
-        ),
+    evidence = Evidence(
+        "certificate",
+        _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
+        _attack_law(["<=", "top", 0], [">", "target", 0]),
     )
-    return Verdict(
-        claim.id,
-        "refuted" if _supports(evidence[0]) == "refuted" else "open",
+    return decided(
+        claim,
+        "refuted",
         "That the selected set is never exactly the top k says nothing about who is in it. An attacker does not need "
         "all top k users in one list: one list with the target shows her ratings.",
-        evidence,
+        evidence=(evidence,),
     )
 
 
 def decide_success(claim: Claim, context: Context) -> Verdict:
     """PP-SUCC: a lower bound on the chance that some list contains the target, whatever the other ratings."""
-    proof = {
-        "kind": "proof",
-        "inputs": {
-            "supports": "refuted",
-            "argument": "In successive weighted draws, exchange i and j in every order of draws that contains i "
-            "and not j. The factor of the exchanged draw and the later factors are not smaller for the larger "
-            "weight, so neither is the product, and the candidate of largest weight has the largest probability mu "
-            "of selection. The n probabilities sum to k, so mu >= k/n. The target has similarity 1 to the fake, the "
-            "largest there is, and any weight that grows with similarity is largest for it.",
-            "steps": [
-                {
-                    "name": "the draw itself is likelier",
-                    "engine": "smt",
-                    "variables": ["wi", "wj", "total"],
-                    "hypotheses": [[">", "wj", 0], [">=", "wi", "wj"], [">", "total", ["+", "wi", "wj"]]],
-                    "conclusion": [">=", ["/", "wi", "total"], ["/", "wj", "total"]],
-                },
-                {
-                    "name": "a later draw is likelier, since less weight is left",
-                    "engine": "smt",
-                    "variables": ["wi", "wj", "w", "rest"],
-                    "hypotheses": [[">", "wj", 0], [">=", "wi", "wj"], [">", "w", 0], [">=", "rest", "w"]],
-                    "conclusion": [">=", ["/", "w", ["+", "rest", "wj"]], ["/", "w", ["+", "rest", "wi"]]],
-                },
-                {
-                    "name": "products of larger factors are larger",
-                    "engine": "smt",
-                    "variables": ["a", "b", "c", "d"],
-                    "hypotheses": [[">=", "b", 0], [">=", "a", "b"], [">=", "d", 0], [">=", "c", "d"]],
-                    "conclusion": [">=", ["*", "a", "c"], ["*", "b", "d"]],
-                },
-                {
-                    "name": "the largest of n numbers with sum k is at least k/n",
-                    "engine": "smt",
-                    "variables": ["mu", "others", "n", "k"],
-                    "hypotheses": [
-                        [">=", "n", 1],
-                        ["<=", "others", ["*", ["-", "n", 1], "mu"]],
-                        ["=", ["+", "mu", "others"], "k"],
-                    ],
-                    "conclusion": [">=", "mu", ["/", "k", "n"]],
-                    "model": {"mu": "1", "others": "1", "n": "2", "k": "2"},
-                },
-            ],
-        },
-    }
     fakes, further = 50, 942
     uniform = Fraction(fakes, fakes + further)
-    formula = {
-        "kind": "formula",
-        "inputs": {
-            "values": {"k": str(fakes), "further": str(further)},
-            "formulas": [
-                [">", ["-", 1, ["^", ["-", 1, ["/", "k", ["+", "k", "further"]]], "k"]], "1/2"],
-                # PNCF: 4k RS/eps = 200 and rho < 1, so lambda = sim_k = 1 and nobody is cut off or taken surely.
-                [">=", ["*", 200, ["ln", ["*", "k", "further"]]], 1],
-            ],
-            "supports": "refuted",
-        },
-    }
-    rows: list[list[Any]] = []
-    for n in (942, 2000, 6040, 100_000):
-        for k in (10, 50, 100):
-            inclusion = Fraction(k, k + n)
-            rows.append(
-                [
-                    n,
-                    k,
-                    f"{float(inclusion):.5f}",
-                    f"{float(some_list_has_target(inclusion, k)):.4f}",
-                    f"{float(k * inclusion):.3f}",
-                ]
-            )
-    table = Table(
-        "nPNS and PNCF under the attack, lower bounds whatever the other users' ratings",
-        ["further candidates", "k = fakes", "one list has the target", "some list has it", "expected lists"],
-        rows,
-    )
     evidence = (
         Evidence(
-            "proof", "The target has the largest weight, hence a probability of selection of at least k/n.", proof
+            "proof",
+            "The target has the largest weight, hence a probability of selection of at least k/n.",
+            largest_weight_proof(),
         ),
         Evidence(
             "certificate",
-            "k = 50 fakes and 942 further candidates: every list contains the target with probability at least "
-            "50/992, some list with at least "
-            f"{float(some_list_has_target(uniform, fakes)):.3f}.",
-            formula,
-            (table,),
+            "k = 50 fakes and 942 further candidates: every list contains the target with probability at least 50/992, "
+            f"some list with at least {float(some_list_has_target(uniform, fakes)):.3f}.",
+            uniform_instance(fakes, further),
+            tables=(_uniform_table(),),
         ),
     )
-    refuted = all(_supports(record) == "refuted" for record in evidence)
-    return Verdict(
-        claim.id,
-        "refuted" if refuted else "open",
+    return decided(
+        claim,
+        "refuted",
         "Even uniform selection of k of all candidates puts the target into some fake's list most of the time, "
         f"because there are k lists with k places each: at k = {fakes} and {further} further users the chance is at "
         f"least {float(some_list_has_target(uniform, fakes)):.3f}, and at least {float(fakes * uniform):.2f} lists "
         "contain her on average. Weighting by similarity only raises it. What random selection does achieve is that "
         "the attacker cannot tell the target's contribution from the other neighbors' at once.",
-        evidence,
+        evidence=evidence,
         assumptions=("the lists of the k fakes are drawn independently", "the target has similarity 1 to the fakes"),
     )
 
@@ -220,41 +109,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
     """PP-ATK: how often the fakes' nearest neighbors are what the attack supposes."""
     failure, k = Fraction(1, 100), 50
     seeds = range(context.seed, context.seed + (1 if context.quick else 3))
-    rows: list[list[Any]] = []
-    lines: dict[str, list[tuple[float, ...]]] = {}
-    judged: tuple[int, int] | None = None
-    matrix = context.data.dense()
-    for similarity in SIMILARITIES:
-        for m in NUMBERS_KNOWN:
-            context.progress(f"{similarity}, {m} known ratings")
-            for choice in CHOICES:
-                runs = [
-                    attack_premise(matrix, known, targets, similarity)
-                    for targets, known in (
-                        known_items(matrix, m, choice, seed) for seed in (seeds if choice == "random" else seeds[:1])
-                    )
-                ]
-                successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
-                trials = sum(len(run.targets) for run in runs)
-                listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
-                low, high = proportion_confint(successes["random"], trials, float(failure), method="beta")
-                means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
-                rows.append(
-                    [
-                        similarity,
-                        choice,
-                        m,
-                        trials,
-                        *(f"{mean:.4f}" for mean in means),
-                        f"[{low:.4f}, {high:.4f}]",
-                        f"{listed:.3f}",
-                    ]
-                )
-                if choice == "random":
-                    low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
-                    lines.setdefault(similarity, []).append((m, means[1], low, high))
-                    if similarity == "cosine" and m == 8:
-                        judged = (successes["random"], trials)
+    rows, lines, judged = _measured_premise(context, seeds, k, failure)
     if judged is None:
         return Verdict(claim.id, "open", "The setting that the predicate names was not measured.")
     certificate = {
@@ -285,19 +140,19 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
         f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
         "ties; one look at the predicate's setting, Clopper-Pearson, 99%.",
         certificate,
-        (table,),
-        (plot,),
+        tables=(table,),
+        plots=(plot,),
     )
     return Verdict(
         claim.id,
-        _outcome(evidence),
+        supported(certificate),
         "With the paper's similarity (cosine over co-rated items) and m = 8 random known ratings the fakes' "
         f"neighbors were the other fakes and the target in {judged[0]} of {judged[1]} trials (99% interval {low:.4f} "
         f"to {high:.4f}): every real user who shares one item, or rated all shared ones in proportion, has "
         f"similarity 1 too. If the fakes win their ties the chance is {paper[8]:.4f}. The premise is true for another "
         f"similarity: with norms over all own ratings it holds with probability {full[4]:.2f}, {full[8]:.2f}, "
         f"{full[16]:.2f}, {full[32]:.3f} at m = 4, 8, 16, 32, less if the attacker only knows popular items.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(1 - failure),
     )
 
@@ -351,14 +206,14 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         f"All users with more than m ratings, one draw of random known items, k = {k}, fresh randomness for every "
         "fake; exact ties; Clopper-Pearson, 99% for all beta together.",
         certificate,
-        (table,),
-        (plot,),
+        tables=(table,),
+        plots=(plot,),
     )
     drawn = {line.label: line.y for line in series}
-    outcome = _outcome(evidence)
+
     return Verdict(
         claim.id,
-        outcome,
+        supported(certificate),
         "With the paper's similarity (cosine over co-rated items), random ties and m = 8 the list of some fake showed "
         f"the target alone for {', '.join(str(each['successes']) for each in counts.values())} of {len(targets)} "
         f"targets at beta = {', '.join(map(str, FACTORS))}: strangers with similarity 1 crowd her out, as at beta = 1 "
@@ -366,14 +221,127 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         f"{', '.join(f'{value:.2f}' for value in drawn['full_cosine'])}. It hardly falls with beta, since each of the "
         "beta k fakes lists the target with probability 1/beta: beta raises the number of accounts, not the chance to "
         "fail.",
-        (evidence,),
+        evidence=(evidence,),
         confidence=float(1 - failure),
+    )
+
+
+def outsider_proof() -> dict[str, Any]:
+    """For p <= (k-1)/k at least one neighbor is from outside the top k."""
+    return proof(
+        "The quota c = ceil(pk) is the smallest integer that is at least pk. For p <= (k-1)/k the integer k - 1 is one "
+        "of these, so c <= k - 1; all other neighbors are from outside the top k.",
+        smt("pk is at most k - 1", ["k >= 2", "p > 0", "p <= (k - 1) / k"], "p * k <= k - 1"),
+        smt(
+            "at most k - 1 neighbors are from the top k",
+            ["p * k <= k - 1", "implies(p * k <= k - 1, c <= k - 1)", "top <= c"],
+            "top < k",
+        ),
+    )
+
+
+def largest_weight_proof() -> dict[str, Any]:
+    """The candidate of largest weight is selected with probability at least k/n."""
+    return proof(
+        "In successive weighted draws, exchange i and j in every order of draws that contains i and not j. The factor "
+        "of the exchanged draw and the later factors are not smaller for the larger weight, so neither is the product, "
+        "and the candidate of largest weight has the largest probability mu of selection. The n probabilities sum to "
+        "k, so mu >= k/n. The target has similarity 1 to the fake, the largest there is, and any weight that grows "
+        "with similarity is largest for it.",
+        smt("the draw itself is likelier", ["wj > 0", "wi >= wj", "total > wi + wj"], "wi / total >= wj / total"),
+        smt(
+            "a later draw is likelier, since less weight is left",
+            ["wj > 0", "wi >= wj", "w > 0", "rest >= w"],
+            "w / (rest + wj) >= w / (rest + wi)",
+        ),
+        smt("products of larger factors are larger", ["b >= 0", "a >= b", "d >= 0", "c >= d"], "a * c >= b * d"),
+        smt(
+            "the largest of n numbers with sum k is at least k/n",
+            ["n >= 1", "others <= (n - 1) * mu", "mu + others == k"],
+            "mu >= k / n",
+            model={"mu": "1", "others": "1", "n": "2", "k": "2"},
+        ),
+        supports="refuted",
+    )
+
+
+def uniform_instance(fakes: int, further: int) -> dict[str, Any]:
+    """Uniform selection puts the target into some fake's list more often than not, and PNCF truncates nothing."""
+    return instance(
+        {"k": str(fakes), "further": str(further)},
+        "1 - (1 - k / (k + further)) ** k > 1 / 2",
+        # PNCF: 4k RS/eps = 200 and rho < 1, so lambda = sim_k = 1 and nobody is cut off or taken surely.
+        "200 * ln(k * further) >= 1",
+        supports="refuted",
+    )
+
+
+def _uniform_table() -> Table:
+    rows: list[list[Any]] = []
+    for n in (942, 2000, 6040, 100_000):
+        for k in (10, 50, 100):
+            inclusion = Fraction(k, k + n)
+            rows.append(
+                [
+                    n,
+                    k,
+                    f"{float(inclusion):.5f}",
+                    f"{float(some_list_has_target(inclusion, k)):.4f}",
+                    f"{float(k * inclusion):.3f}",
+                ]
+            )
+    return Table(
+        "nPNS and PNCF under the attack, lower bounds whatever the other users' ratings",
+        ["further candidates", "k = fakes", "one list has the target", "some list has it", "expected lists"],
+        rows,
     )
 
 
 def _with_intervals(label: str, points: Sequence[tuple[float, ...]]) -> Series:
     x, y, low, high = (list(values) for values in zip(*points, strict=True))
     return Series(label, x, y, low=low, high=high)
+
+
+def _measured_premise(
+    context: Context, seeds: range, k: int, failure: Fraction
+) -> tuple[list[list[Any]], dict[str, list[tuple[float, ...]]], tuple[int, int] | None]:
+    """Rows of the table, points (m, mean, low, high) by similarity, and successes and trials of the judged setting."""
+    rows: list[list[Any]] = []
+    lines: dict[str, list[tuple[float, ...]]] = {}
+    judged: tuple[int, int] | None = None
+    matrix = context.data.dense()
+    for similarity in SIMILARITIES:
+        for m in NUMBERS_KNOWN:
+            context.progress(f"{similarity}, {m} known ratings")
+            for choice in CHOICES:
+                runs = [
+                    attack_premise(matrix, known, targets, similarity)
+                    for targets, known in (
+                        known_items(matrix, m, choice, seed) for seed in (seeds if choice == "random" else seeds[:1])
+                    )
+                ]
+                successes = {rule: _count(runs, k, rule, context.seed) for rule in TIE_RULES}
+                trials = sum(len(run.targets) for run in runs)
+                listed = float(np.concatenate([run.target_in_list(k) for run in runs]).mean())
+                low, high = proportion_confint(successes["random"], trials, float(failure), method="beta")
+                means = [float(np.concatenate([run.probability(k, rule) for run in runs]).mean()) for rule in TIE_RULES]
+                rows.append(
+                    [
+                        similarity,
+                        choice,
+                        m,
+                        trials,
+                        *(f"{mean:.4f}" for mean in means),
+                        f"[{low:.4f}, {high:.4f}]",
+                        f"{listed:.3f}",
+                    ]
+                )
+                if choice == "random":
+                    low, high = proportion_confint(successes["fakes_first"], trials, float(failure), method="beta")
+                    lines.setdefault(similarity, []).append((m, means[1], low, high))
+                    if similarity == "cosine" and m == 8:
+                        judged = (successes["random"], trials)
+    return rows, lines, judged
 
 
 def _attack_law(*conditions: Formula) -> dict[str, Any]:
@@ -423,7 +391,7 @@ def _attack_table() -> Evidence:
         "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
         "some fake's list contains the target with probability above 0.99.",
         {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
-        (
+        tables=(
             Table(
                 f"PPNS in the attack configuration, k = {k} fakes",
                 ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
@@ -431,22 +399,6 @@ def _attack_table() -> Evidence:
             ),
         ),
     )
-
-
-def _outcome(record: Evidence) -> Outcome:
-    """The outcome that a statistics certificate supports, by the predicate inside it."""
-    supported = _supports(record)
-    return "holds" if supported == "holds" else "refuted" if supported == "refuted" else "open"
-
-
-def _supports(record: Evidence) -> str | None:
-    """What the trusted checker grants to a piece of evidence, None when it rejects it."""
-    if record.certificate is None:
-        return None
-    try:
-        return str(check(record.certificate["kind"], record.certificate["inputs"])["supports"])
-    except Rejected:
-        return None
 
 
 def _count(runs: Sequence[Premise], num_neighbors: int, ties: str, seed: int) -> int:

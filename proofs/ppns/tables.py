@@ -1,14 +1,11 @@
-"""Judges the experiments of Lu and Shen, section 7: Tables 1 to 4, the four findings, and what is said of the data.
+"""Judges Tables 1 to 4 of Lu and Shen (PPNS), section 7, and the trend that the paper reads off Table 3.
 
 The paper leaves most of its protocol open. `Reading` lists what has to be chosen; every table is run under several
 readings, and a printed number is compared with the spread of single runs of 10,000 trials, as the registry's predicates
-say. The findings are judged without the leak: similarities come from the ratings of four folds, errors from the fifth,
-candidates are all other users as in Algorithm 1.
+say.
 """
 
 import functools
-import itertools
-import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,53 +16,17 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.ppns.neighborhood import (
-    LEAKY,
-    Protocol,
-    folds,
-    paired_differences,
-    predict,
-    select_sets,
-    similarities,
-    trial_weights,
-)
+from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, predict, select_sets, similarities
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
-from dpassay.experiments.ppns.selection import (
-    NearestNeighbors,
-    PartitionedNeighbors,
-    Selection,
-    TopWeighted,
-    TruncatedNeighbors,
-    WeightedNeighbors,
-    descending,
-    exponential_scale,
-)
+from dpassay.experiments.ppns.selection import NearestNeighbors, Selection, TruncatedNeighbors, descending
 from dpassay.mechanisms.ppns import Rule, formula_beta, partition_quotas
-from dpassay.mechanisms.similarity import overlap_matrix, sensitivity_matrix
-from dpassay.replay import Rejected, check
-
-__all__ = [
-    "READINGS",
-    "Reading",
-    "decide_data",
-    "decide_finding1",
-    "decide_finding2",
-    "decide_finding3",
-    "decide_finding4",
-    "decide_table1",
-    "decide_table2",
-    "decide_table3",
-    "decide_table4",
-    "decide_trend",
-    "held_out_errors",
-]
+from dpassay.proofs.ppns.settings import NEIGHBORS, RHO, paper_method
+from dpassay.replay import check
 
 TRIALS = 10_000
 RUNS = 40
-EPSILON, RHO, NEIGHBORS, PROBABILITY = 1.0, 0.5, 50, 0.5
-FOLDS = 5
 POOL = 10_000
-CONFIDENCE_TABLES, CONFIDENCE_ORDERINGS = "0.99", "0.95"
+CONFIDENCE = "0.99"
 
 
 @dataclass(frozen=True)
@@ -103,7 +64,6 @@ READINGS: Mapping[str, Reading] = {
     "held out, raters of the item": Reading(Protocol(hold_out=True, candidates="raters")),
 }
 """All with weights at RS = 1 and no noise on the similarities: both hardly matter at eps = 1, k = 50."""
-
 _RULES = [Reading(rule=rule, everywhere=True) for rule in get_args(Rule)]
 
 
@@ -128,7 +88,7 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
     printed = _cells(2)
     inputs = {
         "form": "cells",
-        "confidence": CONFIDENCE_TABLES,
+        "confidence": CONFIDENCE,
         "description": f"beta, k = {NEIGHBORS}, leaky co-rated cosine, all users; one run is {TRIALS} random users",
         "printed": printed,
         "readings": _betas(context.data, 10, context.seed),
@@ -148,136 +108,9 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
         "partition of its last neighbor, a random number, and equation (19) is a formula that exceeds the 19 "
         f"partitions at p = 0.1. The best reading, {_name_of(best, result)}, gives {best['inside']} of "
         f"{len(printed)} printed numbers.",
-        (evidence,),
-        confidence=float(CONFIDENCE_TABLES) if result["supports"] == "refuted" else None,
+        evidence=(evidence,),
+        confidence=float(CONFIDENCE) if result["supports"] == "refuted" else None,
         arithmetic="executed",
-    )
-
-
-def decide_finding1(claim: Claim, context: Context) -> Verdict:
-    """PPNS against PNCF and nPNS for p above the bound of Theorem 1."""
-    count = context.data.num_users - 1
-    bound = (
-        1 - (1 - NEIGHBORS / count) ** math.exp(exponential_scale(NEIGHBORS, EPSILON, 1.0)) if count > NEIGHBORS else 1
-    )
-    columns = [p for p in AXES[1][1][:9] if float(p) > bound]
-    pairs = {
-        f"PPNS p={p} - {other}": (_method("PPNS", probability=float(p)), _method(other))
-        for p in columns
-        for other in ("PNCF", "nPNS")
-    }
-    evidence, supports, sides = _orderings(1, context, pairs, "negative")
-    right = sum(side == "negative" for side in sides.values())
-    wrong = [name.split()[1] for name, side in sides.items() if side == "positive"]
-    nearest, uniform = (
-        _mae(held_out_errors(context.data, _method(name), LEAKY, 1, context.seed), context.data)
-        for name in ("kNN", "PNCF")
-    )
-    explanation = (
-        f"All p from {columns[0]} on are above the bound {bound:.3f}; held out, PPNS is certainly more "
-        f"accurate in {right} of {len(sides)} comparisons and certainly less accurate in "
-        f"{len(wrong)}{', from p = ' + min(p.removeprefix('p=') for p in wrong) + ' up' if wrong else ''}. Held out, "
-        f"kNN itself has MAE {nearest:.4f} and PNCF's nearly uniform selection {uniform:.4f}: once the rating under "
-        "prediction no longer leaks into the similarities, the users of largest co-rated cosine, who mostly share a "
-        f"single item, are {'worse' if nearest > uniform else 'better'} neighbors than random "
-        f"ones.{_raters_sentence(evidence)} {_clean_protocol()}"
-    )
-    return _ordering_verdict(claim, supports, explanation, evidence)
-
-
-def decide_finding2(claim: Claim, context: Context) -> Verdict:
-    """PPNS against weighted selection from the top beta k, at the beta of (19)."""
-    pairs = {}
-    limit = (context.data.num_users - 1) / NEIGHBORS
-    for p in AXES[1][1][:9]:
-        beta = min(formula_beta(NEIGHBORS, float(p)), limit)
-        near = TopWeighted(
-            NEIGHBORS, max(NEIGHBORS, round(beta * NEIGHBORS)), exponential_scale(NEIGHBORS, EPSILON, 1.0)
-        )
-        pairs[f"PPNS p={p} - top {beta:.2f} k"] = (_method("PPNS", probability=float(p)), near)
-    evidence, supports, sides = _orderings(2, context, pairs, "negative")
-    wrong = sum(side == "positive" for side in sides.values())
-    right = sum(side == "negative" for side in sides.values())
-    explanation = (
-        f"Against drawing the same number of neighbors by weight from the top beta k users, with "
-        f"the beta that equation (19) gives for the same p (at most the {limit:.1f} partitions there are), PPNS is "
-        f"certainly more accurate at {right} of {len(sides)} values of p and certainly less accurate at "
-        f"{wrong}.{_raters_sentence(evidence)} {_clean_protocol()}"
-    )
-    return _ordering_verdict(claim, supports, explanation, evidence)
-
-
-def decide_finding3(claim: Claim, context: Context) -> Verdict:
-    """MAE at successive k, for every method."""
-    columns = [int(k) for k in AXES[3][1]]
-    steps = columns[::3] if context.quick else columns
-    pairs = {
-        f"{name} k={b} - k={a}": (_method(name, num_neighbors=b), _method(name, num_neighbors=a))
-        for name in METHODS
-        for a, b in itertools.pairwise(steps)
-    }
-    evidence, supports, sides = _orderings(3, context, pairs, "negative")
-    by_method = {name: [side for pair, side in sides.items() if pair.startswith(f"{name} ")] for name in METHODS}
-    counts = ", ".join(f"{name} {sides.count('negative')}/{len(sides)}" for name, sides in by_method.items())
-    rises = [pair for pair, side in sides.items() if side == "positive"]
-    explanation = (
-        f"Steps of k at which the held-out error certainly falls: {counts}. It certainly rises at "
-        f"{', '.join(rises) or 'none'}. {_clean_protocol()}"
-    )
-    return _ordering_verdict(claim, supports, explanation, evidence)
-
-
-def decide_finding4(claim: Claim, context: Context) -> Verdict:
-    """Whether PNCF's truncation, the only place where rho enters, ever binds."""
-    context.progress("finding 4: sensitivities of all pairs of users")
-    smallest, infinite = _smallest_sensitivity(context.data)
-    bound = math.floor(smallest * 10**6) / 10**6
-    count = context.data.num_users - 1
-    values = {
-        "RS": f"{round(bound * 10**6)}/1000000",
-        "k": str(NEIGHBORS),
-        "n": str(count),
-        "eps": "1",
-        "rho": "9/10",
-        "largest_similarity": "1",
-    }
-    width = ["*", ["/", ["*", ["*", "4", "k"], "RS"], "eps"], ["ln", ["/", ["*", "k", ["-", "n", "k"]], "rho"]]]
-    formulas = [[">=", width, "largest_similarity"]]
-    inputs = {"values": values, "formulas": formulas, "supports": "holds"}
-    try:
-        supports = check("formula", inputs)["supports"]
-    except Rejected:
-        supports = "open"
-    needed = (
-        float(1 / (4 * NEIGHBORS * math.log(NEIGHBORS * (count - NEIGHBORS) / 0.9))) if count > NEIGHBORS else math.inf
-    )
-    evidence = Evidence(
-        "certificate",
-        f"With the smallest RS of any target user on these data, {bound:g}, lambda is cut at sim_k for every rho up "
-        "to 0.9.",
-        {"kind": "formula", "inputs": inputs},
-        tables=(
-            Table(
-                "When does rho matter? (k = 50, eps = 1)",
-                ["quantity", "value"],
-                [
-                    ["smallest RS of a target, eq. 3, full vectors, largest over its candidates", f"{smallest:.6f}"],
-                    ["RS below which the bound could be less than a similarity of 1, rho = 0.9", f"{needed:.6f}"],
-                    ["targets whose RS over co-rated items is infinite (some candidate shares one item)", infinite],
-                ],
-            ),
-        ),
-    )
-    return Verdict(
-        claim.id,
-        supports,
-        "Rho enters PNCF only through lambda = min(sim_k, (4k RS/eps) ln(k(n-k)/rho)). The second term is at least "
-        f"1, the largest similarity there is, whenever RS is at least {needed:.5f}; the smallest RS (3) of any "
-        f"target user on these data is {bound:g} over full vectors, and over co-rated items it is infinite for "
-        f"{infinite} of {count + 1} targets. So lambda is sim_k for every rho, the law of the selection is the same, "
-        "and so is its accuracy. The finding says nothing about other data sizes or larger eps.",
-        (evidence,),
-        assumptions=("RS is the largest over the target's candidates, or a constant of at least that size",),
     )
 
 
@@ -293,7 +126,7 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
         ]
         for method in METHODS
     }
-    inputs = {"form": "trend", "confidence": CONFIDENCE_TABLES, "description": f"Table 3; spread: {name}", "rows": rows}
+    inputs = {"form": "trend", "confidence": CONFIDENCE, "description": f"Table 3; spread: {name}", "rows": rows}
     result = check("reproduction", inputs)
     evidence = Evidence(
         "reproduction",
@@ -325,69 +158,9 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
         f"counting steps from 1), {len(result['excessive'])} of them by more than two runs of {TRIALS} trials differ "
         "by chance. So the table's first steps do show the trend, and its last ones are within the noise of the "
         "experiment.",
-        (evidence,),
-        confidence=float(CONFIDENCE_TABLES),
+        evidence=(evidence,),
+        confidence=float(CONFIDENCE),
     )
-
-
-def decide_data(claim: Claim, context: Context) -> Verdict:
-    """Counts of ratings by user and by film."""
-    users = np.bincount(context.data.users, minlength=context.data.num_users)
-    films = np.bincount(context.data.items, minlength=context.data.num_items)
-    few, many = int((films < 20).sum()), int((films > 250).sum())
-    values = {
-        "least_of_a_user": int(users.min()),
-        "least_of_a_film": int(films.min()),
-        "most_of_a_film": int(films.max()),
-    }
-    says = {
-        "user": [">", "least_of_a_user", "20"],
-        "lower": [">=", "least_of_a_film", "20"],
-        "upper": ["<=", "most_of_a_film", "250"],
-    }
-    true = ["and", says["user"], says["lower"], says["upper"]]
-    holds = values["least_of_a_user"] > 20 and values["least_of_a_film"] >= 20 and values["most_of_a_film"] <= 250
-    inputs = {
-        "values": values,
-        "formulas": [true if holds else ["not", true]],
-        "supports": "holds" if holds else "refuted",
-    }
-    supports = check("formula", inputs)["supports"]
-    evidence = Evidence(
-        "certificate",
-        "Smallest and largest numbers of ratings, counted.",
-        {"kind": "formula", "inputs": inputs},
-        tables=(
-            Table(
-                f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
-                ["quantity", "paper", "counted"],
-                [
-                    ["ratings", "100,000", f"{len(context.data):,}"],
-                    ["users, films", "943, 1682", f"{context.data.num_users}, {context.data.num_items}"],
-                    ["fewest ratings of a user", "more than 20", values["least_of_a_user"]],
-                    ["users with exactly 20", "0", int((users == 20).sum())],
-                    ["fewest ratings of a film", "20", values["least_of_a_film"]],
-                    ["most ratings of a film", "250", values["most_of_a_film"]],
-                    ["films with fewer than 20 / more than 250", "0 / 0", f"{few} / {many}"],
-                ],
-            ),
-        ),
-    )
-    return Verdict(
-        claim.id,
-        supports,
-        f"Counted: every user rated at least {values['least_of_a_user']} films ({int((users == 20).sum())} users "
-        f"exactly 20), and films received {values['least_of_a_film']} to {values['most_of_a_film']} ratings; {few} "
-        f"films have fewer than 20 and {many} more than 250.",
-        (evidence,),
-    )
-
-
-def held_out_errors(
-    ratings: Ratings, selection: Selection, protocol: Protocol = LEAKY, draws: int = 1, seed: int = 0
-) -> np.ndarray:
-    """Absolute error of every rating, predicted from the other folds; NaN without a prediction; (draws, ratings)."""
-    return _held_out(ratings, selection, protocol, draws, seed)
 
 
 def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
@@ -395,7 +168,7 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
     printed = _cells(number)
     inputs = {
         "form": "cells",
-        "confidence": CONFIDENCE_TABLES,
+        "confidence": CONFIDENCE,
         "description": f"Table {number}; MAE of {RUNS} runs of {TRIALS} trials, pairs without a prediction skipped",
         "printed": printed,
         "readings": {name: _runs(number, name, context) for name in names},
@@ -427,8 +200,8 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
         + (f" (outside: some numbers of {', '.join(missed)})" if missed else "")
         + ". Readings in which the predicted rating is held out, or only raters of the item are candidates, meet "
         f"at most {most:.0%} of the numbers tried. Numbers of PPNS met, by rule: {rules}.",
-        (evidence,),
-        confidence=float(CONFIDENCE_TABLES) if result["supports"] == "refuted" else None,
+        evidence=(evidence,),
+        confidence=float(CONFIDENCE) if result["supports"] == "refuted" else None,
         arithmetic="executed",
     )
 
@@ -516,24 +289,6 @@ def _plot(number: int, result: Mapping[str, Any]) -> Plot:
     return Plot(f"Table {number}, {name}", axis, "MAE", series)
 
 
-def _method(
-    name: str,
-    num_neighbors: int = NEIGHBORS,
-    probability: float = PROBABILITY,
-    rho: float = RHO,
-    rule: Rule = "algorithm",
-) -> Selection:
-    """A method at the paper's settings, with RS = 1."""
-    scale = exponential_scale(num_neighbors, EPSILON, 1.0)
-    if name == "kNN" or (name == "PPNS" and probability >= 1):  # sec. 7 says that PPNS at p = 1 is kNN
-        return NearestNeighbors(num_neighbors)
-    if name == "PPNS":
-        return PartitionedNeighbors(num_neighbors, probability, rule, scale)
-    if name == "nPNS":
-        return WeightedNeighbors(num_neighbors, None)
-    return TruncatedNeighbors(num_neighbors, rho, scale)
-
-
 def _runs(number: int, name: str, context: Context) -> dict[str, list[str]]:
     """MAE of single runs of 10,000 trials for every cell that the reading covers."""
     reading = READINGS[name]
@@ -547,8 +302,8 @@ def _runs(number: int, name: str, context: Context) -> dict[str, list[str]]:
             settings: dict[str, Any] = {{"p": "probability", "k": "num_neighbors", "rho": "rho"}[axis]: float(value)}
             if axis == "k":
                 settings["num_neighbors"] = int(value)
-            selection = _method(method, rule=reading.rule, **settings)
-            nearest = _method("kNN", num_neighbors=settings.get("num_neighbors", NEIGHBORS))
+            selection = paper_method(method, rule=reading.rule, **settings)
+            nearest = paper_method("kNN", num_neighbors=settings.get("num_neighbors", NEIGHBORS))
             cells[f"{method} {axis}={value}"] = _mae_runs(
                 context.data, _plain(selection, method), nearest, reading, draws, context.seed
             )
@@ -615,132 +370,6 @@ def _errors(ratings: Ratings, selection: Selection, protocol: Protocol, seed: in
     return np.abs(predictions - ratings.values[pairs]).astype(np.float32)
 
 
-@functools.lru_cache(maxsize=512)
-def _held_out(ratings: Ratings, selection: Selection, protocol: Protocol, draws: int, seed: int) -> np.ndarray:
-    if isinstance(selection, NearestNeighbors):
-        draws = 1
-    errors = np.full((draws, len(ratings)), np.nan, np.float32)
-    for draw in range(draws):
-        for number, (train, test) in enumerate(folds(ratings, FOLDS, seed)):
-            users, items = ratings.users[test], ratings.items[test]
-            own = int(np.random.default_rng([seed, draw, number]).integers(2**32))
-            errors[draw, test] = np.abs(predict(train, users, items, selection, protocol, own) - ratings.values[test])
-    return errors
-
-
-def _orderings(
-    number: int, context: Context, pairs: Mapping[str, tuple[Selection, Selection]], claimed: str
-) -> tuple[Evidence, str, dict[str, str]]:
-    """Paired comparisons under the clean protocol: evidence, the outcome it supports, the side of each interval."""
-    ratings, draws = context.data, 1 if context.quick else 2
-    comparisons = {}
-    rows: dict[str, list[str]] = {}
-    for name, (first, second) in pairs.items():
-        context.progress(f"finding {number}: {name}")
-        errors = [held_out_errors(ratings, selection, LEAKY, draws, context.seed) for selection in (first, second)]
-        differences = paired_differences(errors[0], errors[1], ratings.users, ratings.num_users)
-        comparisons[name] = {"claimed": claimed, "differences": [f"{value:.6f}" for value in differences]}
-        covered = [f"{float(np.mean(~np.isnan(part))):.0%}" for part in errors]
-        rows[name] = [f"{_mae(part, ratings):.4f}" for part in errors] + covered
-    inputs = {
-        "form": "orderings",
-        "confidence": CONFIDENCE_ORDERINGS,
-        "description": f"{FOLDS} folds, co-rated cosine of the other folds, all users candidates, {draws} draws; "
-        "differences of mean absolute error by user over pairs that both methods predict",
-        "comparisons": comparisons,
-    }
-    result = check("reproduction", inputs)
-    entries = result["comparisons"]
-    table = Table(
-        f"Finding {number}, held out: differences of MAE, paired by user (simultaneous 95% intervals)",
-        [
-            "comparison",
-            "first MAE",
-            "second MAE",
-            "first covers",
-            "second covers",
-            "difference",
-            "low",
-            "high",
-            "side",
-        ],
-        [
-            [
-                name,
-                *rows[name],
-                *(f"{float(entries[name][part]):.4f}" for part in ("mean", "low", "high")),
-                entries[name]["side"],
-            ]
-            for name in pairs
-        ],
-    )
-    tables = [table]
-    if not context.quick and number in (1, 2):
-        tables.append(_raters_table(number, context, pairs))
-    evidence = Evidence(
-        "reproduction",
-        f"Held-out comparisons: {result['summary']}.",
-        {"kind": "reproduction", "inputs": inputs},
-        tables=tuple(tables),
-    )
-    return evidence, result["supports"], {name: entries[name]["side"] for name in pairs}
-
-
-def _raters_table(number: int, context: Context, pairs: Mapping[str, tuple[Selection, Selection]]) -> Table:
-    """The same comparisons with the raters of the item as candidates: reported, not judged."""
-    ratings, protocol = context.data, Protocol(candidates="raters")
-    chosen = {name: pair for name, pair in pairs.items() if any(f"p={p} " in name for p in ("0.1", "0.5", "0.9"))}
-    rows = []
-    for name, pair in chosen.items():
-        context.progress(f"finding {number}, raters only: {name}")
-        errors = [held_out_errors(ratings, selection, protocol, 1, context.seed) for selection in pair]
-        differences = paired_differences(errors[0], errors[1], ratings.users, ratings.num_users)
-        spread = 1.96 * differences.std(ddof=1) / math.sqrt(len(differences))
-        rows.append(
-            [name, *(f"{_mae(part, ratings):.4f}" for part in errors), f"{differences.mean():.4f}", f"{spread:.4f}"]
-        )
-    return Table(
-        f"Finding {number}, held out, only raters of the item as candidates (not judged)",
-        ["comparison", "first MAE", "second MAE", "difference", "+/- (95%, single)"],
-        rows,
-    )
-
-
-def _raters_sentence(evidence: Evidence) -> str:
-    """What the comparisons among the raters of the item say, where they were run."""
-    if len(evidence.tables) < 2:
-        return ""
-    rows = [(str(row[0]), float(row[3]), float(row[4])) for row in evidence.tables[1].rows]
-    better = [name for name, difference, spread in rows if difference < -spread]
-    worse = [name for name, difference, spread in rows if difference > spread]
-    return (
-        " With only the raters of the item as candidates, which is another method than the paper's, PPNS is better "
-        f"in {len(better)} of {len(rows)} comparisons ({'; '.join(better) or 'none'}) and worse in {len(worse)} "
-        f"({'; '.join(worse) or 'none'})."
-    )
-
-
-def _mae(errors: np.ndarray, ratings: Ratings) -> float:
-    """Mean over draws of the MAE of random trials."""
-    values = []
-    for part in errors:
-        covered = ~np.isnan(part)
-        values.append(np.average(part[covered], weights=trial_weights(covered, ratings.users, "trials")[covered]))
-    return float(np.mean(values))
-
-
-def _clean_protocol() -> str:
-    return (
-        f"Judged on held-out ratings ({FOLDS} folds; similarities see the other folds only; all users are "
-        "candidates, as in Algorithm 1; errors are compared on pairs that both methods can predict, user by user)."
-    )
-
-
-def _ordering_verdict(claim: Claim, supports: str, explanation: str, evidence: Evidence) -> Verdict:
-    confidence = None if supports == "open" else float(CONFIDENCE_ORDERINGS)
-    return Verdict(claim.id, supports, explanation, (evidence,), confidence=confidence, arithmetic="executed")  # type: ignore[arg-type]
-
-
 def _betas(ratings: Ratings, runs: int, seed: int) -> dict[str, dict[str, list[str]]]:
     """Readings of Table 2: cell -> runs. A run is the mean over 10,000 random users; a formula has one run."""
     readings: dict[str, dict[str, list[str]]] = {}
@@ -748,7 +377,7 @@ def _betas(ratings: Ratings, runs: int, seed: int) -> dict[str, dict[str, list[s
     for rule, words in (("algorithm", "Algorithm 1"), ("formula", "eqs. 18-19"), ("original", "no special last pick")):
         for method in METHODS:
             for p in columns if method == "PPNS" else columns[:1]:
-                selection = _method(method, probability=float(p), rule=rule)  # type: ignore[arg-type]
+                selection = paper_method(method, probability=float(p), rule=rule)  # type: ignore[arg-type]
                 measures = _partition_measures(ratings, selection, runs, seed)
                 for measure, values in measures.items():
                     cells = readings.setdefault(f"{measure}, {words}", {})
@@ -795,15 +424,3 @@ def _partitions(ratings: Ratings) -> np.ndarray:
     scores = similarities(ratings, LEAKY).copy()
     np.fill_diagonal(scores, -np.inf)
     return np.argsort(np.argsort(descending(scores), axis=1), axis=1) // NEIGHBORS
-
-
-@functools.lru_cache(maxsize=2)
-def _smallest_sensitivity(ratings: Ratings) -> tuple[float, int]:
-    """Smallest over target users of the largest RS (3) over their candidates, with full-vector norms; and for how many
-    targets it is infinite with norms over co-rated items.
-    """
-    matrix = np.array(sensitivity_matrix(ratings.dense(), "full_cosine"))
-    np.fill_diagonal(matrix, -np.inf)
-    shared = np.array(overlap_matrix(ratings.dense()))
-    np.fill_diagonal(shared, 0)
-    return float(matrix.max(1).min()), int((shared == 1).any(1).sum())

@@ -5,15 +5,13 @@ import dataclasses
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.experiments.ppns.neighborhood import paired_differences
 from dpassay.experiments.ppns.utility import EPSILONS, FLOOR, FOLDS, errors, repaired_utility, utility_tables
-from dpassay.proofs.ppns import exponential_mechanism
+from dpassay.proofs.ppns.exponential_mechanism import proved_ppns_repaired
 from dpassay.replay import check
-
-__all__ = ["decide_ppns_repaired", "utility_evidence"]
 
 
 def decide_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-DP-REP: its proof, with what the repair costs on the ratings at hand."""
-    verdict = exponential_mechanism.decide_ppns_repaired(claim, context)
+    verdict = proved_ppns_repaired(claim, context)
     return dataclasses.replace(verdict, evidence=(*verdict.evidence, utility_evidence(context)))
 
 

@@ -220,7 +220,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Algorithm 1 as executed in floating-point arithmetic keeps the guarantee of the ideal one.",
         formula="the outputs reachable on D and on D' are the same",
         about=("jlt", "sjlt"),
-        decide="dpassay.proofs.representation:decide_pricdr",
+        decide="dpassay.proofs.pricdr.representation:decide_executed",
     ),
     # Utility bounds
     _claim(

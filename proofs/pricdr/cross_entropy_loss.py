@@ -11,12 +11,9 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import derivative, possible, proof, smt
 
-__all__ = ["cross_entropy_proof", "decide_cross_entropy"]
-
 
 def decide_cross_entropy(claim: Claim, context: Context) -> Verdict:
     """CD-BCE: the sign by its slope; domain and cosine by two vectors each."""
-    inputs = cross_entropy_proof()
     return decided(
         claim,
         "refuted",
@@ -29,7 +26,7 @@ def decide_cross_entropy(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "Slope of the printed loss, its true minimum, and vectors outside the domain.",
-                {"kind": "proof", "inputs": inputs},
+                cross_entropy_proof(),
             ),
         ),
     )

@@ -10,17 +10,13 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import EXPONENTS_ADD
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
-
-__all__ = ["complexity_proof", "decide_complexity", "decide_l55", "flattening_proof"]
 
 
 def decide_l55(claim: Claim, context: Context) -> Verdict:
     """CD-L55: the whole proof, and the exponent that C.3 prints."""
-    inputs = flattening_proof()
     printed = instance({"t": "1/4", "n": 4}, "exp(t ** 2 * n) / 2 < 1", supports="holds")
     return decided(
         claim,
@@ -31,7 +27,7 @@ def decide_l55(claim: Claim, context: Context) -> Verdict:
         "+-n^(-1/2): it survives where n is no power of two and H, as defined, is not orthogonal (CD-HAD). But then "
         "'the same Euclidean norm' does not hold (CD-ISO). The vectors must not depend on D.",
         evidence=(
-            Evidence("proof", "Hoeffding's bound and the union bound.", {"kind": "proof", "inputs": inputs}),
+            Evidence("proof", "Hoeffding's bound and the union bound.", flattening_proof()),
             Evidence("certificate", "The printed exponent gives a bound below 1 at t = 1/4, n = 4.", printed),
         ),
         assumptions=("the vectors do not depend on the signs D",),
@@ -40,7 +36,6 @@ def decide_l55(claim: Claim, context: Context) -> Verdict:
 
 def decide_complexity(claim: Claim, context: Context) -> Verdict:
     """CD-CPLX: operation counts with the fast Hadamard transform."""
-    inputs = complexity_proof()
     return decided(
         claim,
         "holds",
@@ -53,7 +48,7 @@ def decide_complexity(claim: Claim, context: Context) -> Verdict:
             Evidence(
                 "proof",
                 "The counts, and that a fixed density breaks the bound.",
-                {"kind": "proof", "inputs": inputs},
+                complexity_proof(),
                 tables=(_cost_table(),),
             ),
         ),

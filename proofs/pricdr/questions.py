@@ -17,18 +17,12 @@ from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, 
 from dpassay.replay import check
 from dpassay.runs.results import committed
 
-__all__ = ["DATASETS", "READINGS", "decide_comparison", "decide_trend", "judged"]
-
 _DOUBAN = TASKS["Douban Book to Music"]
 DATASETS = {"Douban Book": _DOUBAN.source_ratings, "Douban Music": _DOUBAN.target_ratings}
 """Table 3: the ratings of the two domains of Douban Book to Music, which a result must be about."""
 READINGS = ("paper", "released")
 CONFIDENCE = "0.95"
-RIVALS: Mapping[str, Sequence[str]] = {
-    "CD-RQ1": SINGLE_DOMAIN,
-    "CD-RQ2": CROSS_DOMAIN,
-    "CD-RQ3": (SYMMETRIC,),
-}
+RIVALS: Mapping[str, Sequence[str]] = {"CD-RQ1": SINGLE_DOMAIN, "CD-RQ2": CROSS_DOMAIN, "CD-RQ3": (SYMMETRIC,)}
 
 Run = Mapping[str, Any]
 Differences = dict[str, list[float]]

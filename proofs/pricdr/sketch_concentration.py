@@ -15,29 +15,11 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
+from dpassay.proofs.decisions import decided, objections
 from dpassay.proofs.lemmas import UNION_BOUND
-from dpassay.proofs.notation import Step, derivative, formula, identity, objections, proof, smt
+from dpassay.proofs.notation import Step, derivative, formula, identity, instance, proof, smt
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import precision
-
-__all__ = [
-    "chernoff_instances",
-    "concentration_proof",
-    "decide_intersection",
-    "decide_lower_tail",
-    "decide_pc1",
-    "decide_t54",
-    "decide_t54_repaired",
-    "gaussian_tail_proof",
-    "intersection_instance",
-    "lower_tail_instance",
-    "no_exponent_proof",
-    "sparse_tail_instance",
-    "sparse_tail_proof",
-    "task_instance",
-]
 
 UPPER_TAIL: tuple[Step, ...] = (
     derivative("slope of g - ln(1+g) - g^2/4", "g", "g - ln(1 + g) - g ** 2 / 4", "g * (1 - g) / (2 * (1 + g))"),
@@ -89,25 +71,21 @@ GAMMA_AT_MOST_ONE: tuple[Step, ...] = (
 def decide_t54(claim: Claim, context: Context) -> Verdict:
     """CD-T54: one large singular value, for every constant C; and at the size of a task."""
     for_all, example = no_exponent_proof(), task_instance()
-    failed = objections({"kind": "proof", "inputs": for_all}, example)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
     values = example["inputs"]["values"]
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "refuted",
-        "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If "
-        "half of the users like the same items, the centered matrix has rank one and the squared norm of the sketch is "
-        "one chi-square variable with r degrees of freedom, however many users there are: it fails with probability "
-        "at least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, "
-        f"and already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = "
-        f"{values['eps']}) and C = {values['C']}. The proof multiplies the probabilities of events that share one "
-        "random matrix (CD-INT) and takes S inside an intersection it is not in. As printed, with <= in place of >=, "
-        "the statement is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular "
-        "values are lifted. Both forms that are true, for the whole matrix and for all columns at once, are "
-        "CD-T54-REP.",
+        "The theorem promises a failure probability that shrinks like r^(-2m), faster with every further user. If half "
+        "of the users like the same items, the centered matrix has rank one and the squared norm of the sketch is one "
+        "chi-square variable with r degrees of freedom, however many users there are: it fails with probability at "
+        "least e^(-r(1+g)), far more. That refutes every constant in gamma = C sqrt(ln m / r), with gamma <= 1, and "
+        f"already at the size of Douban Movie to Book (m = {values['m']}, n = {values['n']}, eps = {values['eps']}) "
+        f"and C = {values['C']}. The proof multiplies the probabilities of events that share one random matrix "
+        "(CD-INT) and takes S inside an intersection it is not in. As printed, with <= in place of >=, the statement "
+        "is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular values are "
+        "lifted. Both forms that are true, for the whole matrix and for all columns at once, are CD-T54-REP.",
         evidence=(
-            Evidence("proof", "For every constant C some R, r and m fail.", {"kind": "proof", "inputs": for_all}),
+            Evidence("proof", "For every constant C some R, r and m fail.", for_all),
             Evidence(
                 "certificate",
                 "At a task's true size the failure probability of a rank-one matrix exceeds the promised one; both in "
@@ -122,9 +100,7 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
 
 def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-T54-REP: Chernoff's bound for weighted sums of chi-squares, and exact values beside it."""
-    inputs = concentration_proof()
     settings = ((10, "1/2"), (400, "1/10")) if context.quick else ((10, "1/2"), (10, "1"), (100, "1/4"), (400, "1/10"))
-    instances = chernoff_instances(settings)
     return decided(
         claim,
         "holds",
@@ -136,13 +112,11 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
         "the same ratings, centering leaves R = 0. The exponent cannot grow with m: a rank-one R attains the tail of "
         "one chi-square variable.",
         evidence=(
-            Evidence(
-                "proof", "Both tails, the weighted sum, and the union bound.", {"kind": "proof", "inputs": inputs}
-            ),
+            Evidence("proof", "Both tails, the weighted sum, and the union bound.", concentration_proof()),
             Evidence(
                 "certificate",
                 "Exact chi-square tails, attained by rank-one matrices as w tends to 0, lie below the bound.",
-                instances,
+                chernoff_instances(settings),
                 tables=(_slack_table(settings),),
             ),
         ),
@@ -152,12 +126,9 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
 def decide_pc1(claim: Claim, context: Context) -> Verdict:
     """CD-PC1: the sparse half fails for every C; the Gaussian half holds with C = 16."""
     sparse, example, gaussian = sparse_tail_proof(), sparse_tail_instance(), gaussian_tail_proof()
-    failed = objections({"kind": "proof", "inputs": sparse}, example)
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    gaussian_failed = objections({"kind": "proof", "inputs": gaussian})
-    return Verdict(
-        claim.id,
+    gaussian_failed = objections(gaussian)
+    return decided(
+        claim,
         "refuted",
         "For the sparse transform it fails for every constant: with density q = 1/(n r), which Algorithm 1's q = "
         "O(1/m) allows, the whole matrix P has exactly one nonzero entry with probability at least 1/e, and then the "
@@ -172,16 +143,12 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
         + "The printed shape n_1 x n'_1 of M is transposed.",
         evidence=(
             Evidence("certificate", "The probability that one nonzero entry exceeds the bound, and r^-2.", example),
-            Evidence("proof", "For every C there are such r, m, n and q.", {"kind": "proof", "inputs": sparse}),
+            Evidence("proof", "For every C there are such r, m, n and q.", sparse),
             *(
                 ()
                 if gaussian_failed
                 else (
-                    Evidence(
-                        "proof",
-                        "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.",
-                        {"kind": "proof", "inputs": gaussian},
-                    ),
+                    Evidence("proof", "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.", gaussian),
                 )
             ),
         ),
@@ -191,7 +158,6 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
 
 def decide_intersection(claim: Claim, context: Context) -> Verdict:
     """CD-INT: two users, both halves of the step."""
-    example = intersection_instance()
     return decided(
         claim,
         "refuted",
@@ -200,14 +166,15 @@ def decide_intersection(claim: Claim, context: Context) -> Verdict:
         "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
         "probability of the sum being too large is near that of one column, not near its square. The independent rows "
         "that the proof mentions do not help, since each column's norm adds up all rows.",
-        evidence=(Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", example),),
+        evidence=(
+            Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", intersection_instance()),
+        ),
         repair="CD-T54-REP",
     )
 
 
 def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
     """CD-LOW: the exact chi-square lower tail of a nearly rank-one matrix."""
-    example = lower_tail_instance()
     return decided(
         claim,
         "refuted",
@@ -215,7 +182,9 @@ def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
         f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
         "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
         "(CD-T54-REP).",
-        evidence=(Evidence("certificate", "Exact chi-square probabilities of two independent parts.", example),),
+        evidence=(
+            Evidence("certificate", "Exact chi-square probabilities of two independent parts.", lower_tail_instance()),
+        ),
         repair="CD-T54-REP",
     )
 

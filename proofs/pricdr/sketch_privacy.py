@@ -13,28 +13,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.instances import instance, proved
-from dpassay.proofs.notation import Step, formula, identity, objections, proof, smt
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.notation import Step, formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
-
-__all__ = [
-    "adjacent_singular_values",
-    "decide_centre",
-    "decide_def",
-    "decide_t51",
-    "decide_t51_det",
-    "decide_t51_quad",
-    "decide_t52",
-    "decide_t52_released",
-    "decide_t52_repaired",
-    "decide_wlog",
-    "determinant_proof",
-    "profile",
-    "quadratic_proof",
-    "required_noise_certificate",
-    "row_space_proof",
-    "shift_steps",
-]
 
 RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"
 
@@ -43,19 +24,7 @@ _ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does 
 
 def decide_def(claim: Claim, context: Context) -> Verdict:
     """CD-DEF: under the printed definition binary data have no neighbors."""
-    certificate = proved(
-        proof(
-            "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
-            smt(
-                "two different binary ratings are not less than 1 apart",
-                ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
-                "not abs(r - q) < 1",
-                model={"r": "0", "q": "1"},
-            ),
-            supports="vacuous",
-        )
-    )
-    return _decided(
+    return decided(
         claim,
         "vacuous",
         "The paper binarizes its ratings, and two different binary ratings are exactly 1 apart, so under the printed "
@@ -63,42 +32,26 @@ def decide_def(claim: Claim, context: Context) -> Verdict:
         "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
         "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
         "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
-        Evidence("proof", "No two binary ratings are neighbors.", certificate),
+        evidence=(Evidence("proof", "No two binary ratings are neighbors.", binary_neighbors_proof()),),
     )
 
 
 def decide_centre(claim: Claim, context: Context) -> Verdict:
     """CD-CENTRE: centering keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
-    certificate = proved(
-        proof(
-            "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
-            "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
-            "|c| <= 1 (step 2).",
-            identity(
-                "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
-            ),
-            smt(
-                "at most 1",
-                ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
-                "v <= 1",
-                model={"m": "1", "c": "0", "v": "0"},
-            ),
-        )
-    )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
         "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
         "released code divides by the number of items instead of users; that too keeps the change in one row.",
-        Evidence("proof", "Norm of the change of a centered row.", certificate),
+        evidence=(Evidence("proof", "Norm of the change of a centered row.", centering_proof()),),
     )
 
 
 def decide_wlog(claim: Claim, context: Context) -> Verdict:
     """CD-WLOG: large singular values are not the point; rank is."""
-    certificates = proved(row_space_proof()), adjacent_singular_values()
-    return _decided(
+    certificates = row_space_proof(), adjacent_singular_values()
+    return decided(
         claim,
         "refuted",
         "Singular values above w do not help when there are fewer of them than users. One item with a rating of 10 w "
@@ -107,21 +60,22 @@ def decide_wlog(claim: Claim, context: Context) -> Verdict:
         "lines. What the proof needs is that the covariance of a published row has full rank, that is n >= m; given "
         "that, no further case is missing, since lifting makes all singular values at least w (CD-T51-DET, "
         "CD-T51-QUAD).",
-        Evidence("proof", "The row space gives the data away whatever the singular values are.", certificates[0]),
-        Evidence(
-            "certificate", "One item, three users, its singular value ten times w on both sides.", certificates[1]
+        evidence=(
+            Evidence("proof", "The row space gives the data away whatever the singular values are.", certificates[0]),
+            Evidence(
+                "certificate", "One item, three users, its singular value ten times w on both sides.", certificates[1]
+            ),
         ),
     )
 
 
 def decide_t51(claim: Claim, context: Context) -> Verdict:
     """CD-T51: one row of the sketch; delta = 1 for n <= m - 2, and within (eps0, delta0) for n >= m."""
-    space, shape = proved(row_space_proof()), _shape_instance()
     epsilons = EPSILONS[::7] if context.quick else EPSILONS
     full = [
         _guarantee_certificate(task.users, (100, 800), epsilons, one_row=True) for task in _full_rank(context.quick)
     ]
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "Algorithm 1 lifts the n singular values that there are, so with at least two more users than items each "
@@ -130,11 +84,17 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
         "every epsilon. The paper's task Amazon Movie to Book (29,476 users, 24,091 items) has that shape. The proof "
         "inverts a covariance matrix that has no inverse there. With at least as many items as users one row is "
         "(eps0, delta0)-private in all experiments, with orders of magnitude to spare.",
-        Evidence("proof", "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", space),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", shape),
-        *(
-            Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
-            for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
+        evidence=(
+            Evidence(
+                "proof",
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+                row_space_proof(),
+            ),
+            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            *(
+                Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
+                for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -142,36 +102,36 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 
 def decide_t51_det(claim: Claim, context: Context) -> Verdict:
     """CD-T51-DET: the exact supremum of the determinant ratio is e^asinh(1/(2w))."""
-    certificate, noise = proved(determinant_proof()), _noise_times_epsilon()
-    return _decided(
+    noise = _noise_times_epsilon()
+    return decided(
         claim,
         "holds",
         "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
         "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
         "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
         "it says how far singular values move together, not what their product does.",
-        Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", certificate),
-        Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
+        evidence=(
+            Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
+            Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
+        ),
     )
 
 
 def decide_t51_quad(claim: Claim, context: Context) -> Verdict:
     """CD-T51-QUAD: the quadratic forms; true with delta0 / 2 in the place of delta0."""
-    certificate = proved(quadratic_proof())
-    return _decided(
+    return decided(
         claim,
         "holds",
         "The difference of the quadratic forms has one positive and one negative eigenvalue, at most 1/p and 1/(p+1) "
         "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
         "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
         "the printed proof takes for granted.",
-        Evidence("proof", "Bounds on the two eigenvalues, and the tails.", certificate),
+        evidence=(Evidence("proof", "Bounds on the two eigenvalues, and the tails.", quadratic_proof()),),
     )
 
 
 def decide_t52(claim: Claim, context: Context) -> Verdict:
     """CD-T52: false for n <= m - 2 and for very large epsilon; true in the other experiments, with a vast margin."""
-    space, shape = proved(row_space_proof()), _shape_instance()
     tasks = _full_rank(context.quick)
     rows = (400,) if context.quick else (100, 400, 800)
     epsilons = EPSILONS[::7] if context.quick else EPSILONS
@@ -182,7 +142,7 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "d > 99 / 100",
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "With at least two more users than items, as in the paper's task Amazon Movie to Book, the published rows lie "
@@ -191,12 +151,18 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "guarantee then holds in every experiment of the paper, although the printed composition proves it only up to "
         "epsilon of about ten (CD-COMP), and needs 30 to 100 times less noise. Even then it is not true of every "
         "epsilon: far outside of the experiments, from 50,000 to 150,000 on, Algorithm 1's w is too small.",
-        Evidence("proof", "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", space),
-        Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", shape),
-        Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
-        *(
-            Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
-            for task, certificate in zip(tasks, full, strict=True)
+        evidence=(
+            Evidence(
+                "proof",
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
+                row_space_proof(),
+            ),
+            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
+            *(
+                Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
+                for task, certificate in zip(tasks, full, strict=True)
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -224,16 +190,10 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         lines.append([label, *(float(f"{value:.4g}") for value in (noise, composed, exact, binary))])
     table = Table(
         "Released code, 204 rows, 924 users, delta = 1/924: what its epsilon means for the whole matrix",
-        [
-            "epsilon given",
-            "w",
-            "the code's own total",
-            "exact epsilon",
-            "exact, binary ratings, not centered",
-        ],
+        ["epsilon given", "w", "the code's own total", "exact epsilon", "exact, binary ratings, not centered"],
         lines,
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "The code takes its epsilon for that of one of the 204 published rows. With epsilon = 8 on the command line w "
@@ -242,11 +202,13 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         "and by two percent at 0.25; the total that the code prints, 627, is too large by a factor of 40. With binary "
         "ratings, where no item has more than 923 other raters, and before centering, the exact epsilon is 14.9, and "
         "for numbers up to 1 it is below the number typed.",
-        Evidence(
-            "certificate",
-            "Ratings of any size, epsilon = 8: the exact delta is above 0.1.",
-            certificate,
-            tables=(table,),
+        evidence=(
+            Evidence(
+                "certificate",
+                "Ratings of any size, epsilon = 8: the exact delta is above 0.1.",
+                certificate,
+                tables=(table,),
+            ),
         ),
         repair="CD-T52-REP",
     )
@@ -254,8 +216,6 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
 
 def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-T52-REP: the exact profile of the additive sketch, and how much less noise it asks for."""
-    steps = proved(profile_proof())
-    needed = required_noise_certificate()
     attained = profile(
         {"w": "66.56"},
         {"limit": _record(400, "w", "1"), "bounded": {**_record(400, "w", "1"), "raters": 10**9}},
@@ -263,7 +223,7 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         supports="holds",
     )
     table = _needed_noise_table(context.quick)
-    return _decided(
+    return decided(
         claim,
         "holds",
         "Revealing M to the attacker leaves one Gaussian shifted by ||M e_i||/w, which gives the upper bound; an item "
@@ -271,14 +231,50 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         "B/(p+1) of independent Gamma(r/2) variables with p (p+1) = w^2, so delta is a finite sum. No singular value "
         "decomposition and no condition on the shape are needed, and the noise is 39 to 101 times smaller than "
         "Algorithm 1's at the same epsilon and delta. A whole user with ratings d needs ||d|| times as much.",
-        Evidence("proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", steps),
-        Evidence(
-            "certificate",
-            "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
-            needed,
-            tables=(table,),
+        evidence=(
+            Evidence(
+                "proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()
+            ),
+            Evidence(
+                "certificate",
+                "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
+                required_noise_certificate(),
+                tables=(table,),
+            ),
+            Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),
         ),
-        Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),
+    )
+
+
+def centering_proof() -> dict[str, Any]:
+    """The norm of the change of a centered row."""
+    return proof(
+        "The mean is taken within one item's row, so no other row changes. In the row the changed rating moves by "
+        "c (1 - 1/m) and the m - 1 others by -c/m, a vector of squared norm c^2 (1 - 1/m) (step 1), at most 1 for "
+        "|c| <= 1 (step 2).",
+        identity(
+            "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
+        ),
+        smt(
+            "at most 1",
+            ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
+            "v <= 1",
+            model={"m": "1", "c": "0", "v": "0"},
+        ),
+    )
+
+
+def binary_neighbors_proof() -> dict[str, Any]:
+    """No two binary ratings are neighbors."""
+    return proof(
+        "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
+        smt(
+            "two different binary ratings are not less than 1 apart",
+            ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
+            "not abs(r - q) < 1",
+            model={"r": "0", "q": "1"},
+        ),
+        supports="vacuous",
     )
 
 
@@ -359,7 +355,7 @@ def determinant_proof() -> dict[str, Any]:
     )
 
 
-def quadratic_proof(tail: str = "4") -> dict[str, Any]:
+def quadratic_proof() -> dict[str, Any]:
     """|x'(S^-1 - S2^-1) x| <= 2 (h + h^2) ln(4/delta0) except with probability delta0/2."""
     return proof(
         "Under x ~ N(0, S) the form is (1 - t1) g1^2 + (1 - t2) g2^2 with standard Gaussian g and t1 >= 1 >= t2 the "
@@ -375,7 +371,7 @@ def quadratic_proof(tail: str = "4") -> dict[str, Any]:
         smt(
             "p (h + h^2) is at least 1",
             ["p > 0", "h > 0", "p * (p + 1) * h ** 2 == 1"],
-            f"{tail} * p * (h + h ** 2) >= 4",
+            "4 * p * (h + h ** 2) >= 4",
             model={"p": "1/3", "h": "3/2"},
         ),
     )
@@ -510,21 +506,6 @@ def _needed_noise_table(quick: bool) -> Table:
         )
     return Table(
         "Noise w for 400 rows and delta = 1/16367",
-        [
-            "epsilon",
-            "Algorithm 1",
-            "exact profile",
-            "ratio",
-            "binary ratings of 16,367 users",
-            "columns of fixed norm",
-        ],
+        ["epsilon", "Algorithm 1", "exact profile", "ratio", "binary ratings of 16,367 users", "columns of fixed norm"],
         lines,
     )
-
-
-def _decided(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:
-    """The verdict, or `open` with the checker's objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate is not None))
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(claim.id, outcome, explanation, evidence=evidence, repair=repair)

@@ -11,26 +11,10 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.instances import instance, proved
-from dpassay.proofs.notation import formula, identity, objections, proof, smt
+from dpassay.proofs.decisions import decided
+from dpassay.proofs.notation import formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
-
-__all__ = [
-    "decide_had",
-    "decide_had_released",
-    "decide_iso",
-    "decide_sjlt",
-    "decide_sjlt_released",
-    "decide_sjlt_repaired",
-    "decide_subg",
-    "discrete_proof",
-    "fixed_norm_certificate",
-    "hadamard_instance",
-    "short_mask_probability",
-    "sparse_lines_proof",
-    "subspace_instance",
-]
 
 _LIFTED = (
     "Ratings (1, 0; 0, 0) and (1, 0; 1, 0), centered: (1/2, -1/2; 0, 0) and (1/2, -1/2; 1/2, -1/2). The nonzero "
@@ -44,33 +28,19 @@ DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 def decide_subg(claim: Claim, context: Context) -> Verdict:
     """CD-SUBG: true, and of no use for the transfer of the privacy proof."""
-    certificate = proved(
-        proof(
-            "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
-            "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for "
-            "all t.",
-            smt(
-                "the mixture is at most the Gaussian",
-                ["X >= 1", "0 < q", "q <= 1"],
-                "1 - q + q * X <= X",
-                model={"X": "1", "q": "1"},
-            ),
-        )
-    )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
         "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
         "what utility bounds need.",
-        Evidence("proof", "The moment generating function.", certificate),
+        evidence=(Evidence("proof", "The moment generating function.", subgaussian_proof()),),
     )
 
 
 def decide_had(claim: Claim, context: Context) -> Verdict:
     """CD-HAD: not for one of the datasets; D is."""
     sizes = [task.items for task in TASKS]
-    certificate = hadamard_instance(sizes)
     table = Table(
         "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
         ["task", "n", "columns", "inner product"],
@@ -79,15 +49,20 @@ def decide_had(claim: Claim, context: Context) -> Verdict:
             for task in TASKS
         ],
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "Real Hadamard matrices of this kind exist for powers of two only. None of the six numbers of items is one, "
         "and the printed formula then gives a matrix whose columns are not orthogonal: with 2^a the largest power of "
         "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
         "of two repairs it. D, a diagonal of signs, is unitary.",
-        Evidence(
-            "certificate", "The inner product of two columns, counted, for each dataset.", certificate, tables=(table,)
+        evidence=(
+            Evidence(
+                "certificate",
+                "The inner product of two columns, counted, for each dataset.",
+                hadamard_instance(sizes),
+                tables=(table,),
+            ),
         ),
     )
 
@@ -101,24 +76,30 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
         *(f"2 + 2 * {_low_bit(task.items)} / n{index} > 2" for index, task in enumerate(TASKS)),
         supports="refuted",
     )
-    counted = hadamard_instance([task.items for task in TASKS])
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "A product of unitary matrices preserves norms, but H is unitary only for powers of two (CD-HAD). For every n "
         "of the paper's datasets, whatever D is, the vector D(e_1 + e_(2^a+1)) of squared norm 2 has an image of "
         "squared norm 2 + 2 2^a/n. The distortion is small for these vectors, and zero after padding to a power of "
         "two.",
-        Evidence(
-            "certificate", "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.", certificate
+        evidence=(
+            Evidence(
+                "certificate",
+                "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.",
+                certificate,
+            ),
+            Evidence(
+                "certificate",
+                "The inner products of columns that these norms come from.",
+                hadamard_instance([task.items for task in TASKS]),
+            ),
         ),
-        Evidence("certificate", "The inner products of columns that these norms come from.", counted),
     )
 
 
 def decide_sjlt(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT: refuted exactly on two items and two users; p for every task and density."""
-    lines, chance = proved(sparse_lines_proof()), subspace_instance()
     rows = []
     for task in TASKS:
         chances = [short_mask_probability(task.items, task.users, q) for q in (1 / task.users, *DENSITIES)]
@@ -128,7 +109,7 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         ["task", "n", "m", "q = 1/m", *(f"q = {density}" for density in DENSITIES)],
         rows,
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "A row of P with few entries makes a published row that lies on one of finitely many lines or planes, and "
@@ -139,21 +120,23 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         "subspace is shared (to be checked per dataset; not done). For dense masks, q n well above m, it says "
         "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
         "Upadhyay (arXiv 1410.2470).",
-        Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", lines),
-        Evidence("certificate", "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.", chance, tables=(table,)),
+        evidence=(
+            Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
+            Evidence(
+                "certificate",
+                "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.",
+                subspace_instance(),
+                tables=(table,),
+            ),
+        ),
         repair="CD-SJLT-REP",
     )
 
 
 def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REL: the released matrix is discrete, so the set of possible outputs shows the data."""
-    lines = proved(discrete_proof())
-    chance = instance(
-        {"q": "1/2", "r": 8},
-        "1 - (1 - q) ** (2 * r) > 999 / 1000",
-        supports="refuted",
-    )
-    return _decided(
+    chance = instance({"q": "1/2", "r": 8}, "1 - (1 - q) ** (2 * r) > 999 / 1000", supports="refuted")
+    return decided(
         claim,
         "refuted",
         "The released code multiplies the lifted ratings by a matrix with entries 0 and plus or minus one constant, "
@@ -161,34 +144,27 @@ def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
         "row for each zero row of the matrix: on two items and two users the lists are disjoint for every w > 0, so "
         "delta is at least 1 - (1 - q)^(2r) at every epsilon. No density and no amount of lifting helps; noise has to "
         "be added to the output.",
-        Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", lines),
-        Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
+        evidence=(
+            Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
+            Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
+        ),
         repair="CD-SJLT-REP",
     )
 
 
 def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
     """CD-SJLT-REP: columns of fixed norm and added noise are exactly mu-Gaussian-DP."""
-    steps = proved(
-        proof(
-            "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a "
-            "standard Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; "
-            "steps 2 and 3 show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so "
-            "that the mean over M is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large "
-            "norm reveals M e_i.",
-            *shift_steps(),
-            identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
-        )
-    )
-    return _decided(
+    return decided(
         claim,
         "holds",
         "With added noise any matrix that does not depend on the data will do. If all its columns have norm sqrt(r), "
         "as those of a count sketch or of k random signs per column, the sketch is exactly as private as one Gaussian "
         "mechanism with mu = sqrt(r)/w, which needs slightly less noise than a Gaussian M (whose columns vary in "
         "norm) and a small part of its multiplications.",
-        Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", steps),
-        Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
+        evidence=(
+            Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", fixed_norm_proof()),
+            Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
+        ),
     )
 
 
@@ -201,18 +177,46 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
         "r * (2 * (q / 2) * (square / (q * r))) / r < square / 200",
         supports="refuted",
     )
-    return _decided(
+    return decided(
         claim,
         "refuted",
         "The code has neither H nor D, its entries are signs times a constant where Definition 3.7 has Gaussian "
         "variables, and it divides by sqrt(r) twice: once in the matrix, which already preserves squared norms on "
         "average, and once more. With its 204 rows squared norms shrink by the factor 204. (That the code has no H "
         "and no D was read in it, not computed.)",
-        Evidence("certificate", "Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
+        evidence=(
+            Evidence("certificate", "Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
+        ),
     )
 
 
-def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
+def fixed_norm_proof() -> dict[str, Any]:
+    """One Gaussian shift of a norm that does not depend on M."""
+    return proof(
+        "Given M, the outputs on neighbors that differ by v in row i differ by the shift (M e_i) v'/w of a standard "
+        "Gaussian matrix, of norm |M e_i| |v|/w = sqrt(r) |v|/w <= mu whatever M is. Step 1 is its loss; steps 2 and 3 "
+        "show that its delta, Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), grows with mu, so that the mean over M "
+        "is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large norm reveals M e_i.",
+        *shift_steps(),
+        identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
+    )
+
+
+def subgaussian_proof() -> dict[str, Any]:
+    """The moment generating function of a sparse entry is at most a Gaussian one."""
+    return proof(
+        "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
+        "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for all t.",
+        smt(
+            "the mixture is at most the Gaussian",
+            ["X >= 1", "0 < q", "q <= 1"],
+            "1 - q + q * X <= X",
+            model={"X": "1", "q": "1"},
+        ),
+    )
+
+
+def sparse_lines_proof() -> dict[str, Any]:
     """Two items, two users: the lines of one-entry rows of P H D R1 differ between neighbors, for every w > 0."""
     return proof(
         f"{_LIFTED} A row of P with one entry g gives g/sqrt(2) times the sum or the difference of the two lifted "
@@ -222,7 +226,7 @@ def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
         "and has y z = 0' has probability 0 on the first and at least 1 - (1 - p)^r on the second, p = 2q(1 - q).",
         smt(
             "neither a nor b is 0",
-            ["W > 0", f"2 * a2 == {singular_square} + W", "2 * b2 == W"],
+            ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W"],
             "a2 > 0 and b2 > 0",
             model={"W": "1", "a2": "3/4", "b2": "1/2"},
         ),
@@ -232,7 +236,7 @@ def sparse_lines_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
     )
 
 
-def discrete_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
+def discrete_proof() -> dict[str, Any]:
     """Two items, two users: the possible rows of the released sketch differ between neighbors, for every w > 0."""
     return proof(
         f"{_LIFTED} With as many items as users the code's mean is the right one. A row of its matrix has entries in "
@@ -244,7 +248,7 @@ def discrete_proof(singular_square: str = "1 / 2") -> dict[str, Any]:
         *(
             smt(
                 name,
-                ["W > 0", f"2 * a2 == {singular_square} + W", "2 * b2 == W", "4 * A2 == 1 + W", "4 * B2 == W"],
+                ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W", "4 * A2 == 1 + W", "4 * B2 == W"],
                 conclusion,
                 model={"W": "1", "a2": "3/4", "b2": "1/2", "A2": "1/2", "B2": "1/4"},
             )
@@ -309,11 +313,3 @@ def short_mask_probability(num_items: int, num_users: int, density: float) -> fl
 def _low_bit(number: int) -> int:
     """The largest power of two that divides the number."""
     return number & -number
-
-
-def _decided(claim: Claim, outcome: Any, explanation: str, *evidence: Evidence, repair: str = "") -> Verdict:
-    """The verdict, or `open` with the checker's objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate is not None))
-    if failed:
-        return Verdict(claim.id, "open", f"Not decided: {failed}.")
-    return Verdict(claim.id, outcome, explanation, evidence=evidence, repair=repair)

@@ -7,7 +7,7 @@ the cells that Z rates.
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
 from dpassay.proofs.decisions import decided
@@ -21,18 +21,7 @@ from dpassay.proofs.rating_collection.moments import (
     laplace_steps_proof,
     response_steps_proof,
 )
-from dpassay.proofs.rating_collection.privacy import EPSILONS, proof_record
-
-__all__ = [
-    "decide_decomposition",
-    "decide_laplace_bound",
-    "decide_response_bound",
-    "decide_sharper_bounds",
-    "decide_union",
-    "decomposition_proof",
-    "sharper_proof",
-    "union_proof",
-]
+from dpassay.proofs.rating_collection.privacy import EPSILONS
 
 
 def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
@@ -42,16 +31,15 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         claim,
         "holds",
         "The triangle inequality splits rho into three norms, each noise norm exceeds its bound with probability at "
-        "most gamma/2 by Markov's inequality, and both hold at once with probability at least 1 - gamma, for every "
-        "X.",
+        "most gamma/2 by Markov's inequality, and both hold at once with probability at least 1 - gamma, for every X.",
         "The paper never says that true ratings lie in [-1, 1]; without it (6) is false (RC-RANGE).",
         f"It is loose: at eps = 1, gamma = {GAMMA} the bound on the noise is {middle:.1f} times the root mean square "
         f"of the noise it bounds ({Shape.of(context.data).label}). Only means enter, so the noise of different cells "
         "need not be independent here.",
         evidence=(
-            proof_record("Splitting rho.", decomposition_proof()),
-            proof_record("Moments, sums and Markov steps.", laplace_steps_proof(), tables, plots),
-            proof_record("Both bounds at once.", union_proof()),
+            Evidence("proof", "Splitting rho.", decomposition_proof()),
+            Evidence("proof", "Moments, sums and Markov steps.", laplace_steps_proof(), tables=tables, plots=plots),
+            Evidence("proof", "Both bounds at once.", union_proof()),
         ),
     )
 
@@ -69,9 +57,9 @@ def decide_response_bound(claim: Claim, context: Context) -> Verdict:
         f"It is loose: at eps = 1, gamma = {GAMMA}, d = 5 the bound on the noise is {middle:.1f} times the root mean "
         f"square of the noise it bounds ({Shape.of(context.data).label}).",
         evidence=(
-            proof_record("Splitting rho.", decomposition_proof()),
-            proof_record("Moments, sums and Markov steps.", response_steps_proof(), tables, plots),
-            proof_record("Both bounds at once.", union_proof()),
+            Evidence("proof", "Splitting rho.", decomposition_proof()),
+            Evidence("proof", "Moments, sums and Markov steps.", response_steps_proof(), tables=tables, plots=plots),
+            Evidence("proof", "Both bounds at once.", union_proof()),
         ),
     )
 
@@ -86,11 +74,12 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
         "and (7) for all parameters: by a factor of at least sqrt(2) for (6), and sqrt(48 (d-1)/(2d-1)), which is "
         "4.6 at d = 5, for (7). What is left is the factor 1/sqrt(gamma) of Markov's inequality.",
         evidence=(
-            proof_record("Splitting rho.", decomposition_proof()),
-            proof_record(
+            Evidence("proof", "Splitting rho.", decomposition_proof()),
+            Evidence(
+                "proof",
                 "The sharper bounds, and that they are smaller.",
                 sharper_proof(),
-                (_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
+                tables=(_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
             ),
         ),
     )
@@ -103,7 +92,7 @@ def decide_decomposition(claim: Claim, context: Context) -> Verdict:
         "holds",
         "On every released cell the three terms add up to Theta - Z, the Frobenius norm satisfies the triangle "
         "inequality, and restricting a matrix to fewer cells does not lengthen it.",
-        evidence=(proof_record("For any numbers of users and items.", decomposition_proof()),),
+        evidence=(Evidence("proof", "For any numbers of users and items.", decomposition_proof()),),
     )
 
 
@@ -113,7 +102,7 @@ def decide_union(claim: Claim, context: Context) -> Verdict:
         claim,
         "holds",
         "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",
-        evidence=(proof_record("The union bound, twice gamma/2.", union_proof()),),
+        evidence=(Evidence("proof", "The union bound, twice gamma/2.", union_proof()),),
     )
 
 

@@ -19,7 +19,7 @@ _definitions = "dpassay.proofs.rating_collection.definitions"
 _moments = "dpassay.proofs.rating_collection.moments"
 _accuracy = "dpassay.proofs.rating_collection.accuracy"
 _recovery = "dpassay.proofs.rating_collection.recovery"
-_representation = "dpassay.proofs.representation"
+_representation = "dpassay.proofs.rating_collection.representation"
 
 INDEPENDENT = "the noise of every entry is drawn independently of that of the others"
 POSITIVE = "eps > 0"
@@ -94,7 +94,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The textbook floating-point samplers of the two mechanisms keep the privacy of the ideal ones.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
         about=("modified_laplace", "randomized_response"),
-        decide=f"{_representation}:decide_rating_collection",
+        decide=f"{_representation}:decide_executed",
     ),
     _claim(
         id="RC-EXE-REP",
@@ -102,7 +102,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The samplers on integers and on a grid that this package runs keep the privacy of the ideal mechanisms.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
         about=("modified_laplace", "randomized_response"),
-        decide=f"{_representation}:decide_rating_collection_repaired",
+        decide=f"{_representation}:decide_executed_repaired",
     ),
     # Definitions
     _claim(

@@ -11,31 +11,9 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import Shape
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import POST_PROCESSING
-from dpassay.proofs.notation import Step, derivative, identity, possible, proof, smt
-from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, proof_record, theorem1_proof, theorem2_proof
-
-__all__ = [
-    "best_pair_proof",
-    "clipped_proof",
-    "conjugate_proof",
-    "decide_best_pair",
-    "decide_conjugate",
-    "decide_conjugate_repaired",
-    "decide_epsilon_positive",
-    "decide_epsilon_zero",
-    "decide_forced",
-    "decide_noise_by_value",
-    "decide_one_noise",
-    "epsilon_positive_proof",
-    "epsilon_zero_proof",
-    "noise_by_value_instance",
-    "noise_by_value_proof",
-    "one_noise_proof",
-    "other_pair_proof",
-    "reconstruction_error",
-]
+from dpassay.proofs.notation import Step, derivative, identity, instance, possible, proof, smt
+from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, theorem1_proof, theorem2_proof
 
 
 def decide_one_noise(claim: Claim, context: Context) -> Verdict:
@@ -52,7 +30,7 @@ def decide_one_noise(claim: Claim, context: Context) -> Verdict:
         "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
         "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
         "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
-        evidence=(proof_record("For every eps: probability 1 against 0.", one_noise_proof(), (table,)),),
+        evidence=(Evidence("proof", "For every eps: probability 1 against 0.", one_noise_proof(), tables=(table,)),),
         repair="RC-T1: independent noise per entry",
     )
 
@@ -72,10 +50,11 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
         "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
         "a fresh draw per entry.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "For every eps and d: probability 0 against a positive one.",
                 noise_by_value_proof(),
-                (
+                tables=(
                     Table(
                         "Chance that two entries get different outputs, d = 5",
                         ["eps", "vector (0, 0)", "vector (0, 1)"],
@@ -99,7 +78,7 @@ def decide_epsilon_zero(claim: Claim, context: Context) -> Verdict:
         "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
         "chance of every bounded interval tends to 0 with eps. Definition 3 is fine at eps = 0, where it is "
         "uniform, and Definition 1 asks for eps > 0 anyway. The bound (6) divides by eps too.",
-        evidence=(proof_record("No scale exists, and no limit of the laws.", epsilon_zero_proof()),),
+        evidence=(Evidence("proof", "No scale exists, and no limit of the laws.", epsilon_zero_proof()),),
         repair="RC-EPS0-REP",
     )
 
@@ -111,7 +90,7 @@ def decide_epsilon_positive(claim: Claim, context: Context) -> Verdict:
         "holds",
         "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
         "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
-        evidence=(proof_record("Total mass 1 in each law.", epsilon_positive_proof()),),
+        evidence=(Evidence("proof", "Total mass 1 in each law.", epsilon_positive_proof()),),
     )
 
 
@@ -122,15 +101,15 @@ def decide_conjugate(claim: Claim, context: Context) -> Verdict:
         claim,
         "refuted",
         "The first half is false for the modified Laplace mechanism: a rating of 1 is reported as a number above 1 "
-        "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is "
-        "false for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in "
-        "the space too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and "
-        "1.",
+        "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is false "
+        "for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in the space "
+        "too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and 1.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Both halves fail.",
                 conjugate_proof(),
-                (
+                tables=(
                     Table(
                         "Chance that a report leaves [-1, 1]",
                         ["eps", "rating 1, above 1", "rating 0, either side"],
@@ -154,13 +133,16 @@ def decide_conjugate_repaired(claim: Claim, context: Context) -> Verdict:
         "are biased towards 0, for a rating of 1 by (1 - e^(-eps))/eps, so the moments of section 4.3 do not apply "
         "to them as they stand.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Clipped reports lie in [-1, 1] and keep the ratio.",
                 clipped_proof(),
-                (Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),),
+                tables=(
+                    Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),
+                ),
             ),
-            proof_record("Modified Laplace before clipping.", theorem1_proof()),
-            proof_record("Randomized response.", theorem2_proof()),
+            Evidence("proof", "Modified Laplace before clipping.", theorem1_proof()),
+            Evidence("proof", "Randomized response.", theorem2_proof()),
         ),
     )
 
@@ -174,7 +156,7 @@ def decide_forced(claim: Claim, context: Context) -> Verdict:
         "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
         "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
         "number always (keep = create = 1) is eps-differentially private too.",
-        evidence=(proof_record("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
+        evidence=(Evidence("proof", "Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
         repair="RC-SLACK-REP",
     )
 
@@ -220,10 +202,11 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
         "two ratings allow and is kept fixed; larger scales, which might help very sparse data at large eps, were "
         "not examined.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
-                (
+                tables=(
                     Table(
                         f"Chances and squared error per cell, {shape.label}",
                         [
@@ -240,7 +223,7 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                         rows,
                     ),
                 ),
-                (
+                plots=(
                     Plot(
                         "Squared reconstruction error relative to Definition 2",
                         "eps per entry",
@@ -297,10 +280,9 @@ def one_noise_proof() -> dict[str, Any]:
 def noise_by_value_proof() -> dict[str, Any]:
     """One draw per value: equal entries never differ, unequal ones do with positive probability."""
     return proof(
-        "For (0, 0) both outputs are xi_0: they never differ. For (0, 1) they are the independent xi_0 and xi_1, "
-        "equal with probability 2 e/(e+d)^2 (both 0 or both 1) + (d-1)/(e+d)^2 (both another symbol) = "
-        "(2e+d-1)/(e+d)^2, below 1 for all e = e^eps >= 1, d >= 1. No factor bounds a positive probability by a "
-        "multiple of 0.",
+        "For (0, 0) both outputs are xi_0: they never differ. For (0, 1) they are the independent xi_0 and xi_1, equal "
+        "with probability 2 e/(e+d)^2 (both 0 or both 1) + (d-1)/(e+d)^2 (both another symbol) = (2e+d-1)/(e+d)^2, "
+        "below 1 for all e = e^eps >= 1, d >= 1. No factor bounds a positive probability by a multiple of 0.",
         identity(
             "chance that the two outputs agree",
             "2 * (e / (e + d)) * (1 / (e + d)) + (d - 1) * (1 / (e + d)) ** 2 == (2 * e + d - 1) / (e + d) ** 2",
@@ -343,10 +325,9 @@ def epsilon_zero_proof() -> dict[str, Any]:
 def epsilon_positive_proof() -> dict[str, Any]:
     """All laws have total mass 1."""
     return proof(
-        "The noise is symmetric, and its density right of 0 has the antiderivative -e^(-z/s)/2, which goes from "
-        "-1/2 to 0: both sides together have mass 1, for every s = 2/eps > 0. The chances to keep and to turn "
-        "missing add up to 1, as do the masses of randomized response for every e = e^eps >= 1; at e = 1 they are "
-        "equal.",
+        "The noise is symmetric, and its density right of 0 has the antiderivative -e^(-z/s)/2, which goes from -1/2 "
+        "to 0: both sides together have mass 1, for every s = 2/eps > 0. The chances to keep and to turn missing add "
+        "up to 1, as do the masses of randomized response for every e = e^eps >= 1; at e = 1 they are equal.",
         derivative("mass of the noise right of 0", "z", "-exp(-z / s) / 2", "exp(-z / s) / (2 * s)"),
         identity("both sides", "2 * (0 - (-exp(0) / 2)) == 1"),
         smt("the scale is positive", ["eps > 0", "s * eps == 2"], "s > 0"),
@@ -386,18 +367,16 @@ def clipped_proof() -> dict[str, Any]:
     )
 
 
-def other_pair_proof(supports: str = "refuted") -> dict[str, Any]:
+def other_pair_proof() -> dict[str, Any]:
     """Conditions under which a pair (keep, create) is eps-DP for one entry, and two pairs that satisfy them."""
     return proof(
         "Six comparisons make one entry eps-differentially private: numbers between two ratings, a rating and a "
         "missing entry, and back (f, g: noise densities, bounded as in RC-T1), and ? likewise. Four conditions "
         "imply them. Both pairs satisfy the conditions, and the first keeps more than r/(1+r).",
         *DENSITIES,
-        *_sufficient(),
-        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
-        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+        *_private_pairs(),
         smt("the pair is another one", _pair("keep", "create"), "keep * (1 + r) > r", model=_PAIR_MODEL),
-        supports=supports,
+        supports="refuted",
     )
 
 
@@ -461,9 +440,7 @@ def best_pair_proof() -> dict[str, Any]:
             "the end w = v",
             f"(A + B * r ** 2) * ({pair}) - B * (r ** 2 - 1) * ({pair}) ** 2 == ({pair}) * (A + B / r)",
         ),
-        *_sufficient(),
-        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
-        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+        *_private_pairs(),
         smt("the pair has create = keep/r", _pair("keep", "create"), "keep == r * create", model=_PAIR_MODEL),
         smt(
             "Definition 2 has a larger error",
@@ -488,6 +465,15 @@ _PAIR_MODEL = {"r": "1", "keep": "2/3", "create": "2/3"}
 
 def _pair(keep: str, create: str) -> list[str]:
     return ["r >= 1", f"{keep} * (r ** 2 + r + 1) == r * (r + 1)", f"{create} * (r ** 2 + r + 1) == r + 1"]
+
+
+def _private_pairs() -> tuple[Step, ...]:
+    """Conditions that make a pair private, and the two pairs that satisfy them."""
+    return (
+        *_sufficient(),
+        smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
+        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+    )
 
 
 def _sufficient() -> tuple[Step, ...]:

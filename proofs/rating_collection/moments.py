@@ -12,34 +12,9 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import STARS
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance
 from dpassay.proofs.lemmas import SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
-from dpassay.proofs.rating_collection.privacy import EPSILONS, proof_record
-
-__all__ = [
-    "MARKOV",
-    "NOISE_AROUND_ZERO",
-    "NOISE_MOMENT",
-    "SOME_CELLS",
-    "UNIFORM_SQUARE",
-    "changed_rating_proof",
-    "created_rating_proof",
-    "decide_changed_rating",
-    "decide_created_rating",
-    "decide_created_rating_repaired",
-    "decide_range",
-    "decide_range_repaired",
-    "decide_steps",
-    "decide_steps_repaired",
-    "laplace_steps_proof",
-    "printed_equalities_proof",
-    "range_instance",
-    "range_proof",
-    "range_violation_proof",
-    "response_steps_proof",
-]
-
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
+from dpassay.proofs.rating_collection.privacy import EPSILONS
 
 NOISE_MOMENT: tuple[Step, ...] = (
     derivative(
@@ -110,7 +85,7 @@ def decide_steps(claim: Claim, context: Context) -> Verdict:
         "(d-1)^2, and each of the four Markov steps ends in '= gamma/2' where the quotient is strictly smaller, "
         "since only some of the ratings are kept and only some cells created. All of them err on the safe side: "
         "with <= every step holds and so does the theorem.",
-        evidence=(proof_record("Each of the five quotients is strictly smaller.", printed_equalities_proof()),),
+        evidence=(Evidence("proof", "Each of the five quotients is strictly smaller.", printed_equalities_proof()),),
         repair="RC-T3-S-REP",
     )
 
@@ -124,8 +99,8 @@ def decide_steps_repaired(claim: Claim, context: Context) -> Verdict:
         "Theta^2 more; for randomized response every error is at most d - 1 stars. Sums over cells, the chance to "
         "create, and Markov's inequality give each line of section 4.3 as an inequality.",
         evidence=(
-            proof_record("Modified Laplace.", laplace_steps_proof()),
-            proof_record("Randomized response.", response_steps_proof()),
+            Evidence("proof", "Modified Laplace.", laplace_steps_proof()),
+            Evidence("proof", "Randomized response.", response_steps_proof()),
         ),
     )
 
@@ -141,7 +116,7 @@ def decide_range(claim: Claim, context: Context) -> Verdict:
         "and (7) with probability above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, "
         "d], everything holds.",
         evidence=(
-            proof_record("The moment bounds fail for every larger Theta.", range_violation_proof()),
+            Evidence("proof", "The moment bounds fail for every larger Theta.", range_violation_proof()),
             *(
                 Evidence(
                     "certificate",
@@ -163,7 +138,7 @@ def decide_range_repaired(claim: Claim, context: Context) -> Verdict:
         "A true rating in [-1, 1] has a square of at most 1, and two numbers between 1 and d differ by at most d - "
         "1. The range is natural for ratings, but a low-rank matrix plus noise need not stay in it: it is an "
         "assumption of Theorem 3.",
-        evidence=(proof_record("Both moment bounds.", range_proof()),),
+        evidence=(Evidence("proof", "Both moment bounds.", range_proof()),),
     )
 
 
@@ -175,10 +150,11 @@ def decide_created_rating(claim: Claim, context: Context) -> Verdict:
         "A created rating is uniform on 1 to d, so its mean squared error is at most (d-1)(2d-1)/6, for 5 stars 6 "
         "instead of 16, and never (d-1)^2. The = should be <=, which is all the proof needs.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
                 created_rating_proof("refuted"),
-                (_created_table(),),
+                tables=(_created_table(),),
             ),
         ),
         repair="RC-EQ-REP",
@@ -193,7 +169,9 @@ def decide_created_rating_repaired(claim: Claim, context: Context) -> Verdict:
         "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
         "of the scale, where it is (d-1)(2d-1)/6. For large d that is a third of the printed bound.",
         evidence=(
-            proof_record("Exact maximum, for every d >= 2.", created_rating_proof("holds"), (_created_table(),)),
+            Evidence(
+                "proof", "Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),)
+            ),
         ),
     )
 
@@ -213,10 +191,11 @@ def decide_changed_rating(claim: Claim, context: Context) -> Verdict:
         "condition, missing included; it is larger, so the bound holds although it is not derived. It is at least "
         "2.2 times too large at 5 stars.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "For every d >= 2, eps >= 0 and observed rating.",
                 changed_rating_proof(),
-                (
+                tables=(
                     Table(
                         "Mean squared change of a rating that stays a rating, d = 5, worst rating",
                         ["eps", "exact", "printed bound", "ratio"],
@@ -299,10 +278,9 @@ def printed_equalities_proof() -> dict[str, Any]:
     """The five printed equalities are strict inequalities."""
     return proof(
         "Modified Laplace: the mean on rated cells is r/(1+r) s 8/eps^2, on the others at most (mn-s)/(1+r) "
-        "(1+8/eps^2); divided by the squared thresholds both are below gamma/2 (steps 1 and 2). Randomized "
-        "response: a rated cell adds at most (d-1) (d-1)^2/(e+d), as only d - 1 symbols differ, the others (mn-s) "
-        "d/(e+d) (d-1)^2 (steps 3 and 4). A created rating: see RC-EQ (the remaining steps). All assume some "
-        "observed rating, s > 0.",
+        "(1+8/eps^2); divided by the squared thresholds both are below gamma/2 (steps 1 and 2). Randomized response: a "
+        "rated cell adds at most (d-1) (d-1)^2/(e+d), as only d - 1 symbols differ, the others (mn-s) d/(e+d) (d-1)^2 "
+        "(steps 3 and 4). A created rating: see RC-EQ (the remaining steps). All assume some observed rating, s > 0.",
         smt(
             "Markov step 1",
             ["r >= 1", "observed > 0", "noise > 0", "gamma > 0", "kept * (1 + r) == r",

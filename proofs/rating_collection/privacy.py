@@ -10,32 +10,10 @@ import math
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.core.records import Plot, Table
+from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, proof, smt
-
-__all__ = [
-    "CASES",
-    "DENSITIES",
-    "EPSILONS",
-    "NUM_ITEMS",
-    "case_instance",
-    "case_proof",
-    "case_supremum",
-    "decide_case",
-    "decide_product",
-    "decide_theorem1",
-    "decide_theorem2",
-    "decide_tight",
-    "product_proof",
-    "proof_record",
-    "theorem1_proof",
-    "theorem2_proof",
-    "tight_instance",
-    "tight_proof",
-]
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 NUM_ITEMS = 1682  # of MovieLens 100K
@@ -83,7 +61,6 @@ FROM_DENSITIES = (
 
 def decide_theorem1(claim: Claim, context: Context) -> Verdict:
     """RC-T1: densities for any n, beside the printed nine cases of one entry."""
-    whole, tight = theorem1_proof(), tight_proof()
     return decided(
         claim,
         "holds",
@@ -97,8 +74,13 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "
         f"{2 * NUM_ITEMS:,} on ratings in [-1, 1] and a chance of {_keep(1 / NUM_ITEMS):.5f} to keep a rating.",
         evidence=(
-            proof_record("Every n, every pair of vectors, every event.", whole, (_cases_table(), _budget_table())),
-            proof_record("n eps is attained.", tight),
+            Evidence(
+                "proof",
+                "Every n, every pair of vectors, every event.",
+                theorem1_proof(),
+                tables=(_cases_table(), _budget_table()),
+            ),
+            Evidence("proof", "n eps is attained.", tight_proof()),
         ),
     )
 
@@ -133,10 +115,11 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
         f"The exact supremum of the ratio is {supremum}, {printed}; it is reached at {where}.",
         extra,
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
-                (table,),
+                tables=(table,),
             ),
             *(
                 Evidence("certificate", f"At eps = {eps} the stated event is within 1/1000 of the supremum.", instance)
@@ -156,7 +139,9 @@ def decide_tight(claim: Claim, context: Context) -> Verdict:
         "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
         "number of items.",
         evidence=(
-            proof_record("Upper bound and attainment for every n and k.", tight_proof(), (_budget_table(),)),
+            Evidence(
+                "proof", "Upper bound and attainment for every n and k.", tight_proof(), tables=(_budget_table(),)
+            ),
             *(
                 Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
                 for count, each in ((count, tight_instance(count)) for count in (1, 3))
@@ -170,12 +155,13 @@ def decide_theorem2(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "holds",
-        "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes "
-        "by at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers "
-        "one entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value "
-        "instead of per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all "
-        "entries differ.",
-        evidence=(proof_record("Every d, n, pair of vectors and event.", theorem2_proof(), (_budget_table(),)),),
+        "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes by "
+        "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
+        "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
+        "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
+        evidence=(
+            Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),)),
+        ),
     )
 
 
@@ -188,7 +174,7 @@ def decide_product(claim: Claim, context: Context) -> Verdict:
         "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
         "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
         "independence it fails, see RC-IND2 and RC-IND3.",
-        evidence=(proof_record("Induction on the number of entries, for every event.", product_proof()),),
+        evidence=(Evidence("proof", "Induction on the number of entries, for every event.", product_proof()),),
     )
 
 
@@ -196,10 +182,9 @@ def theorem1_proof() -> dict[str, Any]:
     """Theorem 1 by densities."""
     return proof(
         f"{FROM_DENSITIES} P and Q are the weights of an output under two values of one entry, f and g the noise "
-        "densities. For each pair of values (rating or missing) the steps bound the weight of a number and of ? by "
-        "r^2 = e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent "
-        "entries is the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step "
-        "mentions n.",
+        "densities. For each pair of values (rating or missing) the steps bound the weight of a number and of ? by r^2 "
+        "= e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent entries is "
+        "the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step mentions n.",
         *DENSITIES,
         smt("two ratings, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r ** 2 * g"], "r * f <= r ** 2 * (r * g)"),
         smt(
@@ -221,9 +206,8 @@ def theorem2_proof() -> dict[str, Any]:
     model = {"e": "1", "d": "1", "stay": "1/2", "move": "1/2"}
     return proof(
         "e stands for e^eps >= 1; stay = e/(e+d), move = 1/(e+d). The masses add up to 1 (step 1). Whatever the "
-        "symbol, its masses under two values are among stay and move (step 2), stay = e move being the largest "
-        "ratio (step 3). Sums over events keep the ratio, and independent entries multiply it: e^(eps n) for n "
-        "entries.",
+        "symbol, its masses under two values are among stay and move (step 2), stay = e move being the largest ratio "
+        "(step 3). Sums over events keep the ratio, and independent entries multiply it: e^(eps n) for n entries.",
         identity("the masses add up to 1", "e / (e + d) + d * (1 / (e + d)) == 1"),
         smt(
             "any mass is at most e times any other",
@@ -283,11 +267,7 @@ def case_proof(case: str) -> dict[str, Any]:
         "ix": _case_ix,
     }[case]()
     pure = case in ("ii", "v", "viii")
-    return proof(
-        argument if pure else f"{FROM_DENSITIES} {argument}",
-        *(() if pure else DENSITIES),
-        *steps,
-    )
+    return proof(argument if pure else f"{FROM_DENSITIES} {argument}", *(() if pure else DENSITIES), *steps)
 
 
 def case_supremum(case: str, epsilon: float) -> float:
@@ -338,16 +318,6 @@ def tight_instance(num_changed: int) -> dict[str, Any]:
             f"{chance} < exp(1001 / 1000 * eps * {num_changed}) * {other}",
         ]
     return instance({"eps": 1, "d": 5}, *formulas, supports="holds")
-
-
-def proof_record(
-    summary: str,
-    inputs: dict[str, Any],
-    tables: tuple[Table, ...] = (),
-    plots: tuple[Plot, ...] = (),
-) -> Evidence:
-    """The record of a proof, from the inputs of its certificate."""
-    return Evidence("proof", summary, proved(inputs), tables, plots)
 
 
 def _product() -> tuple[Step, ...]:
@@ -525,13 +495,7 @@ def _budget_table() -> Table:
     budgets = (1 / NUM_ITEMS, 0.01, 0.1, 1.0, 5.0, 10.0)
     return Table(
         f"One entry against a user's vector of {NUM_ITEMS:,} entries (MovieLens 100K)",
-        [
-            "eps per entry",
-            "eps of the vector",
-            "ratio, powers of 10",
-            "Laplace scale",
-            "chance to keep a rating",
-        ],
+        ["eps per entry", "eps of the vector", "ratio, powers of 10", "Laplace scale", "chance to keep a rating"],
         [
             [
                 f"{eps:.4g}",

@@ -13,23 +13,7 @@ from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
 from dpassay.proofs.decisions import decided
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection.accuracy import decomposition_proof
-from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS, proof_record
-
-__all__ = [
-    "all_methods_proof",
-    "decide_all_methods",
-    "decide_error_bound",
-    "decide_error_bound_repaired",
-    "decide_isometry",
-    "decide_isometry_repaired",
-    "decide_monotone",
-    "decide_utility",
-    "error_bound_proof",
-    "fixed_matrix_proof",
-    "isometry_proof",
-    "monotone_proof",
-    "utility_limit_proof",
-]
+from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS
 
 
 def decide_monotone(claim: Claim, context: Context) -> Verdict:
@@ -47,10 +31,11 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         f"and rho0 = 0.5, gamma = {GAMMA} that takes eps = {rows[1][1]} per entry for the modified Laplace "
         f"mechanism, {rows[1][2]} for a user's vector: no protection to speak of.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
-                (
+                tables=(
                     Table(
                         f"Where the noise part of a bound is rho0 sqrt(s), gamma = {GAMMA}, {shape.label}",
                         [
@@ -89,10 +74,11 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
         "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
         "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
-                (
+                tables=(
                     Table(
                         f"Chance that no released entry is missing, powers of 10 ({shape.label})",
                         ["eps", "modified Laplace", "randomized response, d = 5"],
@@ -123,10 +109,11 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
         "become so, by the factor e^(eps/2), and Theta^ - Theta is not fixed before the entries are drawn. A proof "
         "of (5) for such sampling needs incoherence and weights; the paper has neither.",
         evidence=(
-            proof_record(
+            Evidence(
+                "proof",
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
-                (
+                tables=(
                     Table(
                         f"Chance that a cell is released with a rating, modified Laplace ({shape.label})",
                         ["eps", "rated cell", "missing cell", "p", "ratio"],
@@ -146,7 +133,7 @@ def decide_error_bound(claim: Claim, context: Context) -> Verdict:
         "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
         "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
         "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
-        evidence=(proof_record("The premise is never met.", isometry_proof()),),
+        evidence=(Evidence("proof", "The premise is never met.", isometry_proof()),),
         repair="RC-5-REP",
     )
 
@@ -160,8 +147,8 @@ def decide_error_bound_repaired(claim: Claim, context: Context) -> Verdict:
         "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
         "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
         evidence=(
-            proof_record("Both halves.", error_bound_proof()),
-            proof_record("The triangle inequality for matrices.", decomposition_proof()),
+            Evidence("proof", "Both halves.", error_bound_proof()),
+            Evidence("proof", "The triangle inequality for matrices.", decomposition_proof()),
         ),
     )
 
@@ -174,33 +161,32 @@ def decide_all_methods(claim: Claim, context: Context) -> Verdict:
         "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
         "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
         "gives (5). The bound is a property of a method, to be proved for each one.",
-        evidence=(proof_record("rho = 0 and a positive error.", all_methods_proof()),),
+        evidence=(Evidence("proof", "rho = 0 and a positive error.", all_methods_proof()),),
     )
 
 
-def decide_utility(claim: Claim, context: Context) -> Verdict:
+def proved_utility(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: open; the limit is proved for bounded errors, the decrease needs an experiment."""
     shape = Shape.of(context.data)
     rows = []
     for epsilon in (10.0, 20.0, 30.0, 40.0):
         chances = (shape.cells / (1 + math.exp(epsilon / 2)), shape.cells * 5 / (math.exp(epsilon) + 5))
         rows.append([epsilon, *(f"{min(1.0, chance):.3g}" for chance in chances), f"{8 / epsilon**2:.4f}"])
-    verdict = decided(
+    return decided(
         claim,
         "open",
         "Not decided: whether the error of the completion falls from each eps to the next is a matter of trained "
-        "completions on real ratings, which belong to the accuracy experiments. Tried by proof: (5) with (6) and "
-        "(7) cannot show it, since the premise of (5) is never met (RC-RIP). What is proved: as eps tends to "
-        "infinity the release equals the clean data except with a chance that tends to 0 (randomized response), or "
-        "has the same missing entries and noise of variance 8/eps^2 (modified Laplace), so an error that is bounded "
-        "and continuous in the data tends to that of the clean data; and for randomized response the best possible "
-        "error, over all estimators, never grows with eps, since a smaller eps is a larger one followed by more "
-        "response noise.",
+        "completions on real ratings, which belong to the accuracy experiments. Tried by proof: (5) with (6) and (7) "
+        "cannot show it, since the premise of (5) is never met (RC-RIP). What is proved: as eps tends to infinity the "
+        "release equals the clean data except with a chance that tends to 0 (randomized response), or has the same "
+        "missing entries and noise of variance 8/eps^2 (modified Laplace), so an error that is bounded and continuous "
+        "in the data tends to that of the clean data; and for randomized response the best possible error, over all "
+        "estimators, never grows with eps, since a smaller eps is a larger one followed by more response noise.",
         evidence=(
             Evidence(
                 "proof",
                 "The limit, and the order of randomized responses.",
-                {"kind": "proof", "inputs": utility_limit_proof()},
+                utility_limit_proof(),
                 tables=(
                     Table(
                         f"Bounds on how the release differs from the clean data ({shape.label})",
@@ -216,7 +202,6 @@ def decide_utility(claim: Claim, context: Context) -> Verdict:
             ),
         ),
     )
-    return verdict
 
 
 def monotone_proof() -> dict[str, Any]:
@@ -249,12 +234,7 @@ def monotone_proof() -> dict[str, Any]:
             "c / (e2 + d) < c / (e1 + d)",
             model={"e1": "1", "e2": "2", "c": "1", "d": "2"},
         ),
-        smt(
-            "roots keep the order",
-            ["x >= 0", "y >= 0", "x ** 2 < y ** 2"],
-            "x < y",
-            model={"x": "0", "y": "1"},
-        ),
+        smt("roots keep the order", ["x >= 0", "y >= 0", "x ** 2 < y ** 2"], "x < y", model={"x": "0", "y": "1"}),
         smt(
             "the first noise term of (6) tends to 0",
             ["w > 0", "target > 0", "eps > 4 * w / target"],
@@ -299,11 +279,10 @@ def isometry_proof() -> dict[str, Any]:
 def fixed_matrix_proof() -> dict[str, Any]:
     """Chebyshev for a fixed matrix and independent sampling with one probability."""
     return proof(
-        "Each cell adds a^2/p with chance p: mean a^2 (step 1), variance (1-p)/p a^4 (step 2); independent "
-        "variances add up. With every a^2 at most M = mu F/(mn), F = ||A||^2, the sum of fourth powers is at most M "
-        "F (step 3, by induction). Chebyshev: where |Y - F| > alpha F the number (alpha F)^2 is below (Y - F)^2 "
-        "(step 4), so the chance of that is at most the variance over (alpha F)^2, which is (1-p) mu/(p alpha^2 mn) "
-        "(step 5).",
+        "Each cell adds a^2/p with chance p: mean a^2 (step 1), variance (1-p)/p a^4 (step 2); independent variances "
+        "add up. With every a^2 at most M = mu F/(mn), F = ||A||^2, the sum of fourth powers is at most M F (step 3, "
+        "by induction). Chebyshev: where |Y - F| > alpha F the number (alpha F)^2 is below (Y - F)^2 (step 4), so the "
+        "chance of that is at most the variance over (alpha F)^2, which is (1-p) mu/(p alpha^2 mn) (step 5).",
         identity("mean of a cell", "p * (a ** 2 / p) == a ** 2"),
         identity("variance of a cell", "p * (a ** 2 / p) ** 2 - (a ** 2) ** 2 == (1 - p) / p * a ** 4"),
         smt(

@@ -6,16 +6,14 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Table
 from dpassay.experiments.rating_collection.experiment import LIMIT, NAME, comparisons
-from dpassay.proofs.rating_collection import recovery as rating_collection_recovery
+from dpassay.proofs.rating_collection.recovery import proved_utility
 from dpassay.replay import check
 from dpassay.runs.results import committed
-
-__all__ = ["decide_utility", "judged"]
 
 
 def decide_utility(claim: Claim, context: Context) -> Verdict:
     """RC-UTIL: by the committed result on MovieLens 100K, beside the proof of the limit."""
-    proved = rating_collection_recovery.decide_utility(claim, context)
+    proved = proved_utility(claim, context)
     result = committed(NAME)
     if result is None or result["inputs"][0]["name"] != "movielens-100k" or result["quick"]:
         command = (

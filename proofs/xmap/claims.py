@@ -15,7 +15,7 @@ TITLE = "Heterogeneous Recommendations: What You Might Like To Read After Watchi
 
 _claim = partial(Claim, paper="xmap")
 _privacy = "dpassay.proofs.xmap.privacy"
-_representation = "dpassay.proofs.representation"
+_representation = "dpassay.proofs.xmap.representation"
 _replacement = "dpassay.proofs.xmap.replacement_selection"
 _profile = "dpassay.proofs.xmap.profile_composition"
 _sensitivity = "dpassay.proofs.xmap.item_similarity_sensitivity"
@@ -328,6 +328,6 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The floating-point samplers of X-Map's mechanisms keep the privacy that their repaired forms have in ideal "
         "arithmetic.",
         formula="Pr[executed M(D) = y] <= e^eps Pr[executed M(D') = y]",
-        decide=f"{_representation}:decide_xmap",
+        decide=f"{_representation}:decide_executed",
     ),
 )

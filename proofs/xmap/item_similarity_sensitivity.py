@@ -11,35 +11,8 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, instance, proved
-from dpassay.proofs.notation import Step, identity, possible, proof, smt
-
-__all__ = [
-    "AGREE_AND_OPPOSE",
-    "LONE_CORATER",
-    "ONE_ITEM_ONLY",
-    "ONE_OPPOSED",
-    "UNEQUAL_NORMS",
-    "bound_proof",
-    "branches_proof",
-    "decide_denominators",
-    "decide_falling_branch",
-    "decide_inference",
-    "decide_norms",
-    "decide_one_item",
-    "decide_rising_branch",
-    "decide_sensitivity",
-    "decide_sensitivity_repaired",
-    "decide_usable",
-    "falling_branch_fails",
-    "inference_fails",
-    "norms_proof",
-    "own_sensitivity_loss",
-    "own_sensitivity_proof",
-    "rising_branch_fails",
-    "sensitivity_fails",
-    "undefined",
-]
+from dpassay.proofs.notation import Step, identity, instance, possible, proof, smt
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Everybody's mean is 3 except the last user of UNEQUAL_NORMS; the first two items are t_i and t_j.
 AGREE_AND_OPPOSE = CenteredRatings(((4, 4, 1), (5, 1, 3)))  # centered: (1, 1), (2, -2)
@@ -52,7 +25,7 @@ FAMILY_SIZE = 1000
 
 def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
     """XM-T2: fails for centered ratings, in both readings of the norms; what absolute values mend and do not."""
-    two, three, branches = sensitivity_fails(AGREE_AND_OPPOSE), sensitivity_fails(ONE_OPPOSED), proved(branches_proof())
+    two, three = sensitivity_fails(AGREE_AND_OPPOSE), sensitivity_fails(ONE_OPPOSED)
     return decided(
         claim,
         "refuted",
@@ -65,7 +38,7 @@ def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
         evidence=(
             Evidence("certificate", "Two users: the similarity moves by 1.6, SS is 1/4.", two),
             Evidence("certificate", "Three users: it moves by 2/3, and the larger absolute term is 1/2.", three),
-            Evidence("proof", "Where the signs agree, both branches and Theorem 2 hold.", branches),
+            Evidence("proof", "Where the signs agree, both branches and Theorem 2 hold.", branches_proof()),
         ),
         repair="XM-T2-REP",
     )
@@ -73,7 +46,6 @@ def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
 
 def decide_sensitivity_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-REP: the sum of the absolute terms, for any number of users and either reading of the norms."""
-    certificate = proved(bound_proof())
     return decided(
         claim,
         "holds",
@@ -82,7 +54,7 @@ def decide_sensitivity_repaired(claim: Claim, context: Context) -> Verdict:
         "everybody who rated either item: with norms over all raters a user who rated one of them changes the "
         "similarity too. When the signs differ the bound is attained. It is still computed from the data at hand, a "
         "local sensitivity, which may not stand in the weights of a private selection (XM-T2-MAX).",
-        evidence=(Evidence("proof", "The bound, and that it is attained.", certificate),),
+        evidence=(Evidence("proof", "The bound, and that it is attained.", bound_proof()),),
     )
 
 
@@ -131,7 +103,6 @@ def decide_rising_branch(claim: Claim, context: Context) -> Verdict:
 
 def decide_norms(claim: Claim, context: Context) -> Verdict:
     """XM-T2-NORM: leaving out a user shortens both vectors."""
-    certificate = proved(norms_proof())
     return decided(
         claim,
         "holds",
@@ -139,7 +110,7 @@ def decide_norms(claim: Claim, context: Context) -> Verdict:
         "This needs that the other users' centered ratings stay as they are, which is so because each is centered by "
         "its own user's mean. If a single rating were removed instead, that user's mean and all of the user's "
         "centered ratings would move.",
-        evidence=(Evidence("proof", "For every pair of items and every user.", certificate),),
+        evidence=(Evidence("proof", "For every pair of items and every user.", norms_proof()),),
     )
 
 
@@ -181,7 +152,7 @@ def decide_denominators(claim: Claim, context: Context) -> Verdict:
 
 def decide_usable(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX: neighboring datasets have different SS, and the loss grows without bound along a family."""
-    loss, unbounded = own_sensitivity_loss(FAMILY_SIZE, "60"), proved(own_sensitivity_proof())
+    loss = own_sensitivity_loss(FAMILY_SIZE, "60")
     return decided(
         claim,
         "refuted",
@@ -189,14 +160,12 @@ def decide_usable(claim: Claim, context: Context) -> Verdict:
         "different ones, so the exponents change even where the similarities do not. Take m users who rate t_i, t_j "
         "and t_l alike: both candidates have similarity 1 and the same SS, and are picked with probability 1/2 each. "
         "One more user who likes t_i and t_j twice as much leaves the similarity of t_j at 1 but multiplies its SS by "
-        "about 4; t_j is now picked with "
-        f"probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 the loss exceeds 60, where 1/2 is "
-        f"claimed, "
-        "and it grows without bound in m. The exact local sensitivity is no better: on the first dataset that of t_j "
-        "is 0.",
+        f"about 4; t_j is now picked with probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 "
+        "the loss exceeds 60, where 1/2 is claimed, and it grows without bound in m. The exact local sensitivity is no "
+        "better: on the first dataset that of t_j is 0.",
         evidence=(
             Evidence("certificate", f"{FAMILY_SIZE} users and one more: the loss exceeds 60.", loss),
-            Evidence("proof", "For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", unbounded),
+            Evidence("proof", "For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", own_sensitivity_proof()),
         ),
         repair="XM-T2-MAX-REP",
     )
@@ -419,14 +388,13 @@ def _norms() -> tuple[Step, ...]:
 
 def _branch(claim: Claim, certificate: dict[str, Any], explanation: str) -> Verdict:
     """A branch refuted by an instance; that it holds under a condition on signs is shown too."""
-    branches = proved(branches_proof())
     return decided(
         claim,
         "refuted",
         explanation,
         evidence=(
             Evidence("certificate", "Two users, one of whom leaves.", certificate),
-            Evidence("proof", "Both branches, each under the sign it needs.", branches),
+            Evidence("proof", "Both branches, each under the sign it needs.", branches_proof()),
         ),
         repair="XM-T2-REP",
     )

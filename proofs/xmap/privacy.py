@@ -17,30 +17,16 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.replay import Rejected, check
+from dpassay.proofs.decisions import checked
+from dpassay.proofs.notation import identity, proof, smt
 from dpassay.replay.item_laws import law
 from dpassay.replay.laws import Undefined
 from dpassay.replay.numbers import precision
 
-__all__ = [
-    "decide_pnsa",
-    "decide_pnsa_released",
-    "decide_prs",
-    "decide_prs_released",
-    "list_cut",
-    "released_family",
-    "sensitivity_family",
-]
-
 EPSILON = 1.0
 RELATION = NeighboringRelation("add_or_remove_one", "user")
 LARGEST = 5
-READINGS = (
-    ("adjusted_cosine", "all"),
-    ("adjusted_cosine", "co_raters"),
-    ("cosine", "all"),
-    ("cosine", "co_raters"),
-)
+READINGS = (("adjusted_cosine", "all"), ("adjusted_cosine", "co_raters"), ("cosine", "all"), ("cosine", "co_raters"))
 WORDS = {
     "adjusted_cosine": "ratings less the user's mean",
     "cosine": "plain ratings",
@@ -101,7 +87,7 @@ def decide_prs(claim: Claim, context: Context) -> Verdict:
         f"ratings. {_sentence(witnesses[0])} Whoever sees that replacement knows that the user is there; no finite "
         "epsilon allows it. The proof sums over one set I(t_i) for both datasets. With a fixed set and a true global "
         "sensitivity the theorem holds (XM-T1-REP).",
-        evidence,
+        evidence=evidence,
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -126,7 +112,7 @@ def decide_prs_released(claim: Claim, context: Context) -> Verdict:
         "The released code first cuts the candidates to the ten of largest |X-SIM|, a list that one user can change "
         f"even if every item keeps a link: {_sentence(witnesses[0])} The loss is infinite. It is so without the cut "
         "too, since the list holds linked items only.",
-        evidence,
+        evidence=evidence,
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON,
         witness=witnesses[0],
@@ -163,10 +149,9 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
     if not witnesses:
         return Verdict(claim.id, "open", "No pair of datasets was found on which the selection loses more than eps'/2.")
     worst = max(witness.epsilon for witness in witnesses)
-    growth = {"kind": "proof", "inputs": _growth()}
-    if not context.quick and _holds(growth):
+    if not context.quick and checked(growth_proof()):
         summary = "plain ratings, norms over co-raters: the loss is at least 6m/25 - 1/4 - ln(1 + e^(5/84)) for every m"
-        evidence = (*evidence, Evidence("proof", summary, growth))
+        evidence = (*evidence, Evidence("proof", summary, growth_proof()))
     return Verdict(
         claim.id,
         "refuted",
@@ -177,7 +162,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
         f"here it reaches {worst:.3g} nats where 0.5 is claimed. The neighbors alone exceed "
         "eps', so PNSA with PNCF fails as well if it releases them; its noise has the same local SS for its scale. "
         "The soft floor makes no output impossible, so the loss of one pair is finite.",
-        _with_table(evidence, rows, series, "users who agree (m)"),
+        evidence=_with_table(evidence, rows, series, "users who agree (m)"),
         epsilon_lower=worst,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -215,7 +200,7 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
         f"{_sentence(witnesses[0])} Its local sensitivity is no help either: with all links kept the loss still grows "
         f"without bound in the number of users who agree, here to {max(losses):.3g} nats where 0.5 is claimed. The "
         "truncation max(sim, sim - w) changes nothing.",
-        _with_table(evidence, rows, [Series(reading, list(sizes), losses)], "users who agree (m)"),
+        evidence=_with_table(evidence, rows, [Series(reading, list(sizes), losses)], "users who agree (m)"),
         epsilon_lower=witnesses[0].epsilon,
         epsilon_claimed=half,
         witness=witnesses[0],
@@ -223,13 +208,10 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def _growth() -> dict[str, Any]:
+def growth_proof() -> dict[str, Any]:
     """That no epsilon holds for all members of `sensitivity_family` on plain ratings."""
-    m, a, b, c = "m", "A", "B", "c"
-    return {
-        "supports": "refuted",
-        "argument": "Plain ratings, norms over co-raters, k = 1, rho = 1/2, eps' = 1, m >= 2. Item 1 has similarity "
-        "1 on both "
+    return proof(
+        "Plain ratings, norms over co-raters, k = 1, rho = 1/2, eps' = 1, m >= 2. Item 1 has similarity 1 on both "
         "sides. With the strong user SS(0, 1) is the larger of 25/m (she is removed) and 1/(m + 24) (another is), "
         "by the first step 25/m; without her it is 1/(m - 1). Item 2 has two co-raters, (1, 5) and (5, 1), on both"
         " sides: similarity 5/13 and SS = 10/5 - 10/26 = 21/13. The largest SS is at least 21/13, so by the second"
@@ -237,44 +219,12 @@ def _growth() -> dict[str, Any]:
         "strong user and A = e^((m-1)/4) without, that of item 2 is c = e^(5/84). The probability of item 2 is "
         "c/(B+c) against c/(A+c), and by the third step the ratio is at least A/(B (1+c)), whose logarithm is "
         "6m/25 - 1/4 - ln(1+c) by the last step: it exceeds any epsilon for large m.",
-        "steps": [
-            {
-                "name": "the strong user's removal decides SS",
-                "engine": "smt",
-                "variables": [m],
-                "hypotheses": [["<=", 2, m]],
-                "conclusion": ["<=", ["/", 1, ["+", m, 24]], ["/", 25, m]],
-            },
-            {
-                "name": "w is sim_k",
-                "engine": "smt",
-                "variables": ["L", "S"],
-                "hypotheses": [["<=", "1/2", "L"], ["<=", "21/13", "S"]],
-                "conclusion": ["<=", 1, ["*", 4, "S", "L"]],
-            },
-            {
-                "name": "the ratio of the probabilities",
-                "engine": "smt",
-                "variables": [a, b, c],
-                "hypotheses": [["<", 0, a], ["<=", 1, b], ["<", 0, c]],
-                "conclusion": ["<=", ["/", a, ["*", b, ["+", 1, c]]], ["/", ["+", a, c], ["+", b, c]]],
-            },
-            {
-                "name": "the difference of the exponents",
-                "engine": "identity",
-                "left": ["-", ["/", ["-", m, 1], 4], ["/", m, 100]],
-                "right": ["-", ["*", "6/25", m], "1/4"],
-            },
-        ],
-    }
-
-
-def _holds(certificate: Mapping[str, Any]) -> bool:
-    try:
-        check(certificate["kind"], certificate["inputs"])
-    except Rejected:
-        return False
-    return True
+        smt("the strong user's removal decides SS", ["2 <= m"], "1 / (m + 24) <= 25 / m"),
+        smt("w is sim_k", ["1 / 2 <= L", "21 / 13 <= S"], "1 <= 4 * S * L"),
+        smt("the ratio of the probabilities", ["0 < A", "1 <= B", "0 < c"], "A / (B * (1 + c)) <= (A + c) / (B + c)"),
+        identity("the difference of the exponents", "(m - 1) / 4 - m / 100 == 6 / 25 * m - 1 / 4"),
+        supports="refuted",
+    )
 
 
 def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -> Pair:
@@ -422,9 +372,7 @@ def _infinite(
     return _checked([(*each, EPSILON) for each in found], {"epsilon": "inf", "impossible": True} | smaller)
 
 
-def _finite(
-    found: Sequence[tuple[str, Record, Pair, float]],
-) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
+def _finite(found: Sequence[tuple[str, Record, Pair, float]]) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
     return _checked(found, {})
 
 
@@ -439,16 +387,16 @@ def _checked(
         sides = [_matrix(side) for side in (pair.levels, pair.without)]
         first, second = sides if loss.present else sides[::-1]
         inputs = certificate_inputs(dict(record), RELATION, first, second, [loss.output], epsilon=bound) | dict(fields)
-        try:
-            result = check("witness", inputs)
-        except Rejected:
+        certificate = {"kind": "witness", "inputs": inputs}
+        result = checked(certificate)
+        if result is None:
             continue
         minimality = f"; {result['minimality']['statement']}" if "minimality" in result else ""
         evidence.append(
             Evidence(
                 "witness",
                 f"{name}: {result['summary']}{minimality}",
-                {"kind": "witness", "inputs": inputs},
+                certificate,
                 tables=(_laws_table(record, pair, loss),),
             )
         )
@@ -507,7 +455,7 @@ def _with_table(
     )
     first, *others = evidence
     tables = (table, *first.tables)
-    return (Evidence(first.kind, first.summary, first.certificate, tables, (plot,)), *others)
+    return (Evidence(first.kind, first.summary, first.certificate, tables=tables, plots=(plot,)), *others)
 
 
 def _sentence(witness: Witness) -> str:

@@ -12,19 +12,9 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, proof, smt
+from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.xmap.replacement_selection import replacement_ratio
-
-__all__ = [
-    "concentrated_proof",
-    "decide_profile",
-    "decide_profile_repaired",
-    "profile_budget",
-    "profile_loss",
-    "pure_composition_proof",
-]
 
 DELTA = 1e-6
 
@@ -47,7 +37,6 @@ def decide_profile(claim: Claim, context: Context) -> Verdict:
 
 def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T1-COMP-REP: the two budgets, tightness of the first, and what the second saves."""
-    pure, concentrated = proved(pure_composition_proof()), proved(concentrated_proof())
     tight, saving = profile_loss(50, "1", "499/10", supports="holds"), profile_budget(50, "1", "1/1000000", "249/10")
     return decided(
         claim,
@@ -58,12 +47,12 @@ def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
         "1e-6)-differentially private instead of 50. For long profiles the cost grows with sqrt(L) instead of L, as "
         "long as L eps^2 is small. A profile that repeats an item and reuses its replacement pays for it once.",
         evidence=(
-            Evidence("proof", "L eps: the bounds of the items multiply.", pure),
+            Evidence("proof", "L eps: the bounds of the items multiply.", pure_composition_proof()),
             Evidence("certificate", "Fifty items at eps = 1: between 49.9 and 50.", tight),
             Evidence(
                 "proof",
                 "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.",
-                concentrated,
+                concentrated_proof(),
             ),
             Evidence("certificate", "The conversion to (eps, delta) at L = 50.", saving, tables=(_budgets(),)),
         ),

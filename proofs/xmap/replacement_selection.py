@@ -11,26 +11,10 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, proof, smt
-
-__all__ = [
-    "FEW_CORATERS",
-    "FIXED_CANDIDATE",
-    "LAST_CORATER",
-    "candidate_vanishes",
-    "decide_candidate_set",
-    "decide_factors",
-    "decide_repaired",
-    "decide_sensitivity_definition",
-    "factors_proof",
-    "full_range",
-    "local_sensitivity_fails",
-    "public_catalogue_proof",
-    "replacement_loss",
-    "replacement_ratio",
-]
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
+from dpassay.proofs.selection import draw_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Items: t_i, t_j, t_k and three of the source domain; everybody's mean is 3. The third user agrees on t_j, not on t_k.
 FIXED_CANDIDATE = CenteredRatings(((4, 4, 4, 2, 2, 2), (4, 4, 4, 2, 2, 2), (4, 5, 2, 2, 2, 3)))
@@ -42,7 +26,7 @@ FEW_CORATERS = CenteredRatings(((3, 3, 2, *[3] * 17), (5, 1)))
 
 def decide_factors(claim: Claim, context: Context) -> Verdict:
     """XM-T1-S: both factors, with the induction over the candidates made explicit, and their product."""
-    certificate, loss = proved(factors_proof()), replacement_loss(1000, "1", "998/1000")
+    loss = replacement_loss(1000, "1", "998/1000")
     return decided(
         claim,
         "holds",
@@ -52,7 +36,7 @@ def decide_factors(claim: Claim, context: Context) -> Verdict:
         "candidate set for both (XM-T1-I). The two bounds cannot be reached together by finitely many candidates, but "
         "they are nearly: with X-SIM in [-1, 1] and GS = 2, a thousand candidates and eps = 1 lose more than 0.998.",
         evidence=(
-            Evidence("proof", "P, Q and their product, for every number of candidates.", certificate),
+            Evidence("proof", "P, Q and their product, for every number of candidates.", factors_proof()),
             Evidence("certificate", "1000 candidates: t_j falls from 1 to -1, all others rise from -1 to 1.", loss),
         ),
     )
@@ -67,10 +51,9 @@ def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
         "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
         "while Q sums over all candidates t_k. Three users suffice: whoever leaves, X-SIM(t_i, t_j) moves by at most "
         "0.058, but when the third leaves X-SIM(t_i, t_k) rises from 1/3 to 1. With that GS and eps = 1 the factor Q "
-        "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If "
-        "all co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over "
-        "D, D' and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below "
-        "-0.998.",
+        "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If all "
+        "co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over D, D' "
+        "and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below -0.998.",
         evidence=(
             Evidence(
                 "certificate",
@@ -103,7 +86,6 @@ def decide_candidate_set(claim: Claim, context: Context) -> Verdict:
 
 def decide_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T1-REP: the range of X-SIM, the two factors, tightness, and what the guarantee costs."""
-    certificate = proved(public_catalogue_proof())
     loss, full = replacement_loss(1000, "1", "998/1000"), full_range(supports="holds")
     return decided(
         claim,
@@ -114,14 +96,9 @@ def decide_repaired(claim: Claim, context: Context) -> Verdict:
         "most e^(eps/2) times as likely as the worst, so among N candidates it is drawn with probability at most "
         "e^(eps/2) / (e^(eps/2) + N - 1).",
         evidence=(
-            Evidence("proof", "For every catalogue, every t_i and every pair of datasets.", certificate),
+            Evidence("proof", "For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
             Evidence("certificate", "The budget is nearly spent: more than 0.998 of 1.", loss),
-            Evidence(
-                "certificate",
-                "No constant GS below 1.998 is a bound.",
-                full,
-                tables=(_chances_of_the_best(),),
-            ),
+            Evidence("certificate", "No constant GS below 1.998 is a bound.", full, tables=(_chances_of_the_best(),)),
         ),
     )
 

@@ -14,18 +14,13 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import instance, proved
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
-from dpassay.proofs.notation import identity, proof, smt
-from dpassay.proofs.ppns.exponential_mechanism import all_scores_proof
-
-__all__ = ["cosine_bound_proof", "decide_usable_repaired", "ratio_proof", "smooth_bound", "smooth_bound_instance"]
+from dpassay.proofs.notation import identity, instance, proof, smt
+from dpassay.proofs.selection import all_scores_proof
 
 
 def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-T2-MAX-REP: the ratio moves by at most 2; a bound for the cosine; what it gains over GS = 2."""
-    proofs = tuple(proved(inputs) for inputs in (ratio_proof(), cosine_bound_proof(), all_scores_proof()))
-    gain = smooth_bound_instance(100, "1/20", "513/10000")
     return decided(
         claim,
         "holds",
@@ -36,12 +31,21 @@ def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
         "below 0.0513, so the exponents are 19 times those of GS = 2. Each S_j must be computed from the pair's own "
         "ratings by this formula; X-Map's SS is neither smooth nor bounded below.",
         evidence=(
-            Evidence("proof", "The ratio moves by at most 2.", proofs[0]),
+            Evidence("proof", "The ratio moves by at most 2.", ratio_proof()),
             Evidence(
-                "proof", "One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.", proofs[1]
+                "proof",
+                "One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.",
+                cosine_bound_proof(),
             ),
-            Evidence("proof", "k draws by scores that move by at most 2, with the exponent eps'/(8k).", proofs[2]),
-            Evidence("certificate", "The bound at n = 100 R^2, b = 1/20.", gain, tables=(_bounds(),)),
+            Evidence(
+                "proof", "k draws by scores that move by at most 2, with the exponent eps'/(8k).", all_scores_proof()
+            ),
+            Evidence(
+                "certificate",
+                "The bound at n = 100 R^2, b = 1/20.",
+                smooth_bound_instance(100, "1/20", "513/10000"),
+                tables=(_bounds(),),
+            ),
         ),
     )
 

@@ -11,35 +11,20 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.instances import instance, proved, set_probability
+from dpassay.proofs.decisions import decided
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
-from dpassay.proofs.notation import Step, identity, objections, proof, smt
-from dpassay.proofs.ppns.exponential_mechanism import all_scores_instance, all_scores_proof
-
-__all__ = [
-    "decide_pnsa_repaired",
-    "floor_instance",
-    "floor_proof",
-    "noise_proof",
-    "one_direction_proof",
-    "row_sensitivity_proof",
-]
+from dpassay.proofs.notation import Step, identity, instance, proof, smt
+from dpassay.proofs.selection import all_scores_instance, all_scores_proof, set_probability
 
 
 def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA-REP: the floor moves with the scores; draws, noise, and a similarity with a small constant GS."""
-    proofs = tuple(
-        proved(inputs)
-        for inputs in (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
-    )
+    proofs = (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
     instances = (
         floor_instance(("9/10", "1/2", "1/5", "0"), ("4/5", "3/5", "3/10", "1/10"), "1/4"),
         floor_instance(("9/10", "1/2", "1/5", "0"), ("9/10", "3/5", "1/5", "0"), "1/4", halves=2),
         all_scores_instance(100, 2, "1/2", "49/100"),
     )
-    failed = objections(*proofs, *instances)
-    if failed:
-        return Verdict(claim.id, "open", f"Not proved: {failed}.")
     summaries = (
         "Scores with the floor move by at most GS.",
         "k draws by scores that move by at most GS cost eps'/2.",
@@ -51,16 +36,15 @@ def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
         "Tight for wide floors: 100 candidates, two draws, more than 0.49 of eps'/2 = 0.5 is lost.",
     )
     kinds = ("proof",) * len(proofs) + ("certificate",) * len(instances)
-    return Verdict(
-        claim.id,
+    return decided(
+        claim,
         "holds",
         "The k-th largest score, and the larger of two numbers, move by no more than the scores do, so a floor below "
-        "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only "
-        "candidates' ratings are protected, one score moves and with it perhaps the floor, all in one direction, and "
-        "the cost is eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times "
-        "the paper's. w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For "
-        "whole users the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 "
-        "tau).",
+        "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only candidates' "
+        "ratings are protected, one score moves and with it perhaps the floor, all in one direction, and the cost is "
+        "eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times the paper's. "
+        "w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For whole users "
+        "the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 tau).",
         evidence=tuple(
             Evidence(kind, summary, certificate)  # type: ignore[arg-type]
             for kind, summary, certificate in zip(kinds, summaries, (*proofs, *instances), strict=True)
@@ -154,10 +138,7 @@ def row_sensitivity_proof() -> dict[str, Any]:
         "it for tau >= 1/2 (step 4). No item's norm is used: dividing by norms computed from the data is what makes "
         "the cosine's GS its whole range.",
         smt(
-            "a user's product",
-            ["z_i ** 2 + z_j ** 2 <= 1"],
-            "abs(z_i * z_j) <= 1 / 2",
-            model={"z_i": "0", "z_j": "0"},
+            "a user's product", ["z_i ** 2 + z_j ** 2 <= 1"], "abs(z_i * z_j) <= 1 / 2", model={"z_i": "0", "z_j": "0"}
         ),
         smt(
             "over tau",

@@ -11,30 +11,9 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.proofs.decisions import decided
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, proved, set_probability
-from dpassay.proofs.notation import identity, possible, proof, smt
-
-__all__ = [
-    "TWO_USERS",
-    "cut_at_threshold",
-    "decide_conditional",
-    "decide_joint",
-    "decide_lower",
-    "decide_range",
-    "decide_round",
-    "decide_rounds",
-    "decide_strict",
-    "decide_upper",
-    "decide_vector_length",
-    "missed_item",
-    "negative_threshold",
-    "not_jointly",
-    "own_sensitivities",
-    "range_proof",
-    "round_proof",
-    "rounds_proof",
-    "vector_length_fails",
-]
+from dpassay.proofs.notation import identity, instance, possible, proof, smt
+from dpassay.proofs.selection import draw_probability, set_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
 # Items: t_i, one candidate that both users rate like it, three on which they disagree, three of the source domain.
 TWO_USERS = CenteredRatings(((4, 4, 4, 4, 4, 1, 1, 2), (4, 4, 2, 2, 2, 3, 3, 4)))
@@ -48,18 +27,15 @@ def decide_lower(claim: Claim, context: Context) -> Verdict:
     return decided(
         claim,
         "refuted",
-        "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of "
-        "similarity 1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, "
-        "rho = 1/2: w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. "
-        "With one SS for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor "
-        "itself lies below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of "
-        "similarity 0 are chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true "
-        "(XM-T3-REP).",
+        "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of similarity "
+        "1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, rho = 1/2: "
+        "w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. With one SS "
+        "for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor itself lies "
+        "below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of similarity 0 are "
+        "chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true (XM-T3-REP).",
         evidence=(
             Evidence(
-                "certificate",
-                "Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).",
-                own,
+                "certificate", "Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own
             ),
             Evidence("certificate", "All similarities negative: no choice satisfies the conclusion.", negative),
             Evidence("certificate", "Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", strict),
@@ -73,7 +49,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
     small = missed_item(SIMILARITIES[:3], rho="1/10", below="67/100")
     five = missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")
     eight = missed_item(SIMILARITIES, rho="1/2", below="253/1000")
-    fewest, defaults = proved(_fewest_items_proof()), _minimum_at_defaults()
+    defaults = _minimum_at_defaults()
     return decided(
         claim,
         "refuted",
@@ -88,7 +64,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
             Evidence("certificate", "Three items, rho = 1/10.", small),
             Evidence("certificate", "Five items, rho = 1/2.", five),
             Evidence("certificate", "Eight items, rho = 1/2.", eight),
-            Evidence("proof", "With fewer items it cannot fail like this.", fewest),
+            Evidence("proof", "With fewer items it cannot fail like this.", fewest_items_proof()),
             Evidence("certificate", "At the released defaults the minimum is sim_k.", defaults),
         ),
         repair="XM-T4-REP",
@@ -97,7 +73,7 @@ def decide_upper(claim: Claim, context: Context) -> Verdict:
 
 def decide_round(claim: Claim, context: Context) -> Verdict:
     """XM-T3-STEP: the inequality is true, the printed reason is not."""
-    certificate, reason = proved(round_proof()), _threshold_item_drawn()
+    reason = _threshold_item_drawn()
     return decided(
         claim,
         "holds",
@@ -107,7 +83,7 @@ def decide_round(claim: Claim, context: Context) -> Verdict:
         "first k is still there, and weighs at least as much. (The printed exponents also lack parentheses around "
         "sim_k - w.) With each pair's own SS the step fails (XM-T3).",
         evidence=(
-            Evidence("proof", "For every N, k, w and every history of picks.", certificate),
+            Evidence("proof", "For every N, k, w and every history of picks.", round_proof()),
             Evidence("certificate", "The k-th neighbor is picked first with probability above 1/4.", reason),
         ),
     )
@@ -130,17 +106,16 @@ def decide_vector_length(claim: Claim, context: Context) -> Verdict:
 
 def decide_rounds(claim: Claim, context: Context) -> Verdict:
     """XM-T3-BERN: by the chain rule, without independence, and by Bernoulli's inequality."""
-    certificate, middle = proved(rounds_proof()), _middle_of_the_chain()
+    middle = _middle_of_the_chain()
     return decided(
         claim,
         "holds",
         "The rounds are not independent, since what was picked is gone, but the bound on a round holds whatever was "
         "picked before, and that is enough to multiply. Bernoulli's inequality then gives 1 - kP. The printed middle "
-        "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which "
-        "happens when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for "
-        "nothing.",
+        "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which happens "
+        "when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for nothing.",
         evidence=(
-            Evidence("proof", "For every k and every P in [0, 1].", certificate),
+            Evidence("proof", "For every k and every P in [0, 1].", rounds_proof()),
             Evidence(
                 "certificate", "The printed middle term at 3 and k = 2 is 4: the end of the chain still holds.", middle
             ),
@@ -150,7 +125,6 @@ def decide_rounds(claim: Claim, context: Context) -> Verdict:
 
 def decide_range(claim: Claim, context: Context) -> Verdict:
     """XM-T3-RNG: true, but the cut is not needed for it, and for a negative sim_k it spoils the theorem."""
-    certificate = proved(range_proof())
     return decided(
         claim,
         "holds",
@@ -159,7 +133,7 @@ def decide_range(claim: Claim, context: Context) -> Verdict:
         "so it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what "
         "voids Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 "
         "(XM-T3).",
-        evidence=(Evidence("proof", "The range with the minimum, and without it.", certificate),),
+        evidence=(Evidence("proof", "The range with the minimum, and without it.", range_proof()),),
     )
 
 
@@ -397,7 +371,8 @@ def range_proof() -> dict[str, Any]:
     )
 
 
-def _fewest_items_proof() -> dict[str, Any]:
+def fewest_items_proof() -> dict[str, Any]:
+    """With fewer items than the counterexample has, Theorem 4 does not fail like it."""
     return proof(
         "An item above s_k + w, w >= 0, is above s_k, so among the first k - 1: for k = 1 there is none (step 1), and "
         "N > k, so N >= 3. For k = 2 it is the first item, the heaviest, so in a draw from m items it is taken with "

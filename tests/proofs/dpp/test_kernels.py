@@ -3,41 +3,16 @@
 import numpy as np
 import pytest
 
+from dpassay.proofs.decisions import objections
 from dpassay.proofs.dpp import kernels
 from dpassay.proofs.dpp.determinants import subsets
-from dpassay.proofs.notation import identity, objections, proof
 
 
 @pytest.mark.parametrize(
-    ("claim_id", "outcome"),
-    [("DP-Z", "holds"), ("DP-K", "holds"), ("DP-PSD", "refuted"), ("DP-PSD-REP", "holds")],
+    ("claim_id", "outcome"), [("DP-Z", "holds"), ("DP-K", "holds"), ("DP-PSD", "refuted"), ("DP-PSD-REP", "holds")]
 )
 def test_deciders(claim_id, outcome, judged_alike):
     judged_alike(claim_id, outcome, quick=True)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "1 - 1 / (1 + l) == l / (2 + l)",
-        "l11 * l22 - l12 ** 2 + l11 + l22 + 2 == (l11 + 1) * (l22 + 1) - l12 ** 2",  # det(L + I), one too many
-        "exp(-g * (x - y) ** 2) == exp(-g * x ** 2) * exp(-g * y ** 2) * exp(g * x * y)",
-    ],
-)
-def test_wrong_identities_are_rejected(wrong):
-    assert "not an identity" in objections({"kind": "proof", "inputs": proof("wrong", identity("wrong", wrong))})
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("a constant adds a multiple of a square", {"dropped": "c >= 0"}),
-        ("jitter bounds z'Lz from below", {"conclusion": "A + s * y >= s * y + 1"}),
-        ("one more row adds a square", {"dropped": "A >= 0"}),
-    ],
-)
-def test_false_variants_are_not_proved(objections_to_variant, name, change):
-    assert "not proved" in objections_to_variant(kernels.kernels_proof(), name, change)
 
 
 @pytest.mark.parametrize(("constant", "items", "refuted"), [(0, (1, 2), True), (1, (1, 2), True), (0, (1, 1), False)])

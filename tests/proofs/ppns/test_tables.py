@@ -12,6 +12,7 @@ from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
 from dpassay.experiments.ppns.selection import NearestNeighbors, WeightedNeighbors
+from dpassay.proofs.ppns import findings
 from dpassay.proofs.ppns import tables as ppns
 from dpassay.replay import check
 
@@ -107,14 +108,14 @@ def test_trend(row: str, outcome: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_data(users: int, removed: int, outcome: str) -> None:
     matrix = np.full((users, 25), 3.0)
     matrix[0, :removed] = np.nan
-    verdict = ppns.decide_data(claim("PP-DATA"), context(Ratings.from_dense(matrix)))
+    verdict = findings.decide_data(claim("PP-DATA"), context(Ratings.from_dense(matrix)))
     assert certified(verdict)["supports"] == verdict.outcome == outcome
 
 
 def test_orderings_change_sides_when_the_methods_change_places() -> None:
     good, bad = WeightedNeighbors(100), NearestNeighbors(1)
-    evidence, outcome, sides = ppns._orderings(3, context(), {"x": (good, bad)}, "negative")
-    swapped, other, reversed_sides = ppns._orderings(3, context(), {"x": (bad, good)}, "negative")
+    evidence, outcome, sides = findings._orderings(3, context(), {"x": (good, bad)}, "negative")
+    swapped, other, reversed_sides = findings._orderings(3, context(), {"x": (bad, good)}, "negative")
     assert (outcome, sides["x"]) == ("holds", "negative")
     assert (other, reversed_sides["x"]) == ("refuted", "positive")
     assert evidence.certificate is not None
@@ -122,10 +123,10 @@ def test_orderings_change_sides_when_the_methods_change_places() -> None:
 
 
 def test_finding4_needs_a_sensitivity_that_is_not_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict = ppns.decide_finding4(claim("PP-F4"), context())
+    verdict = findings.decide_finding4(claim("PP-F4"), context())
     assert certified(verdict)["supports"] == "holds"
-    monkeypatch.setattr(ppns, "_smallest_sensitivity", lambda ratings: (0.0004, 0))
-    assert ppns.decide_finding4(claim("PP-F4"), context()).outcome == "open"
+    monkeypatch.setattr(findings, "_smallest_sensitivity", lambda ratings: (0.0004, 0))
+    assert findings.decide_finding4(claim("PP-F4"), context()).outcome == "open"
 
 
 def test_rho_matters_only_when_the_truncation_binds() -> None:
@@ -142,7 +143,7 @@ def test_rho_matters_only_when_the_truncation_binds() -> None:
 
 
 def test_findings_on_synthetic_ratings_are_certified() -> None:
-    for claim_id, decide in (("PP-F1", ppns.decide_finding1), ("PP-F2", ppns.decide_finding2)):
+    for claim_id, decide in (("PP-F1", findings.decide_finding1), ("PP-F2", findings.decide_finding2)):
         verdict = decide(claim(claim_id), context())
         assert all(entry["claimed"] == "negative" for entry in certified(verdict)["comparisons"].values())
         assert verdict.outcome in ("holds", "refuted", "open")

@@ -10,7 +10,7 @@ from dpassay.core.claims import Context
 from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging.judge import judge
-from dpassay.proofs.notation import objections
+from dpassay.proofs.decisions import objections
 from dpassay.proofs.pricdr import printed_table as printed
 from dpassay.replay import Rejected, check
 

@@ -9,7 +9,7 @@ from dpassay.core.claims import Context
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import synthetic
 from dpassay.judging.judge import judge
-from dpassay.proofs.notation import objections
+from dpassay.proofs.decisions import objections
 from dpassay.proofs.xmap import item_similarity_sensitivity as sensitivity
 
 REFUTED = ("XM-T2", "XM-T2-N", "XM-T2-P", "XM-T2-M", "XM-T2-NN", "XM-T2-DEN", "XM-T2-MAX")
@@ -99,28 +99,3 @@ def test_certificates_bind_the_ratings():
         assert not objections(certificate)
         certificate["inputs"]["values"]["r_1_1"] = 5
         assert "false" in objections(certificate)
-
-
-MUTATIONS = [
-    (sensitivity.bound_proof, "at most the sum of the absolute terms", {"conclusion": "abs(before - after) <= first"}),
-    (
-        sensitivity.bound_proof,
-        "at most the sum of the absolute terms",
-        {"conclusion": "abs(before - after) <= 99 / 100 * (first + second)"},
-    ),
-    (sensitivity.bound_proof, "at most the larger of them when the signs agree", {"dropped": "p * dot >= 0"}),
-    (sensitivity.branches_proof, "the falling branch", {"dropped": "dot >= 0"}),
-    (sensitivity.branches_proof, "the rising branch", {"dropped": "p >= 0"}),
-    (
-        sensitivity.norms_proof,
-        "a user who leaves does not lengthen the vectors",
-        {"conclusion": "norm_i * norm_j <= A * B"},
-    ),
-    (sensitivity.own_sensitivity_proof, "the exponent of t_j", {"conclusion": "exponent <= eps * m / 17"}),
-    (sensitivity.own_sensitivity_proof, "the exponent of t_l", {"dropped": "SS * m <= 2"}),
-]
-
-
-@pytest.mark.parametrize(("build", "name", "change"), MUTATIONS)
-def test_false_variants_are_not_proved(objections_to_variant, build, name, change):
-    assert "not proved" in objections_to_variant(build(), name, change)

@@ -122,20 +122,6 @@ def test_proved_bound_lies_below_the_exact_loss(size):
     assert module._loss(record, sensitivity_family(size, "cosine")).epsilon >= bound
 
 
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_falsified_steps_are_rejected(place):
-    inputs = module._growth()
-    assert check("proof", inputs)["supports"] == "refuted"
-    steps = [dict(step) for step in inputs["steps"]]
-    if steps[place]["engine"] == "smt":
-        relation, left, right = steps[place]["conclusion"]
-        steps[place]["conclusion"] = [relation, right, left]
-    else:
-        steps[place]["right"] = ["-", ["*", "7/25", "m"], "1/4"]
-    with pytest.raises(Rejected):
-        check("proof", inputs | {"steps": steps})
-
-
 def test_released_family_keeps_its_links():
     record = module._record("pnsa", "released", num_neighbors=1)
     pair = released_family(60)
@@ -158,8 +144,5 @@ def test_undefined_pairs_lose_nothing():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rejected_witness_counts_for_nothing(monkeypatch, name):
-    def reject(kind, inputs):
-        raise Rejected("no")
-
-    monkeypatch.setattr(module, "check", reject)
+    monkeypatch.setattr(module, "checked", lambda certificate: None)
     assert registered_claim(name).judge(Context(synthetic(), quick=True)).outcome == "open"

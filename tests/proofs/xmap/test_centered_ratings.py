@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.proofs.instances import CenteredRatings, draw_probability, instance, set_probability
-from dpassay.proofs.notation import formula, objections
+from dpassay.proofs.decisions import objections
+from dpassay.proofs.notation import formula, instance
+from dpassay.proofs.selection import draw_probability, set_probability
+from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import rational
 

@@ -14,16 +14,11 @@ from dpassay.core.claims import Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings, synthetic
-from dpassay.proofs.ppns.accuracy_counterexamples import (
-    Instance,
-    accuracy_context,
-    count_nearest_neighbors,
-    count_partitioned,
-    extra_operations,
-    search_counterexamples,
-    trace_algorithm1,
-)
+from dpassay.proofs.ppns.accuracy_metric import accuracy_context
+from dpassay.proofs.ppns.algorithm1 import Instance, trace_algorithm1
+from dpassay.proofs.ppns.algorithm_cost import count_nearest_neighbors, count_partitioned, extra_operations
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
+from dpassay.proofs.ppns.theorem1_counterexamples import search_counterexamples
 from dpassay.replay import Rejected, check, seal
 
 HALF = Fraction(1, 2)

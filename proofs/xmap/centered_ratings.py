@@ -1,49 +1,13 @@
-"""Exact instances: certificates of formulas at stated numbers, and the texts of which such formulas are made.
-
-Two models enter. A draw without replacement by weight: `set_probability`. Item similarities of mean-centered ratings
-(Guerraoui et al., X-Map, Theorem 2): `CenteredRatings`, whose certificates hold the ratings and check the centering.
-"""
+"""Similarities of mean-centered ratings (Guerraoui et al., X-Map, Theorem 2) as texts for certificates."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
-from dpassay.proofs.notation import formula
-
-__all__ = ["CenteredRatings", "Row", "draw_probability", "instance", "proved", "set_probability"]
+from dpassay.proofs.notation import instance
 
 Row = Sequence[int | None]
-
-
-def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str, Any]:
-    """A certificate {"kind", "inputs"} that these formulas are true at these numbers."""
-    return {
-        "kind": "formula",
-        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
-    }
-
-
-def proved(inputs: dict[str, Any]) -> dict[str, Any]:
-    """A certificate {"kind", "inputs"} from what `notation.proof` returns."""
-    return {"kind": "proof", "inputs": inputs}
-
-
-def draw_probability(weights: Sequence[str], chosen: int, drawn: Iterable[int] = ()) -> str:
-    """Text of the probability that `chosen` is drawn next, by weight, when `drawn` are gone."""
-    gone = set(drawn)
-    total = " + ".join(weight for index, weight in enumerate(weights) if index not in gone)
-    return f"({weights[chosen]} / ({total}))"
-
-
-def set_probability(weights: Sequence[str], subset: Sequence[int]) -> str:
-    """Text of the probability that draws without replacement yield exactly this set: the sum over its orders."""
-    orders = [
-        " * ".join(draw_probability(weights, chosen, order[:place]) for place, chosen in enumerate(order))
-        for order in permutations(subset)
-    ]
-    return f"({' + '.join(orders)})"
 
 
 @dataclass(frozen=True)
