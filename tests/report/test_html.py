@@ -13,6 +13,7 @@ import pytest
 import dpassay.report.html as report
 from dpassay.core.claims import OUTCOMES, EvidenceKind
 from dpassay.core.errors import InvalidInput
+from dpassay.core.text import nats, probability
 from dpassay.report.html import render
 from dpassay.report.plots import render_plot
 
@@ -133,7 +134,7 @@ def test_a_witness_shows_the_changed_cell_the_target_and_both_probabilities(text
     assert "user 0 target 5 3 1" in shown
     assert "the released neighbors are user 1 and user 3" in shown
     assert "first 0.2871 -1.24792 second impossible -inf" in shown
-    assert "claimed, at most 1 2.718 shown, at least unbounded no bound" in shown
+    assert "claimed, at most 1 2.718 shown, at least infinite no bound" in shown
     assert "no finite epsilon allows that" in shown
     assert section(text, "PP-DP").count('class="changed"') == 1
 
@@ -263,15 +264,15 @@ def test_an_unreadable_run_is_refused(example_run: Builder) -> None:
     ],
 )
 def test_probabilities_in_words(log_probability: float | str, shown: str) -> None:
-    assert report.probability(log_probability) == shown
+    assert probability(log_probability) == shown
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "nats", "factor"),
-    [("inf", "unbounded", "no bound"), (0, "0", "1"), (1.0, "1", "2.718"), (10.0, "10", "22,026"), (None, "", "")],
+    ("epsilon", "loss", "factor"),
+    [("inf", "infinite", "no bound"), (0, "0", "1"), (1.0, "1", "2.718"), (10.0, "10", "22,026"), (None, "", "")],
 )
-def test_losses_in_words(epsilon: float | str | None, nats: str, factor: str) -> None:
-    assert (report.nats(epsilon), report.factor(epsilon)) == (nats, factor)
+def test_losses_in_words(epsilon: float | str | None, loss: str, factor: str) -> None:
+    assert (nats(epsilon), report.factor(epsilon)) == (loss, factor)
 
 
 def test_durations_in_words() -> None:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dpassay.core.text import loss
+
 __all__ = ["mapping", "pages", "tables_page"]
 
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
@@ -61,7 +63,7 @@ def _page(run: Mapping[str, Any], paper: str) -> str:
                     f"[{verdict['id']}](#{verdict['id'].lower()})",
                     verdict["outcome"],
                     _kinds(verdict),
-                    _loss(verdict),
+                    loss(verdict["epsilon_lower"], verdict["epsilon_claimed"]),
                     run["claims"][verdict["id"]]["statement"],
                 ]
                 for verdict in _verdicts(run, paper)
@@ -119,13 +121,6 @@ def _cell(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"([|*<>])", r"\\\1", text)
-
-
-def _loss(verdict: Mapping[str, Any]) -> str:
-    if verdict["epsilon_lower"] is None:
-        return ""
-    numbers = [verdict[name] for name in ("epsilon_lower", "epsilon_claimed") if verdict[name] is not None]
-    return " / ".join("infinite" if number == "inf" else f"{number:.4g}" for number in numbers)
 
 
 def _portable(command: str) -> str:
