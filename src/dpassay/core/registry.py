@@ -11,7 +11,7 @@ from importlib import resources
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
+__all__ = ["NOTATION", "PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
 
 _MODULES = {
     name: importlib.import_module(f"dpassay.proofs.{name.replace('-', '_')}.claims")
@@ -20,6 +20,8 @@ _MODULES = {
 
 PAPERS: dict[str, tuple[Claim, ...]] = {name: module.CLAIMS for name, module in _MODULES.items()}
 TITLES: dict[str, str] = {name: module.TITLE for name, module in _MODULES.items()}
+NOTATION: dict[str, tuple[tuple[str, str], ...]] = {name: module.NOTATION for name, module in _MODULES.items()}
+"""What the symbols of each paper's claims mean: (symbols, meaning)."""
 
 
 def all_claims() -> tuple[Claim, ...]:
