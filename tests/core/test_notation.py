@@ -7,7 +7,7 @@ import pytest
 from dpassay.core.registry import NOTATION, PAPERS, all_claims
 
 COMMON = "Pr E e exp ln log log2 max min sum prod int sqrt ceil inf det tr rank tanh DP JAX"
-PRODUCTS = "pk jk kP mn mnd nd Lz HDx dt"  # letters side by side are multiplied
+PRODUCTS = "pk jk kP mn mnd nd Lz HD HDx dt"  # letters side by side are multiplied
 SHORT_WORDS = (
     "a add all an and any are as at by for has iff in is its law not of on one or own per row set so the to top up but"
 )

@@ -72,6 +72,30 @@ def test_each_claim_has_a_section_of_its_own_with_what_was_decided(page: Any, te
             assert part in unescaped
 
 
+def test_the_content_of_every_certificate_is_shown(text: str, page: Any, example_run: Builder) -> None:
+    run = example_run()
+    number = sum(len(verdict["certificates"]) for verdict in run["verdicts"])
+    assert len(page.all("details", **{"class": "certificate"})) == number > 40
+    shown = words(section(text, "PP-DP"))
+    assert "Certificate PP-DP-0.json , which supports: refuted certainly true a &lt; b b &lt; c first dataset" in shown
+
+
+def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:
+    (notation,) = [details for details in page.all("details") if details.get("id", "").startswith("notation-")]
+    assert notation["id"] == "notation-ppns"
+    assert "s_k, |S| a similarity, a size beta partitions" in words(text[: text.index('<section class="claim"')])
+    claims = page.all("section", **{"class": "claim"})
+    assert len([a for a in page.all("a") if a.get("href") == "#notation-ppns"]) == len(claims)
+
+
+def test_a_run_written_before_certificates_and_notation_were_shown_is_rendered(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP")
+    del run["notation"]
+    for record in run["verdicts"][0]["evidence"]:
+        del record["certificate"]
+    assert "dpassay replay certificates/PP-DP-0.json" in words(render(run))
+
+
 def test_the_top_says_what_differs_and_how_to_repeat_and_recheck(text: str, example_run: Builder) -> None:
     top = words(text[: text.index('<section class="claim"')])
     run = example_run()
