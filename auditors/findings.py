@@ -82,9 +82,9 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
     one, two = (side + 1 for side in ((0, 1) if first.event.direction == 0 else (1, 0)))
     counts = first.counts
     lower = result.parameter_lower
-    bound = "more than" if lower == claim.parameter else "at least"
+    bound = f"{'more than' if lower == claim.parameter else 'at least'} {nats(lower) or 'unknown'}"
     words = (
-        f"{claim} is violated: the {claim.parameter_name} is {bound} {nats(lower) or 'unknown'} with confidence {confidence}. "
+        f"{claim} is violated: the {claim.parameter_name} is {bound} with confidence {confidence}. "
         f'The event "{first.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
         f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}."
     )
