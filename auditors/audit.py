@@ -41,6 +41,8 @@ LEAST_SAMPLES = 16  # per dataset
 class Audit:
     """Everything one audit did and found; `verdict` is the short form, `to_json()` what reports are made of.
 
+    Printed, it is what `dpassay audit` prints.
+
     Attributes:
         mechanism: its name, for readers.
         samples: draws per dataset and pair: training, selection, test, total.
@@ -60,19 +62,24 @@ class Audit:
     failure_probability: float
     parameter_lower: float | None
     epsilon_lower: float | None
-    tested: tuple["Tested", ...]
-    samples: dict[str, int]
-    looks: int
-    seconds: float
-    seed: int
-    run: int
-    detectable: dict[str, float | None]
-    sandwich: dict[str, Any]
-    datasets: tuple[str, str]
-    ledger: dict[str, Any] | None = None
+    tested: tuple["Tested", ...] = field(repr=False)
+    samples: dict[str, int] = field(repr=False)
+    looks: int = field(repr=False)
+    seconds: float = field(repr=False)
+    seed: int = field(repr=False)
+    run: int = field(repr=False)
+    detectable: dict[str, float | None] = field(repr=False)
+    sandwich: dict[str, Any] = field(repr=False)
+    datasets: tuple[str, str] = field(repr=False)
+    ledger: dict[str, Any] | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
-    command: str = ""
+    command: str = field(default="", repr=False)
     certificate: dict[str, Any] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        from dpassay.report.audit_text import plain_text
+
+        return plain_text(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping, described by `report/audit.schema.json`."""

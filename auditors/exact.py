@@ -24,6 +24,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation
 from dpassay.core.protocol import FiniteMechanism
+from dpassay.core.text import labeled, nats, probability, shortened, under
 from dpassay.data.ratings import Ratings
 
 __all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "relation_between"]
@@ -56,6 +57,8 @@ class Event(NamedTuple):
 class ExactLoss:
     """The laws of one mechanism on two datasets, output by output, and every privacy measure of the pair.
 
+    Printed, it is a few lines: both directions, the total variation distance, and the output that attains the loss.
+
     Attributes:
         outputs: first axis the outputs.
         log_probabilities1: shape (outputs,), nats, float64; -inf for an impossible output.
@@ -68,6 +71,28 @@ class ExactLoss:
     mechanism: Any = field(default=None, repr=False)
     dataset1: Any = field(default=None, repr=False)
     dataset2: Any = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"ExactLoss(num_outputs={len(self.outputs)}, epsilon={self.epsilon:.6g})"
+
+    def __str__(self) -> str:
+        event = self.event(self.epsilon)
+        likelier, other = (1, 2) if event.direction == "forward" else (2, 1)
+        outputs = shortened(", ".join(str(output) for output in event.outputs[:20].tolist()))
+        betrayed = f"the output betrays the dataset with probability {self.delta(math.inf):.4g}"
+        rows = [
+            ("loss", f"of dataset 1 against 2: {nats(self.epsilon_forward)} nats"),
+            ("", f"of dataset 2 against 1: {nats(self.epsilon_backward)} nats"),
+            ("distance", f"total variation {self.total_variation:.4g}"),
+            *under("", [betrayed if math.isinf(self.epsilon) else ""]),
+            ("event", f"the output is {outputs}"),
+            (
+                "",
+                f"probability under dataset {likelier}: {probability(event.log_probability_likelier)}; "
+                f"under dataset {other}: {probability(event.log_probability_other)}",
+            ),
+        ]
+        return labeled(f"exact privacy loss {nats(self.epsilon)}, over {len(self.outputs):,} outputs", rows)
 
     @property
     def epsilon(self) -> float:

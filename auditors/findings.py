@@ -13,6 +13,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import FiniteMechanism, Mechanism
 from dpassay.core.records import Plot, Series, Table
+from dpassay.core.text import nats
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Result
@@ -81,9 +82,9 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
     one, two = (side + 1 for side in ((0, 1) if first.event.direction == 0 else (1, 0)))
     counts = first.counts
     lower = result.parameter_lower
-    bound = "more than" if lower == claim.parameter else "at least"
+    bound = f"{'more than' if lower == claim.parameter else 'at least'} {nats(lower) or 'unknown'}"
     words = (
-        f"{claim} is violated: the {claim.parameter_name} is {bound} {_number(lower)} with confidence {confidence}. "
+        f"{claim} is violated: the {claim.parameter_name} is {bound} with confidence {confidence}. "
         f'The event "{first.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
         f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}."
     )
@@ -100,7 +101,7 @@ def _nothing_found(result: "Result", claim: PrivacyClaim, detectable: dict[str, 
     smallest, rarest = detectable["smallest_epsilon"], detectable["rarest_event"]
     caught = []
     if smallest is not None:
-        caught.append(f"a loss of {_number(smallest)} nats or more in an event as frequent as the one tested")
+        caught.append(f"a loss of {nats(smallest)} nats or more in an event as frequent as the one tested")
     if rarest is not None:
         caught.append(f"an event that only one of the datasets can give, if its probability is {rarest:.2g} or more")
     return words + (f" With probability {POWER:g} this run would have caught {' and '.join(caught)}." if caught else "")
@@ -281,10 +282,6 @@ def _scores(result: "Result") -> Plot | None:
         series,
         shaded=[{"low": float(inside[0]), "high": float(inside[1]), "label": "the event"}],
     )
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else "infinite" if math.isinf(value) else f"{value:.4g}"
 
 
 def _text(dataset: Any) -> str:

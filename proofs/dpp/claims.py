@@ -1,20 +1,51 @@
-"""Claims of Fitzsimons et al., "Naturally Private Recommendations with Determinantal Point Processes" (DPP).
-
-Notation: n items, one row x of X per subject, L = X'X + s I with jitter s (the paper's sigma), eigenvalues l_i of L and
-l'_i of the neighbor's kernel L', both in descending order; P(Y) = det(L_Y)/det(L + I); B^2 = max |x|^2, which is n for
-binary rows; a_Y = x_Y' L_Y^-1 x_Y, a = a_[n], b = x'(L + I)^-1 x; `eps` in nats. J is the set of coins that fell heads in
-EigenvalueSampling (phase 1), V their eigenvectors, k = |V|; d is the jitter (the paper's delta) of SubsetConstruction
-(phase 2). Neighboring: one subject added or removed, unless a claim says replaced.
-"""
+"""Claims of Fitzsimons et al., "Naturally Private Recommendations with Determinantal Point Processes" (DPP)."""
 
 from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "TITLE"]
+__all__ = ["CLAIMS", "NOTATION", "TITLE"]
 
 TITLE = (
     "Naturally Private Recommendations with Determinantal Point Processes (Fitzsimons, Pasqualini, Pisarczyk, Usynin)"
+)
+
+NOTATION: tuple[tuple[str, str], ...] = (
+    ("n, i", "number of items; one item, or one eigenvalue"),
+    ("D, D'", "the subjects' rows, and the same with one subject added or removed, or replaced where a claim says so"),
+    ("X, x, x_i", "matrix of a row x per subject, 0 or 1 where binary; in DP-PSD the vector of item i (sec. 2.3)"),
+    ("L, L', s", "kernel X'X + s I over the items, that of a neighbor, and the jitter s (the paper's sigma, sec. 3.1)"),
+    ("S", "a fixed positive semidefinite matrix in place of s I (DP-T31)"),
+    ("I, L_Y, x_Y", "identity matrix; rows and columns of L, entries of x, of the items in Y"),
+    ("Y, P(Y)", "the recommended set of items; its probability det(L_Y)/det(L + I) (sec. 2.1)"),
+    ("K, K_A, A", "marginal kernel L(L + I)^-1, and its part of the items in A (sec. 2.2)"),
+    ("l, l_i, l'_i", "eigenvalues of L and of L' in descending order (the paper's lambda); l_min the smallest"),
+    ("v, z, e_i", "an eigenvector; any vector; the unit vector of item i"),
+    ("RBF, g, c, d and a in DP-PSD", "the kernel exp(-g |x_i - x_j|^2), and the kernels' parameters (sec. 2.3)"),
+    ("eps, epsilon", "privacy loss in nats"),
+    ("eps*, eps(Y), eps(J)", "smallest epsilon of the whole sampler, of its released set, of its coins"),
+    ("u, Delta_u", "score log l_i of an eigenvector, and the change of the scores of all of them (sec. 3.1.1)"),
+    (
+        "Delta_L",
+        "change of L between neighbors, in the Euclidean norm of its entries unless a claim says so (sec. 3.1)",
+    ),
+    ("ones(n, n)", "the matrix of ones"),
+    ("B", "largest norm |x| of a row; B^2 = n for binary rows"),
+    ("a_Y, a, b", "x_Y' L_Y^-1 x_Y, the same for all items, and x'(L + I)^-1 x"),
+    ("EigenvalueSampling, J", "phase 1 and the set of its coins that fell heads (Algorithm 1)"),
+    (
+        "SubsetConstruction, d",
+        "phase 2, which draws items by |Proj e_i|^2 + d; d its jitter (the paper's delta, sec. 3.1.2)",
+    ),
+    ("V, W, Proj_V", "selected eigenvectors of L and of a neighbor; projection on what they span"),
+    ("s in DP-SUB, DP-SUB2", "total shift of the weights of phase 2 (the paper's s)"),
+    ("k, t", "number of selected eigenvectors or of items shown; number of items drawn so far"),
+    ("T, eps(T), rho(T), zCDP", "number of recommendations; what all cost, in epsilon and as rho-zCDP"),
+    ("r", "log(1 + B^2/s), the range of the losses of one recommendation"),
+    ("p in DP-REPLACE-BIN-REP", "number of items in one of two exchanged rows, of which the other has the rest"),
+    ("P_k, P'_k, E", "laws of Y given |Y| = k on both datasets; expectation under the first"),
+    ("delta(eps)", "smallest delta for which the sampler is (eps, delta)-private: its privacy profile"),
+    ("q, j, Bin", "number of items of one reader; how many of them the binomial law Bin selects"),
 )
 
 _claim = partial(Claim, paper="dpp")

@@ -1,16 +1,41 @@
-"""Claims of Lu and Shen, "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce" (PPNS).
-
-Notation: n candidates in descending similarity s_1 >= ... >= s_n to a target user, k neighbors, weights w_i, mu_i the
-probability that candidate i is chosen, alpha = sum_i s_i mu_i, p the partition parameter, beta the security measure.
-"""
+"""Claims of Lu and Shen, "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce" (PPNS)."""
 
 from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "TITLE"]
+__all__ = ["CLAIMS", "NOTATION", "TITLE"]
 
 TITLE = "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce (Lu and Shen)"
+
+NOTATION: tuple[tuple[str, str], ...] = (
+    ("D, D'", "ratings of all users, and the same after one rating is added, removed or changed"),
+    ("eps, rho", "privacy parameter in nats; probability with which the accuracy of PNCF may fail (sec. 2.2)"),
+    ("n, k, i", "number of candidates and of neighbors chosen, users; i a candidate"),
+    ("r_is, r_i, r'_i", "user i's rating of item s; the vector of them; the same without that item (eq. 3)"),
+    ("sim, s_i", "cosine or Pearson correlation of the target user with candidate i over common items (eqs. 4, 5)"),
+    ("s_1 >= ... >= s_n", "the candidates' similarities in descending order"),
+    ("s_k, sim_k", "similarity of the k-th nearest candidate"),
+    ("RS", "recommendation-aware sensitivity: a bound of how far a similarity moves, from the ratings (eq. 3)"),
+    ("GS, R, c, q", "a constant bound in place of RS; largest rating; floor of the norms; cosine with that floor"),
+    ("w_i", "weight of candidate i in the selection, exp(eps s_i / (4k RS)) (eqs. 1, 2); that of similarity 0 is 1"),
+    ("lambda", "width of PNCF's truncation around sim_k, a similarity (sec. 2.2)"),
+    ("N(D), N, S", "set of neighbors chosen on D, and one such set"),
+    ("kNN, nPNS, PNCF, PPNS", "the k nearest; k drawn by weight; the same truncated (Zhu et al.); the paper's own"),
+    ("x_i, mu_i, mu^_i", "whether candidate i is chosen; its probability; that under another method (sec. 3.3, 5.1)"),
+    ("alpha, alpha^, alpha_0", "accuracy sum_i s_i mu_i of a method, of another, and a wanted one (eq. 10, sec. 6.1)"),
+    ("r_ax, r^_ax, r^^_ax", "user a's rating of item x, and its prediction by each of two methods (eq. 6)"),
+    ("p", "share of the open places that PPNS fills from each partition of k candidates (Algorithm 1)"),
+    ("j, Q_j", "number of a partition; expected number of neighbors from it"),
+    ("beta", "number of partitions of k candidates that neighbors come from: what an attacker must beat (sec. 4.2)"),
+    ("m, fake", "number of the target's ratings that an attacker knows; a user account he made up (sec. 4.1)"),
+    ("theta", "k/n (sec. 6.4)"),
+    ("t, d", "variable of integration, and the sum of the weights of those not chosen (eq. 13)"),
+    ("cost", "running time, as its order of growth"),
+    ("I_u, U_i", "the films that user u rated; the users who rated film i"),
+    ("MovieLens 100K", "100,000 ratings of 943 users and 1,682 films, 1 to 5 stars (sec. 7)"),
+    ("MAE", "mean absolute error of predicted ratings, stars (sec. 7)"),
+)
 
 ML100K = "movielens-100k"
 _claim = partial(Claim, paper="ppns")

@@ -1,20 +1,54 @@
-"""Claims of Chen et al., "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation".
-
-Notation: R is n items x m users, as Algorithm 1 multiplies it (the paper writes n_1; elsewhere its R is users x items);
-r rows of the sketch (the paper's n'_1); R = U Sigma V' after centering, R1 = U sqrt(Sigma^2 + w^2 I) V' the lifted
-matrix, M the r x n random matrix, R~ = M R1 / sqrt(r) what is published; S = R1' R1, a prime on a matrix transposes it
-and D' is the neighbor of D. Two rating matrices are neighbors when one rating differs by at most 1.
-"""
+"""Claims of Chen et al., "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation"."""
 
 from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "TITLE"]
+__all__ = ["CLAIMS", "NOTATION", "TITLE"]
 
 TITLE = (
     "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation "
     "(Chen, Wu, Su, Lyu, Zheng, Wang)"
+)
+
+NOTATION: tuple[tuple[str, str], ...] = (
+    ("D, D', R, R'", "rating matrices that differ in one rating by at most 1: neighbors (Definition 3.2)"),
+    ("n, m", "number of items and of users; R is n x m, as Algorithm 1 multiplies it (elsewhere m x n; n is its n_1)"),
+    ("i, j, k", "numbers of rows (items), columns (users) and others"),
+    ("r_ij, r, r'", "rating of item i by user j; the differing rating of the two neighbors (in CD-DEF)"),
+    ("i0, j0", "row and column of the differing rating (Definition 3.2)"),
+    ("e_i, v", "unit vector of row i, and the change of that row, a vector over users"),
+    ("eps, delta", "privacy parameters of what is published: nats, a probability"),
+    ("eps0, delta0", "the same of one row of the sketch, eps / sqrt(4 r ln(2/delta)) and delta / (2r) (Theorem 5.1)"),
+    ("eps', delta', k", "the same of a composition of k mechanisms, and its extra failure probability (Theorem B.1)"),
+    ("r, n'", "number of rows of the sketch, the dimension of the reduced item space (the paper's n'_1)"),
+    ("U, Sigma, V, sigma_i", "singular value decomposition R = U Sigma V' after centering; the singular values of R"),
+    ("w", "strength of the perturbation, a singular value: each becomes sqrt(sigma_i^2 + w^2) (Algorithm 1)"),
+    ("||x||_2, ||R||_2, ||R||_F", "Euclidean norm of a vector; largest singular value; Frobenius norm"),
+    ("R1, R~", "the lifted matrix U sqrt(Sigma^2 + w^2 I) V', and what is published, M R1 / sqrt(r)"),
+    ("M", "random matrix of the sketch, r x n"),
+    ("JLT, SJLT", "M with standard Gaussian entries; M = P H D, sparse (Definitions 3.6, 3.7)"),
+    ("P, q, sp", "sparse Gaussian matrix, the density of its entries, and the density set in the experiments"),
+    ("H, D in M = P H D", "normalized Hadamard matrix; diagonal matrix of random signs (Definition 3.7)"),
+    ("row(D), A", "a row of what is published on D; a set of values of it"),
+    ("S, S2", "covariances R1'R1 of a row of the sketch on D and on D'; in CD-P53-REP that of R and w"),
+    ("N(0, S), N, I", "normal law, and a matrix of independent standard normal entries; identity matrix"),
+    ("x, u", "any vectors of the space that is sketched"),
+    ("t, c, C", "argument of a moment generating function; constants that do not grow with the sizes"),
+    ("Phi, mu, chi^2_r", "normal distribution function; sensitivity over noise; chi-square law with r degrees"),
+    ("E, tr", "expectation; trace"),
+    ("delta_jk", "1 where j = k, else 0 (in CD-ER)"),
+    ("gamma, g", "relative error of a squared norm that a concentration bound allows (Theorem 5.4)"),
+    ("S_i, S in CD-INT", "events that the squared norm of column i, or of the whole, is too large (C.2)"),
+    ("O, d", "order of growth; length of a vector (sec. 4.3)"),
+    ("L, y, p, U_i, V_j", "loss (6), a rating, its prediction U_i'V_j from the embeddings of user and item (sec. 4.4)"),
+    ("HR, NDCG, MRR", "hit rate, discounted gain and reciprocal rank of one held-out item, at 5 or 10 (sec. 6.1)"),
+    ("dHR, dNDCG, dMRR", "the metric at 10 less the same at 5"),
+    ("metric", "any of the six: HR, NDCG and MRR, each at 5 and at 10"),
+    ("PriCDR, J, S, SYM", "the paper's recommender: with JLT, with SJLT, with symmetric networks (sec. 6.1)"),
+    ("BPR, NeuMF, DMF", "recommenders trained on the target domain alone (sec. 6.1)"),
+    ("CDR, CoNet, DDTCDR, DARec, ETL", "cross-domain recommenders, trained on both domains in the clear"),
+    ("sd", "share of the source domain's ratings that is kept (sec. 6.3)"),
 )
 
 

@@ -1,17 +1,47 @@
-"""Claims of Zheng, "Two Differentially Private Rating Collection Mechanisms for Recommender Systems".
-
-Notation: one user's vector x of n entries, each a rating or missing (?); eps the privacy parameter of one entry, r =
-e^(eps/2); s_L = 2/eps the scale of the Laplace noise. Theta (m x n) the true ratings, X the observed ones on Omega_X with
-s = |Omega_X|, Z the released ones on Omega_Z, rho = ||P_Omega_Z(Theta - Z)||_F, p = |Omega_Z|/(mn), d stars.
-"""
+"""Claims of Zheng, "Two Differentially Private Rating Collection Mechanisms for Recommender Systems"."""
 
 from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "TITLE"]
+__all__ = ["CLAIMS", "NOTATION", "TITLE"]
 
 TITLE = "Two Differentially Private Rating Collection Mechanisms for Recommender Systems (Zheng)"
+
+NOTATION: tuple[tuple[str, str], ...] = (
+    ("x, y, ?", "two users' vectors, or one entry of each; ? is a missing rating (sec. 2)"),
+    ("n, i, k", "number of entries of a vector (items); places in it; in RC-T1-TIGHT how many entries differ"),
+    ("M(x), S, z", "what a mechanism releases, a set of such values, and one of them"),
+    ("eps, r", "privacy parameter of one entry in nats, and e^(eps/2)"),
+    ("xi, zeta, s_L", "Laplace noise of scale s_L = 2/eps; coin that keeps a rating, r/(r+1) (Definition 2)"),
+    ("Laplace(0, b), Bernoulli(p)", "laws: Laplace of mean 0 and scale b; 1 with probability p, else 0"),
+    ("d, xi_i, p_i", "number of stars; what value i is replaced by; the probability of each outcome (Definition 3)"),
+    ("keep, create", "probabilities that a rating is released for a rating, and for a missing one"),
+    ("q, m2", "share of the cells that are rated, and mean square of the ratings (RC-SLACK-REP)"),
+    ("f, clip", "a transform of ratings (sec. 1); the one that cuts numbers to [-1, 1]"),
+    ("Theta, m, n, i, j", "matrix of true ratings, m users i and n items j (sec. 3)"),
+    (
+        "X, Omega_X, s",
+        "observed ratings, the cells that have one, their number |Omega_X|; elsewhere X is a rating matrix",
+    ),
+    ("Z, Omega_Z, p", "released ratings, the cells that have one, their share |Omega_Z|/(mn)"),
+    (
+        "P_Omega, P_Z, P_ZX, P",
+        "keeps the cells of Omega, of Z, of Z and X, of those a claim says; other cells become 0",
+    ),
+    ("||A||_F, ||A||", "Frobenius norm: the root of the sum of the squared entries"),
+    ("rho, rho0", "||P_Omega_Z(Theta - Z)||_F, and rho0 sqrt(s), the bound assumed of ||P_Omega_X(Theta - X)||_F"),
+    ("gamma", "probability with which a bound of Theorem 3 may fail"),
+    ("t", "threshold of a Markov step"),
+    ("E", "expectation; in RC-T3-TIGHT the bound of a squared error"),
+    ("A, B", "any matrix (Definition 4); in RC-UNION two events"),
+    (
+        "alpha, r0, mu",
+        "constant of the restricted isometry property, rank up to which it is asked, bound of A's spikes",
+    ),
+    ("C0, Theta^(Z)", "a constant (eq. 5), and the matrix completed from Z; Z_eps is released at eps"),
+    ("MovieLens 100K, RMSE", "100,000 ratings of films, 1 to 5 stars; root of the mean squared error"),
+)
 
 _claim = partial(Claim, paper="rating-collection")
 _privacy = "dpassay.proofs.rating_collection.privacy"

@@ -1,17 +1,48 @@
-"""Claims of Guerraoui, Kermarrec, Lin and Patra, "Heterogeneous Recommendations" (X-Map), technical report of proofs.
-
-Notation: t_i an item, q(t_i, t_j) or s_j the similarity of candidate t_j to it, N candidates in descending similarity
-s_1 >= ... >= s_N, k neighbors, a = eps'/(4k SS). r_xi is user x's rating of t_i less the user's mean, r_i the vector of
-them, r'_i the same without the user x who leaves, dot = r_i . r_j.
-"""
+"""Claims of Guerraoui, Kermarrec, Lin and Patra, "Heterogeneous Recommendations" (X-Map), technical report of proofs."""
 
 from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "TITLE"]
+__all__ = ["CLAIMS", "NOTATION", "TITLE"]
 
 TITLE = "Heterogeneous Recommendations: What You Might Like To Read After Watching Interstellar (Guerraoui, Kermarrec, Lin, Patra)"
+
+NOTATION: tuple[tuple[str, str], ...] = (
+    ("D, D'", "ratings of all users, and the same when one user has joined or left (proof of Theorem 1)"),
+    ("eps, eps'", "privacy parameters in nats: of the replacement (Theorem 1), and of selection with prediction"),
+    ("alpha, zCDP", "order of a Renyi divergence D_alpha(D || D'), at most alpha rho in rho-zCDP; not in the paper"),
+    ("t_i, t_j, t_k", "items: the one in question, candidates for it"),
+    ("i, j", "numbers of items"),
+    ("X-SIM(t_i, t_j), q(D, t_i, t_j)", "similarity of items of two domains along paths of common raters, in [-1, 1]"),
+    ("I(t_i)", "items of the target domain whose X-SIM to t_i is defined, the candidates (proof of Theorem 1)"),
+    ("PRS", "private replacement selection: one item t_j drawn with weight exp(eps X-SIM(t_i, t_j) / (2 GS))"),
+    ("GS", "global sensitivity: the largest change of a score between neighboring datasets (Theorem 1)"),
+    ("P, Q", "factors of the ratio of probabilities (proof of Theorem 1); in Theorem 2 the sign of P tells two cases"),
+    ("AlterEgo, L, y", "a user's profile of L items, each replaced by PRS; y a value of what is released"),
+    ("r_xi, r_i, r'_i", "x's rating of t_i less x's mean; the vector of them; the same without a user (Theorem 2)"),
+    ("dot, dot'", "inner product r_i . r_j, and r'_i . r'_j"),
+    (
+        "s, s_j, sim",
+        "similarity of t_i and candidate t_j, dot / (|r_i||r_j|): a cosine of centered ratings, in [-1, 1]",
+    ),
+    ("s', s(D)", "similarity when a user has left, and on dataset D"),
+    ("x, U_ij, U_j", "a user; the users who rated both t_i and t_j; those who rated t_j"),
+    ("SS, SS(t_i, t_j)", "similarity-based sensitivity of a pair; without arguments the largest (Theorems 2, 3)"),
+    ("SS_min, SS_max, c", "range of SS over the pairs, and (4k/eps') ln(k(N-k)/rho), in XM-JOINT-REP"),
+    ("M, N in XM-T2-REP", "products of norms |r'_i||r'_j| and |r_i||r_j|"),
+    ("S_j, b", "a smooth upper bound of a candidate's sensitivity; it changes by at most a factor e^b (XM-T2-MAX-REP)"),
+    ("N, k", "number of candidates and of neighbors chosen, items; the paper has |v| for N"),
+    ("N(D), S, M(D)", "set of neighbors chosen on D, and one such set; M(D) the output of any of the mechanisms"),
+    ("s_k, sim_k", "k-th largest similarity: the smallest of the true neighbors (Theorem 3)"),
+    ("w, rho", "width of the truncation, a similarity, and the probability with which it may fail (Theorems 3, 4)"),
+    ("a", "weight per unit of similarity, eps'/(4k SS)"),
+    ("|v|, p, P in XM-T3", "largest length of a rating vector; probability of a bad pick in one round (Theorem 3)"),
+    ("A, B", "events: an item above sim_k + w is left out; one below sim_k is picked (proof of Theorem 4)"),
+    ("C1", "candidates of similarity at least sim_k - w (proof of Theorem 3)"),
+    ("PNCF", "prediction from the chosen neighbors, with Laplace noise on their similarities"),
+    ("w0, q_j, q_(k)", "constant w of the soft floor, scores, and the k-th largest of them (XM-PNSA-REP)"),
+)
 
 _claim = partial(Claim, paper="xmap")
 _privacy = "dpassay.proofs.xmap.privacy"

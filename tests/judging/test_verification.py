@@ -50,6 +50,12 @@ def test_accepted_certificate_stands(claim):
     (record,) = item.verdict.evidence
     assert record.summary == "a proof a square"
     assert record.tables[0].rows == [["square", "x^2 >= 0"]]
+    run = verification.Run((item,), synthetic(), quick=False, seed=0, seconds=1.0, command="dpassay verify")
+    (shown,) = run.to_json()["verdicts"]
+    assert shown["certificates"] == ["T-1-1-proof.json"]
+    assert shown["evidence"][0]["certificate"] == {
+        "file": "T-1-1-proof.json", "supports": "holds", "lines": [["shown", "1 step proved again"]],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,13 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
             expected = "open"
         if claim.id in ("PP-TREND", "PP-F2"):
             expected = None
+        content = verdict.to_json()
+        for name, record in zip(files, content["evidence"], strict=True):
+            lines = [["certainly true", "a < b"], ["", "b < c"], ["first dataset", "5 . | 1 2"]]
+            record["certificate"] = {"file": name, "supports": verdict.outcome, "lines": lines}
         verdicts.append(
             {
-                **verdict.to_json(),
+                **content,
                 "certificates": files,
                 "expected": expected,
                 "seconds": 0.37 * (1 + position % 11) ** 2,
@@ -110,6 +114,7 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
         "--certificates certificates",
         "seconds": 512.4,
         "papers": {"ppns": "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce"},
+        "notation": {"ppns": [["s_k, |S|", "a similarity, a size"], ["beta", "partitions"]]},
         "claims": {
             claim.id: {
                 "id": claim.id,

@@ -222,7 +222,7 @@ def test_everything_a_review_asks_for_is_on_the_page_in_the_digits_of_the_json(t
     assert "Seed 7" in said
     assert "num_fakes = 40" in said
     assert "claimed 1 at most 0.462" in said
-    assert "shown by this project unbounded at most 1" in said
+    assert "shown by this project infinite at most 1" in said
     assert "0.830 (95% interval 0.790 to 0.870, 400 trials)" in said
     assert "Seen is more than the claim permits." in said
     assert "drawn by a program: these numbers are about no real people" in said
@@ -338,7 +338,7 @@ def test_the_terminal_has_the_same_numbers(capsys: pytest.CaptureFixture[str]) -
         assert f"{metric['name']} {attack_text.quantity(metric['value'])}" in said
         assert attack_text.interval(metric) in said
     assert "attacker knows 8 ratings of the target" in said
-    assert "claimed epsilon 1 permits an advantage of 0.462; the loss found is unbounded and permits 1" in said
+    assert "claimed epsilon 1 permits an advantage of 0.462; the loss found is infinite and permits 1" in said
     assert "seen: 0.830 (95% interval 0.790 to 0.870, 400 trials), more than the claim permits" in said
     assert "claimed epsilon 1, delta 1e-05 permits an advantage of 0.462; the advantage was not measured" in said
     assert "EXCEEDED recovered is 0." in said

@@ -13,6 +13,7 @@ import pytest
 import dpassay.report.html as report
 from dpassay.core.claims import OUTCOMES, EvidenceKind
 from dpassay.core.errors import InvalidInput
+from dpassay.core.text import nats, probability
 from dpassay.report.html import render
 from dpassay.report.plots import render_plot
 
@@ -69,6 +70,30 @@ def test_each_claim_has_a_section_of_its_own_with_what_was_decided(page: Any, te
             assert part in unescaped
         for part in (*verdict["assumptions"], *verdict["certificates"]):
             assert part in unescaped
+
+
+def test_the_content_of_every_certificate_is_shown(text: str, page: Any, example_run: Builder) -> None:
+    run = example_run()
+    number = sum(len(verdict["certificates"]) for verdict in run["verdicts"])
+    assert len(page.all("details", **{"class": "certificate"})) == number > 40
+    shown = words(section(text, "PP-DP"))
+    assert "Certificate PP-DP-0.json , which supports: refuted certainly true a &lt; b b &lt; c first dataset" in shown
+
+
+def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:
+    (notation,) = [details for details in page.all("details") if details.get("id", "").startswith("notation-")]
+    assert notation["id"] == "notation-ppns"
+    assert "s_k, |S| a similarity, a size beta partitions" in words(text[: text.index('<section class="claim"')])
+    claims = page.all("section", **{"class": "claim"})
+    assert len([a for a in page.all("a") if a.get("href") == "#notation-ppns"]) == len(claims)
+
+
+def test_a_run_written_before_certificates_and_notation_were_shown_is_rendered(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP")
+    del run["notation"]
+    for record in run["verdicts"][0]["evidence"]:
+        del record["certificate"]
+    assert "dpassay replay certificates/PP-DP-0.json" in words(render(run))
 
 
 def test_the_top_says_what_differs_and_how_to_repeat_and_recheck(text: str, example_run: Builder) -> None:
@@ -133,7 +158,7 @@ def test_a_witness_shows_the_changed_cell_the_target_and_both_probabilities(text
     assert "user 0 target 5 3 1" in shown
     assert "the released neighbors are user 1 and user 3" in shown
     assert "first 0.2871 -1.24792 second impossible -inf" in shown
-    assert "claimed, at most 1 2.718 shown, at least unbounded no bound" in shown
+    assert "claimed, at most 1 2.718 shown infinite no bound" in shown
     assert "no finite epsilon allows that" in shown
     assert section(text, "PP-DP").count('class="changed"') == 1
 
@@ -263,15 +288,15 @@ def test_an_unreadable_run_is_refused(example_run: Builder) -> None:
     ],
 )
 def test_probabilities_in_words(log_probability: float | str, shown: str) -> None:
-    assert report.probability(log_probability) == shown
+    assert probability(log_probability) == shown
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "nats", "factor"),
-    [("inf", "unbounded", "no bound"), (0, "0", "1"), (1.0, "1", "2.718"), (10.0, "10", "22,026"), (None, "", "")],
+    ("epsilon", "loss", "factor"),
+    [("inf", "infinite", "no bound"), (0, "0", "1"), (1.0, "1", "2.718"), (10.0, "10", "22,026"), (None, "", "")],
 )
-def test_losses_in_words(epsilon: float | str | None, nats: str, factor: str) -> None:
-    assert (report.nats(epsilon), report.factor(epsilon)) == (nats, factor)
+def test_losses_in_words(epsilon: float | str | None, loss: str, factor: str) -> None:
+    assert (nats(epsilon), report.factor(epsilon)) == (loss, factor)
 
 
 def test_durations_in_words() -> None:

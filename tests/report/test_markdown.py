@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from dpassay.report.markdown import mapping, pages, tables_page
+from dpassay.report.markdown import index, mapping, pages, tables_page
 from dpassay.report.plots import plot_file
 
 RUN = {
@@ -14,6 +14,7 @@ RUN = {
     "command": "dpassay verify --data /home/somebody/ml-100k --markdown /tmp/page.md",
     "data": {"name": "synthetic", "users": 2, "items": 3, "ratings": 4},
     "papers": {"t": "A paper"},
+    "notation": {"t": [["s, |S|", "a set {0, ..., d} and its size, sec. 2"]]},
     "claims": {
         "T-1": {
             "id": "T-1",
@@ -36,6 +37,7 @@ RUN = {
             "repair": "",
             "epsilon_lower": "inf",
             "epsilon_claimed": 1.0,
+            "certificates": ["T-1-1-witness.json"],
             "evidence": [
                 {
                     "kind": "witness",
@@ -49,7 +51,16 @@ RUN = {
 
 def test_page_is_whole_and_names_no_folder():
     page = pages(RUN)["t"]
-    assert "| [T-1](#t-1) | refuted | witness | infinite / 1 | A \\| B. |" in page
+    assert "1 claims: 1 refuted. [What the symbols mean](#notation)." in page
+    assert "## Refuted: 1\n\n| claim | evidence | loss / claimed (nats) | statement |" in page
+    assert "| [T-1](#t-1) | witness | infinite / 1 | A \\| B. |" in page
+    assert (
+        "## Notation\n\n| symbol | meaning |\n|---|---|\n| s, \\|S\\| | a set \\{0, ..., d} and its size, sec. 2 |"
+        in page
+    )
+    assert page.index("## Refuted") < page.index("## Notation") < page.index("## T-1")
+    assert "Certificates: `T-1-1-witness.json`" in page
+    assert "<details" not in page
     assert "| x\\|y | 0.1235 |" in page
     assert "| 1 |  |" in page
     assert "Because \\*x\\* \\| y." in page
@@ -77,7 +88,22 @@ def test_loss_without_a_claimed_one_stands_alone():
     run: dict[str, Any] = copy.deepcopy(RUN)
     run["verdicts"][0]["epsilon_claimed"] = None
     page = pages(run)["t"]
-    assert "| refuted | witness | infinite | A" in page
+    assert "| witness | infinite | A" in page
+
+
+def test_a_long_table_is_folded_away() -> None:
+    run: dict[str, Any] = copy.deepcopy(RUN)
+    run["verdicts"][0]["evidence"][0]["tables"][0] |= {"title": "a < b", "rows": [[row, "~x~"] for row in range(13)]}
+    page = pages(run)["t"]
+    assert '<details markdown="1">\n<summary>a &lt; b (13 rows)</summary>\n\n| a | b |\n' in page
+    assert page.count("| &#126;x&#126; |\n") == 13
+
+
+def test_the_index_links_every_claim_and_says_by_which_command_it_was_made() -> None:
+    page = index(RUN)
+    assert "Written by `dpassay verify --data ml-100k --markdown page.md`." in page
+    assert "| [A paper](t.md) | 1 claims: 1 refuted |" in page
+    assert "| [T-1](t.md#t-1) | sec. 1 | refuted | A \\| B. |" in page
 
 
 def test_images_stand_above_the_tables() -> None:

@@ -117,9 +117,7 @@ def search(
             "this does not show the mechanism private"
         )
         return 0
-    from dpassay.report.terminal import witness_text
-
-    click.echo(witness_text(found))
+    click.echo(str(found))
     if json_path is not None:
         write_text(json_path, json.dumps(found.to_json(), indent=1) + "\n")
         click.echo(f"witness in {json_path}")

@@ -28,7 +28,10 @@ __all__ = ["verify"]
 @click.option("--json", "json_path", type=path_type(), help="Write the verdicts as JSON.")
 @click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
 @click.option(
-    "--markdown", type=path_type(), metavar="FOLDER", help="Write a Markdown page of verdicts for each paper."
+    "--markdown",
+    type=path_type(),
+    metavar="FOLDER",
+    help="Write a Markdown page of verdicts for each paper, and an index.",
 )
 @click.option("--mapping", "mapping_path", type=path_type(), help="Write which code decides which claim, as Markdown.")
 @click.option(
@@ -81,10 +84,11 @@ def verify(
         write_text(html_path, render(content))
         click.echo(f"report in {html_path}")
     if markdown is not None:
-        from dpassay.report.markdown import pages
+        from dpassay.report.markdown import index, pages
 
-        for paper_name, page in pages(content).items():
-            write_text(markdown / f"{paper_name}.md", page)
+        whole = paper is None and not claims
+        for name, page in {**pages(content), **({"index": index(content)} if whole else {})}.items():
+            write_text(markdown / f"{name}.md", page)
         click.echo(f"pages in {markdown}")
     if mapping_path is not None:
         from dpassay.report.markdown import mapping

@@ -1,12 +1,14 @@
 """A paper's claim, the verdict on it, and the evidence behind the verdict: pure values, JSON in and out."""
 
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.core.privacy import Witness, json_number
 from dpassay.core.records import Plot, Table, plain
+from dpassay.core.text import first_sentence, labeled, nats, under
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOMES", "SCHEMA_VERSION", "Claim", "Context", "Evidence", "Verdict"]
 
 SCHEMA_VERSION = 1
+_SHOWN = 3  # pieces of evidence that a printed verdict names
 
 Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]
 EvidenceKind = Literal["proof", "certificate", "witness", "statistics", "reproduction"]
@@ -35,9 +38,9 @@ class Evidence:
 
     kind: EvidenceKind
     summary: str
-    certificate: Mapping[str, Any] | None = None
-    tables: tuple[Table, ...] = ()
-    plots: tuple[Plot, ...] = ()
+    certificate: Mapping[str, Any] | None = field(default=None, repr=False)
+    tables: tuple[Table, ...] = field(default=(), repr=False)
+    plots: tuple[Plot, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """The record without the certificate, which is a file of its own."""
@@ -58,7 +61,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was decided about one claim, and why.
+    """What was decided about one claim, and why. Printed, it is a few lines: tables and plots are left to the reports.
 
     Attributes:
         outcome: `holds`, `refuted`, `vacuous`, `not refuted` or `open`.
@@ -73,22 +76,47 @@ class Verdict:
 
     id: str
     outcome: Outcome
-    explanation: str
-    evidence: tuple[Evidence, ...] = ()
-    dataset: str = ""
+    explanation: str = field(repr=False)
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
+    dataset: str = field(default="", repr=False)
     epsilon_lower: float | None = None
     epsilon_claimed: float | None = None
     confidence: float | None = None
-    witness: Witness | None = None
-    assumptions: tuple[str, ...] = ()
+    witness: Witness | None = field(default=None, repr=False)
+    assumptions: tuple[str, ...] = field(default=(), repr=False)
     arithmetic: Arithmetic = "ideal"
-    repair: str = ""
+    repair: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
             raise ValueError(f"{self.id}: {self.outcome!r} is not an outcome")
         if self.outcome not in ("open", "not refuted") and not self.evidence:
             raise ValueError(f"{self.id}: the outcome {self.outcome!r} needs evidence")
+
+    def __str__(self) -> str:
+        pieces = [f"{record.kind}: {first_sentence(record.summary)}" for record in self.evidence]
+        more = [f"and {len(pieces) - _SHOWN} more"] if len(pieces) > _SHOWN else []
+        executed = "the floating-point program as it runs" if self.arithmetic == "executed" else ""
+        rows = [
+            *under("loss", [self._loss()]),
+            *under("why", [self.explanation]),
+            *under("evidence", [*pieces[:_SHOWN], *more]),
+            *under("judged on", [self.dataset]),
+            *under("about", [executed]),
+            *under("assuming", self.assumptions),
+            *under("repair", [self.repair]),
+        ]
+        witness = [] if self.witness is None else [str(self.witness)]
+        return "\n\n".join([labeled(f"{self.id}: {self.outcome}", rows), *witness])
+
+    def _loss(self) -> str:
+        """The privacy losses in words, nats."""
+        shown, claimed = self.epsilon_lower, self.epsilon_claimed
+        least = "" if shown == math.inf else "at least "
+        words = [] if shown is None else [f"{least}{nats(shown)} nats shown"]
+        words += [] if claimed is None else [f"at most {nats(claimed)} claimed"]
+        words += [f"confidence {self.confidence:.6g}"] if words and self.confidence is not None else []
+        return ", ".join(words)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping, described by `verdicts.schema.json`."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.text import nats, shortened
 
 __all__ = ["NeighboringRelation", "PrivacyClaim", "Witness"]
 
@@ -20,6 +21,7 @@ RelationKind = Literal["add_or_remove_one", "replace_one"]
 Unit = Literal["user", "rating", "entry"]
 
 _TANGENTS = 16  # points of a curve at which a claim is judged
+_SHOWN = 12  # users, and items, of a printed witness
 
 
 @dataclass(frozen=True)
@@ -375,6 +377,9 @@ class _ProfileClaim(_CurveClaim):
 class Witness:
     """Two neighboring datasets and an event that a mechanism tells apart by more than it claims.
 
+    Printed, it is the ratings with the changed ones marked, the event and its two probabilities; of large datasets
+    the changed rows and columns before others.
+
     Attributes:
         mechanism: {"id", "variant", "parameters"}; an empty mapping for a mechanism outside the registry.
         dataset1: matrix of shape (users, items), NaN where missing; the event is the likelier one here.
@@ -386,13 +391,50 @@ class Witness:
 
     mechanism: dict[str, Any]
     relation: NeighboringRelation
-    dataset1: np.ndarray
-    dataset2: np.ndarray
-    event: tuple[Any, ...]
+    dataset1: np.ndarray = field(repr=False)
+    dataset2: np.ndarray = field(repr=False)
+    event: tuple[Any, ...] = field(repr=False)
     log_probability1: float
     log_probability2: float
     claim: PrivacyClaim
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        vectors = str(self.relation).startswith("vector:")
+        sampled = all(isinstance(output, str) and " " in output for output in self.event)  # a black box: bounds
+        least, most = ("at least ", "at most ") if sampled else ("", "")
+        event = shortened(", ".join(str(_plain(output)) for output in self.event), 200)
+        return "\n".join(
+            [
+                f"violates {self.claim}: privacy loss {least}{nats(self.epsilon)} on these neighboring "
+                f"{'vectors' if vectors else 'ratings'}",
+                "",
+                *self._ratings(vectors),
+                "",
+                f"event: {event}" if sampled else f"event: the output is {event}",
+                f"  probability {least}{_probability(self.log_probability1)} before the change, "
+                f"{most}{_probability(self.log_probability2)} after it",
+                *(f"  {note}" for note in self.notes),
+            ]
+        )
+
+    def _ratings(self, vectors: bool) -> list[str]:
+        """Both datasets as one table, the changed cells as [before -> after]."""
+        changed = set(self.changed)
+        users, items = (_first(size, {cell[axis] for cell in changed}) for axis, size in enumerate(self.dataset1.shape))
+        columns = [["", *("" if vectors else f"user {user}" for user in users)]]
+        for item in items:
+            column = [f"{'entry' if vectors else 'item'} {item}"]
+            for user in users:
+                before, after = _stars(self.dataset1[user, item]), _stars(self.dataset2[user, item])
+                column.append(f"[{before} -> {after}]" if (user, item) in changed else before)
+            columns.append(column)
+        widths = [max(map(len, column)) for column in columns]
+        rows = zip(*columns, strict=True)
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        if (len(users), len(items)) != (shape := self.dataset1.shape):
+            lines.append(f"({len(users)} of {shape[0]} users and {len(items)} of {shape[1]} items are shown)")
+        return lines
 
     @property
     def epsilon(self) -> float:
@@ -470,6 +512,19 @@ def json_number(value: float) -> float | str:
 def _plain(output: Any) -> Any:
     array = np.asarray(output)
     return array.tolist() if array.dtype != object else str(output)
+
+
+def _first(size: int, needed: set[int]) -> list[int]:
+    """The positions to show: the needed ones before the others, no more than there is room for."""
+    return sorted(sorted(range(size), key=lambda position: position not in needed)[:_SHOWN])
+
+
+def _probability(log_probability: float) -> str:
+    return "0 (impossible)" if log_probability == -math.inf else f"{math.exp(log_probability):.6g}"
+
+
+def _stars(value: float) -> str:
+    return "missing" if math.isnan(value) else f"{value:g}"
 
 
 def _rows(dataset: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from importlib import resources
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
+__all__ = ["NOTATION", "PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
 
 _HOMES = {
     "xmap": "dpassay.proofs.xmap.claims",
@@ -23,6 +23,10 @@ _HOMES = {
 
 PAPERS: dict[str, tuple[Claim, ...]] = {name: importlib.import_module(home).CLAIMS for name, home in _HOMES.items()}
 TITLES: dict[str, str] = {name: importlib.import_module(home).TITLE for name, home in _HOMES.items()}
+NOTATION: dict[str, tuple[tuple[str, str], ...]] = {
+    name: importlib.import_module(home).NOTATION for name, home in _HOMES.items()
+}
+"""What the symbols of each paper's claims mean: (symbols, meaning)."""
 
 
 def all_claims() -> tuple[Claim, ...]:

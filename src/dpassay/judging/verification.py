@@ -10,12 +10,13 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.extras import require
-from dpassay.core.registry import TITLES, select
+from dpassay.core.registry import NOTATION, TITLES, select
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.judging.judge import Judged, judge
 from dpassay.judging.kept_verdicts import KeptVerdicts
 from dpassay.judging.parallel import judge_in_parallel
+from dpassay.report.certificate_text import rows
 
 __all__ = ["Run", "run", "verify"]
 
@@ -38,6 +39,7 @@ class Run:
 
     def to_json(self) -> dict[str, Any]:
         """The mapping that `verify --json` writes; described by `report/verdicts.schema.json`."""
+        papers = tuple(dict.fromkeys(item.claim.paper for item in self.judged))
         return {
             "format": "dpassay-verdicts",
             "version": 1,
@@ -54,19 +56,10 @@ class Run:
             "seed": self.seed,
             "command": self.command,
             "seconds": round(self.seconds, 1),
-            "papers": {
-                paper: TITLES.get(paper, paper) for paper in dict.fromkeys(item.claim.paper for item in self.judged)
-            },
+            "papers": {paper: TITLES.get(paper, paper) for paper in papers},
+            "notation": {paper: [list(row) for row in NOTATION.get(paper, ())] for paper in papers},
             "claims": {item.claim.id: _claim(item.claim) for item in self.judged},
-            "verdicts": [
-                {
-                    **item.verdict.to_json(),
-                    "certificates": item.file_names(),
-                    "expected": item.expected,
-                    "seconds": round(item.seconds, 2),
-                }
-                for item in self.judged
-            ],
+            "verdicts": [_verdict(item) for item in self.judged],
         }
 
     def write_certificates(self, folder: Path) -> int:
@@ -158,6 +151,19 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
     from dpassay.data.rating_files import load_ratings
 
     return load_ratings(data)
+
+
+def _verdict(item: Judged) -> dict[str, Any]:
+    """The verdict, and beside each piece of evidence what its certificate says."""
+    content = item.verdict.to_json()
+    files = zip(item.file_names(), item.certificates, strict=True)
+    for record, shown in zip(item.verdict.evidence, content["evidence"], strict=True):
+        if record.certificate is not None and (file := next(files, None)) is not None:
+            name, certificate = file
+            lines = [list(row) for row in rows(certificate)]
+            shown["certificate"] = {"file": name, "supports": certificate.outcome, "lines": lines}
+    more = {"certificates": item.file_names(), "expected": item.expected, "seconds": round(item.seconds, 2)}
+    return content | more
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

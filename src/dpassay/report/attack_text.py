@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from dpassay.core.text import nats
 from dpassay.report.audit_text import number
 
 __all__ = [
@@ -118,10 +119,8 @@ def is_synthetic(attack: Attack) -> bool:
 
 
 def loss(value: float | str | None) -> str:
-    """A privacy loss in nats; infinity is no bound at all."""
-    if value is None:
-        return "none shown"
-    return "unbounded" if float(value) == math.inf else number(value, 4)
+    """A privacy loss in nats."""
+    return "none shown" if value is None else nats(value)
 
 
 def privacy_sentence(entry: Mapping[str, Any]) -> str:
@@ -135,7 +134,7 @@ def privacy_sentence(entry: Mapping[str, Any]) -> str:
     ]
     if entry["epsilon_found"] is not None:
         found = float(entry["epsilon_found"])
-        known = "the loss found is unbounded and" if math.isinf(found) else f"the loss found, {loss(found)},"
+        known = "the loss found is infinite and" if math.isinf(found) else f"the loss found, {loss(found)},"
         parts.append(f"{known} permits {quantity(entry['permitted_found'])}")
     parts.append(
         "the advantage was not measured"

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpassay.core.text import labeled, under
+
 __all__ = [
     "RULES",
     "at_least",
@@ -25,6 +27,8 @@ __all__ = [
     "headline",
     "next_steps",
     "number",
+    "plain_text",
+    "rows",
     "rule",
     "title",
 ]
@@ -190,6 +194,36 @@ def next_steps(audit: Audit) -> list[str]:
     if audit["representation"] == "values":
         steps.append("Give --representation bits to attack the floating-point representation as well.")
     return steps
+
+
+def rows(audit: Audit) -> list[tuple[str, str]]:
+    """What stands below the headline where an audit is printed: (label, sentence)."""
+    event, same_stream = best_event(audit), audit["mode"] == "same-stream"
+    bound = f"{at_least(audit)}; claimed: {audit['claim']['text']}, {claimed(audit)}"
+    unbounded = same_stream and audit["parameter_lower"] is None
+    return [
+        *under("shown", [] if unbounded else [bound]),
+        *under("confidence", [guarantee(audit)]),
+        *([] if event is None else [("event", event["description"]), ("counts", counted(event))]),
+        *under("samples", [f"{drawn(audit)}; {audit['seconds']:.3g} s, seed {audit['seed']}"]),
+        *under("ledger", [_ledger(audit["ledger"])]),
+        *under("note" if same_stream else "warning", audit["warnings"]),
+        *under("not seen", [] if audit["verdict"]["outcome"] == "refuted" else blind_spots(audit)),
+        *under("next", next_steps(audit)),
+    ]
+
+
+def plain_text(audit: Audit) -> str:
+    """The audit as `print` shows it."""
+    return labeled(f"{audit['verdict']['outcome'].upper()}  {headline(audit)}", rows(audit))
+
+
+def _ledger(ledger: Mapping[str, Any] | None) -> str:
+    if ledger is None:
+        return ""
+    runs = f"{ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}"
+    evidence, threshold = number(ledger["log_e_value"]), number(ledger["log_threshold"])
+    return f"{ledger['path']}: {runs}, evidence {evidence} of the {threshold} nats that refute"
 
 
 def best_event(audit: Audit) -> Mapping[str, Any] | None:

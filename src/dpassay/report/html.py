@@ -17,6 +17,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from dpassay.core.claims import OUTCOMES, EvidenceKind
+from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run
@@ -26,11 +27,9 @@ __all__ = [
     "duration",
     "environment",
     "factor",
-    "nats",
     "page_plot",
     "page_table",
     "printable",
-    "probability",
     "render",
 ]
 
@@ -62,7 +61,6 @@ RELATION_MEANINGS: Mapping[str, str] = {
     "add_or_remove_one:user": "one user, with all their ratings, is added or removed",
     "replace_one:user": "the ratings of one user change",
 }
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Control characters, and those that make text run the other way: a hostile name must not rearrange a sentence.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -111,28 +109,6 @@ def render(run: Mapping[str, Any]) -> str:
     )
 
 
-def probability(log_probability: float | str) -> str:
-    """A probability in words for people, from its logarithm in nats: `impossible`, `certain`, or four digits."""
-    value = float(log_probability)
-    if value == -math.inf:
-        return "impossible"
-    if value >= 0:
-        return "certain"
-    if value > -1e-4:
-        return f"1 - {-math.expm1(value):.2g}"
-    if value > math.log(1e-4):
-        return f"{math.exp(value):.4g}"
-    return _scientific(value)
-
-
-def nats(value: float | str | None) -> str:
-    """A privacy loss: four digits, `unbounded` for infinity, nothing for None."""
-    if value is None:
-        return ""
-    number = float(value)
-    return f"{number:.4g}" if math.isfinite(number) else ("unbounded" if number > 0 else "none")
-
-
 def factor(value: float | str | None) -> str:
     """e to the privacy loss: how many times likelier an event may become."""
     if value is None:
@@ -141,7 +117,7 @@ def factor(value: float | str | None) -> str:
     if number == math.inf:
         return "no bound"
     if number > math.log(1e6):
-        return _scientific(number)
+        return scientific(number)
     value = math.exp(number)
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
@@ -162,15 +138,6 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _scientific(logarithm: float) -> str:
-    """e to the logarithm, as digits times a power of ten; also far outside the range of floats."""
-    exponent = math.floor(logarithm / math.log(10))
-    digits = f"{math.exp(logarithm - exponent * math.log(10)):.3g}"
-    if digits == "10":
-        digits, exponent = "1", exponent + 1
-    return f"{digits}\N{MULTIPLICATION SIGN}10{str(exponent).translate(SUPERSCRIPT)}"
 
 
 def _counts(run: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -278,7 +245,7 @@ def _output(output: Any, parameters: Mapping[str, Any]) -> str:
     rows = output if isinstance(output, list) else None
     if rows and "num_neighbors" in parameters and all(isinstance(row, int) for row in rows):
         plural = "neighbor is" if len(rows) == 1 else "neighbors are"
-        return f"the released {plural} {_listed([f'user {row}' for row in rows])}"
+        return f"the released {plural} {listed([f'user {row}' for row in rows])}"
     return f"the output is {output if isinstance(output, str) else json.dumps(output)}"
 
 
@@ -295,7 +262,7 @@ def _difference(witness: Mapping[str, Any]) -> str:
         if before is None:
             return f"{rating}, missing in the first dataset, is {after:g} in the second"
         return f"{rating} is {before:g} in the first dataset and {after:g} in the second"
-    who = _listed([f"user {user}" for user in users])
+    who = listed([f"user {user}" for user in users])
     if all(value is None for user in users for value in second[user]):
         return f"{who}, present in the first dataset, is absent from the second"
     if all(value is None for user in users for value in first[user]):
@@ -323,10 +290,6 @@ def _breaks(witness: Mapping[str, Any]) -> str:
         return f"{seen}; {claim}-differential privacy allows this."
     least = probability(math.log(lifted) - epsilon)
     return f"{seen}; {claim}-differential privacy would need at least {least} there."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def environment() -> jinja2.Environment:

@@ -1,21 +1,51 @@
-"""A run as Markdown: for each paper a page of verdicts with their tables, and one map from claims to code."""
+"""A run as Markdown: a page of verdicts for each paper, an index over them, and one map from claims to code."""
 
+import html
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["mapping", "pages", "tables_page"]
+from dpassay.core.text import first_sentence, loss
+from dpassay.report import summary
 
+__all__ = ["index", "mapping", "pages", "tables_page"]
+
+READING_ORDER = ("refuted", "vacuous", "not refuted", "open", "holds")  # what a reader looks for first
+LONGEST_TABLE = 12  # rows of a table that is shown without being asked for
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
 
 
 def pages(run: Mapping[str, Any]) -> dict[str, str]:
     """Paper -> its page, from the mapping that `verify --json` writes.
 
-    Numbers and sentences only: no ratings and no certificates.
+    Numbers and sentences only: no ratings, and of certificates the names.
     """
     return {paper: _page(run, paper) for paper in run["papers"]}
+
+
+def index(run: Mapping[str, Any]) -> str:
+    """Every claim of the run, with a link to its place in its paper's page."""
+    lines = [
+        "# Verdicts",
+        "",
+        f"Written by `{_portable(run['command'])}`.",
+        "",
+        f"{_tally(run['verdicts'])}.",
+        "",
+        *_table(
+            ["paper", "verdicts"],
+            ([f"[{title}]({paper}.md)", _tally(_verdicts(run, paper))] for paper, title in run["papers"].items()),
+        ),
+    ]
+    for paper, title in run["papers"].items():
+        rows = []
+        for verdict in _verdicts(run, paper):
+            claim = run["claims"][verdict["id"]]
+            statement = first_sentence(claim["statement"])
+            rows.append([_link(claim["id"], f"{paper}.md"), claim["place"], verdict["outcome"], statement])
+        lines += ["", f"## {title}", "", *_table(["claim", "place", "verdict", "statement"], rows)]
+    return "\n".join(lines) + "\n"
 
 
 def mapping(run: Mapping[str, Any]) -> str:
@@ -47,34 +77,44 @@ def tables_page(
 
 
 def _page(run: Mapping[str, Any], paper: str) -> str:
-    data = run["data"]
+    data, claims, verdicts = run["data"], run["claims"], _verdicts(run, paper)
     lines = [
         f"# Verdicts on {run['papers'][paper]}",
         "",
         f"Written by `{_portable(run['command'])}` (dpassay {run['dpassay']}, seed {run['seed']}).",
         f"Ratings: {data['name']}, {data['users']} users, {data['items']} items, {data['ratings']} ratings.",
+        "With `--certificates FOLDER` the same command writes the certificates, which `dpassay replay` checks again.",
         "",
-        *_table(
-            ["claim", "verdict", "evidence", "loss / claimed (nats)", "statement"],
-            (
-                [
-                    f"[{verdict['id']}](#{verdict['id'].lower()})",
-                    verdict["outcome"],
-                    _kinds(verdict),
-                    _loss(verdict),
-                    run["claims"][verdict["id"]]["statement"],
-                ]
-                for verdict in _verdicts(run, paper)
-            ),
-        ),
+        f"{_tally(verdicts)}. [What the symbols mean](#notation).",
     ]
-    for verdict in _verdicts(run, paper):
-        lines += ["", *_section(run["claims"][verdict["id"]], verdict)]
+    for outcome in READING_ORDER:
+        chosen = [verdict for verdict in verdicts if verdict["outcome"] == outcome]
+        rows = ([_link(each["id"]), _kinds(each), _losses(each), claims[each["id"]]["statement"]] for each in chosen)
+        if chosen:
+            columns = ["claim", "evidence", "loss / claimed (nats)", "statement"]
+            lines += ["", f"## {outcome.capitalize()}: {len(chosen)}", "", *_table(columns, rows)]
+    notation = run.get("notation", {}).get(paper, [])
+    lines += ["", "## Notation", "", *_table(["symbol", "meaning"], notation)] if notation else []
+    for verdict in verdicts:
+        lines += ["", *_section(claims[verdict["id"]], verdict)]
     return "\n".join(lines) + "\n"
+
+
+def _tally(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    numbers = summary.counts(verdicts)
+    return f"{len(verdicts)} claims: " + ", ".join(f"{numbers[name]} {name}" for name in READING_ORDER if numbers[name])
+
+
+def _link(claim: str, page: str = "") -> str:
+    return f"[{claim}]({page}#{claim.lower()})"
 
 
 def _verdicts(run: Mapping[str, Any], paper: str) -> list[Mapping[str, Any]]:
     return [verdict for verdict in run["verdicts"] if run["claims"][verdict["id"]]["paper"] == paper]
+
+
+def _losses(verdict: Mapping[str, Any]) -> str:
+    return loss(verdict["epsilon_lower"], verdict["epsilon_claimed"])
 
 
 def _kinds(verdict: Mapping[str, Any]) -> str:
@@ -88,20 +128,37 @@ def _path(module: str) -> str:
 
 
 def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
-    lines = [f"## {claim['id']}", "", f"{claim['statement']} *({claim['place']})*", "", f"    {claim['formula']}"]
+    lines = [
+        f"## {claim['id']}",
+        "",
+        f"{_escaped(claim['statement'])} *({claim['place']})*",
+        "",
+        f"    {claim['formula']}",
+    ]
     if claim["predicate"]:
-        lines += ["", f"Judged by: {claim['predicate']}"]
+        lines += ["", f"Judged by: {_escaped(claim['predicate'])}"]
     if verdict["assumptions"]:
-        lines += ["", f"Assuming: {'; '.join(verdict['assumptions'])}."]
+        lines += ["", f"Assuming: {_escaped('; '.join(verdict['assumptions']))}."]
     lines += ["", f"**{verdict['outcome']}.** {_escaped(verdict['explanation'])}"]
     if verdict["arithmetic"] == "executed":
         lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:
-        lines += ["", f"Repair: {verdict['repair']}"]
+        lines += ["", f"Repair: {_escaped(verdict['repair'])}"]
     for record in verdict["evidence"]:
         for table in record["tables"]:
-            lines += ["", f"**{_escaped(table['title'])}**", "", *_table(table["columns"], table["rows"])]
+            lines += ["", *_folded(table)]
+    if verdict["certificates"]:
+        lines += ["", f"Certificates: {', '.join(f'`{name}`' for name in verdict['certificates'])}"]
     return lines
+
+
+def _folded(table: Mapping[str, Any]) -> list[str]:
+    """A table below its title; one of many rows is folded away."""
+    body = _table(table["columns"], table["rows"])
+    if len(table["rows"]) <= LONGEST_TABLE:
+        return [f"**{_escaped(table['title'])}**", "", *body]
+    title = f"{html.escape(table['title'])} ({len(table['rows'])} rows)"
+    return ['<details markdown="1">', f"<summary>{title}</summary>", "", *body, "", "</details>"]
 
 
 def _table(columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> list[str]:
@@ -118,14 +175,8 @@ def _cell(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([|*<>])", r"\\\1", text)
-
-
-def _loss(verdict: Mapping[str, Any]) -> str:
-    if verdict["epsilon_lower"] is None:
-        return ""
-    numbers = [verdict[name] for name in ("epsilon_lower", "epsilon_claimed") if verdict[name] is not None]
-    return " / ".join("infinite" if number == "inf" else f"{number:.4g}" for number in numbers)
+    """The text as it stands, to GitHub's renderer and Python-Markdown, which share no escape for all of these."""
+    return re.sub(r"([|*{])", r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;").replace("~", "&#126;")
 
 
 def _portable(command: str) -> str:

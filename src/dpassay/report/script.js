@@ -42,6 +42,9 @@
     if (claim) {
       window.scrollTo(0, 0);
       claim.querySelector("h2").focus({ preventScroll: true });
+    } else if (document.getElementById(name)?.matches("details")) {
+      document.getElementById(name).open = true;
+      document.getElementById(name).scrollIntoView();
     } else if (current) {
       if (place > 0) window.scrollTo(0, place);
       else document.getElementById("verdicts").scrollIntoView();

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dpassay.core.claims import Evidence, Outcome, Verdict
 from dpassay.core.version import __version__
 
 if TYPE_CHECKING:
@@ -35,14 +36,6 @@ def stream_audit(
     declared, observed = report.sensitivity, report.observed_sensitivity
     moves = "" if declared is None else f", and moves by at most {declared:g}"
     said = {"kind": "same-stream", "text": f"noisy wherever it depends on the data{moves}"}
-    if report.findings:
-        outcome, words = "refuted", ". ".join(_sentence(text) for text in report.findings) + "."
-    elif report.streams:
-        outcome = "not refuted"
-        words = "No part of the output depends on the data without noise on these streams; this does not show privacy."
-    else:
-        outcome, words = "open", ". ".join(_sentence(text) for text in report.notes) + "."
-    evidence = [] if outcome == "open" else [{"kind": "statistics", "summary": words, "tables": [], "plots": []}]
     return {
         "format": "dpassay-audit",
         "version": 1,
@@ -59,20 +52,7 @@ def stream_audit(
         "parameter_name": "sensitivity",
         "parameter_lower": observed,
         "epsilon_lower": None,
-        "verdict": {
-            "id": "SAME-STREAM",
-            "outcome": outcome,
-            "explanation": words,
-            "evidence": evidence,
-            "dataset": "",
-            "epsilon_lower": None,
-            "epsilon_claimed": None,
-            "confidence": None,
-            "witness": None,
-            "assumptions": ["equal generators give equal random numbers"],
-            "arithmetic": "executed",
-            "repair": "",
-        },
+        "verdict": _verdict(report).to_json(),
         "events": [],
         "samples": {"training": 0, "selection": 0, "test": report.streams, "total": report.streams},
         "looks": 1,
@@ -86,6 +66,19 @@ def stream_audit(
         "tables": [],
         "plots": [],
     }
+
+
+def _verdict(report: "StreamReport") -> Verdict:
+    assumptions = ("equal generators give equal random numbers",)
+    if not report.findings and not report.streams:
+        words = ". ".join(_sentence(text) for text in report.notes) + "."
+        return Verdict("SAME-STREAM", "open", words, assumptions=assumptions, arithmetic="executed")
+    words = "No part of the output depends on the data without noise on these streams; this does not show privacy."
+    if report.findings:
+        words = ". ".join(_sentence(text) for text in report.findings) + "."
+    outcome: Outcome = "refuted" if report.findings else "not refuted"
+    evidence = (Evidence("statistics", words),)
+    return Verdict("SAME-STREAM", outcome, words, evidence, assumptions=assumptions, arithmetic="executed")
 
 
 def _sentence(text: str) -> str:

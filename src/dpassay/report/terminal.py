@@ -1,7 +1,6 @@
-"""What the command line prints: progress, the verdicts, an audit, an attack, a witness as a small rating table."""
+"""What the command line prints: progress, the verdicts, an audit, an attack."""
 
 import math
-import re
 import sys
 import textwrap
 import time
@@ -15,10 +14,10 @@ import rich.progress
 import rich.table
 import rich.text
 
+from dpassay.core.text import first_sentence, loss
 from dpassay.report import attack_text, audit_text
 
 if TYPE_CHECKING:
-    from dpassay.core.privacy import Witness
     from dpassay.judging.verification import Run
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "print_tables",
     "print_verdicts",
     "progress_bar",
-    "witness_text",
 ]
 
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
@@ -126,36 +124,10 @@ class live_status(_Live):
 def print_audit(audit: Mapping[str, Any]) -> None:
     """One audit, as JSON: the verdict, what it rests on, and what it could not have seen."""
     console, outcome = _console(), audit["verdict"]["outcome"]
-    event, replayed = audit_text.best_event(audit), audit["mode"] == "same-stream"
     console.print(
         rich.text.Text.assemble((outcome.upper(), f"bold {STYLES[outcome]}"), "  ", audit_text.headline(audit))
     )
-    rows = []
-    if not replayed or audit["parameter_lower"] is not None:
-        bound = audit_text.at_least(audit)
-        rows.append(("shown", f"{bound}; claimed: {audit['claim']['text']}, {audit_text.claimed(audit)}"))
-    rows.append(("confidence", audit_text.guarantee(audit)))
-    if event is not None:
-        rows += [("event", event["description"]), ("counts", audit_text.counted(event))]
-    rows.append(("samples", f"{audit_text.drawn(audit)}; {audit['seconds']:.3g} s, seed {audit['seed']}"))
-    if audit["ledger"] is not None:
-        ledger = audit["ledger"]
-        rows.append(
-            (
-                "ledger",
-                f"{ledger['path']}: {ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}, evidence "
-                f"{audit_text.number(ledger['log_e_value'])} of "
-                f"the {audit_text.number(ledger['log_threshold'])} nats that refute",
-            )
-        )
-    rows += [
-        (("note" if replayed else "warning") if index == 0 else "", text)
-        for index, text in enumerate(audit["warnings"])
-    ]
-    if outcome != "refuted":
-        rows += [("not seen" if index == 0 else "", text) for index, text in enumerate(audit_text.blind_spots(audit))]
-    rows += [("next" if index == 0 else "", text) for index, text in enumerate(audit_text.next_steps(audit))]
-    console.print(_labeled(rows), highlight=False)
+    console.print(_labeled(audit_text.rows(audit)), highlight=False)
 
 
 def print_attack(attack: Mapping[str, Any]) -> None:
@@ -200,19 +172,12 @@ def print_verdicts(run: "Run") -> None:
     for item in run.judged:
         verdict = item.verdict
         kinds = " ".join(dict.fromkeys(record.kind for record in verdict.evidence))
-        loss = (
-            ""
-            if verdict.epsilon_lower is None
-            else _nats(verdict.epsilon_lower)
-            if verdict.epsilon_claimed is None
-            else f"{_nats(verdict.epsilon_lower)} / {_nats(verdict.epsilon_claimed)}"
-        )
         mark = "" if item.as_expected else f" (expected {item.expected})"
         table.add_row(
             item.claim.id,
             rich.text.Text(verdict.outcome + mark, style=STYLES[verdict.outcome]),
             kinds,
-            loss,
+            loss(verdict.epsilon_lower, verdict.epsilon_claimed),
             rich.text.Text(first_sentence(verdict.explanation)),
         )
     console.print(table)
@@ -252,38 +217,6 @@ def print_tables(tables: Iterable[Mapping[str, Any]]) -> None:
         console.print(table)
 
 
-def witness_text(witness: "Witness") -> str:
-    """The witness as plain text: the ratings with the changed cells marked, the event and what it reveals."""
-    changed, vectors = set(witness.changed), str(witness.relation).startswith("vector:")
-    sampled = all(isinstance(output, str) and " " in output for output in witness.event)  # a black box: bounds
-    loss = f"{'at least ' if sampled else ''}{_nats(witness.epsilon)}"
-    what = "vectors" if vectors else "ratings"
-    lines = [f"violates {witness.claim}: privacy loss {loss} on these neighboring {what}", ""]
-    num_users, num_items = witness.dataset1.shape
-    column = "entry" if vectors else "item"
-    lines.append("        " + "".join(f"{f'{column} {item}':>12}" for item in range(num_items)))
-    for user in range(num_users):
-        cells = []
-        for item in range(num_items):
-            before, after = _stars(witness.dataset1[user, item]), _stars(witness.dataset2[user, item])
-            cells.append(f"[{before} -> {after}]" if (user, item) in changed else before)
-        lines.append((" " * 8 if vectors else f"user {user:<3}") + "".join(f"{cell:>12}" for cell in cells))
-    event = ", ".join(str(_listed(output)) for output in witness.event)
-    least, most = ("at least ", "at most ") if sampled else ("", "")
-    lines += [
-        "",
-        f"event: {event}" if sampled else f"event: the output is {event}",
-        f"  probability {least}{_probability(witness.log_probability1)} before the change, "
-        f"{most}{_probability(witness.log_probability2)} after it",
-    ]
-    return "\n".join(lines + [f"  {note}" for note in witness.notes])
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of an explanation, for a table."""
-    return re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
-
-
 def _labeled(rows: Iterable[tuple[str, str]]) -> rich.table.Table:
     grid = rich.table.Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -296,19 +229,3 @@ def _labeled(rows: Iterable[tuple[str, str]]) -> rich.table.Table:
 def _console() -> rich.console.Console:
     console = rich.console.Console()
     return console if console.is_terminal else rich.console.Console(width=160)  # a log has no width to fit
-
-
-def _listed(output: Any) -> Any:
-    return output.tolist() if hasattr(output, "tolist") else output
-
-
-def _nats(value: float) -> str:
-    return "infinite" if math.isinf(value) else f"{value:.4g}"
-
-
-def _probability(log_probability: float) -> str:
-    return "0 (impossible)" if log_probability == -math.inf else f"{math.exp(log_probability):.6g}"
-
-
-def _stars(value: float) -> str:
-    return "missing" if math.isnan(value) else f"{value:g}"
