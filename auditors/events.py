@@ -85,7 +85,7 @@ class Tested:
 
 
 def likelier_first(events: Sequence[Event], counts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """How often each event happened on its likelier side and on the other, from counts under datasets 1 and 2."""
+    """How often each event happened on its likelier side and on the other, shape (events,), from counts on both."""
     swapped = np.array([event.direction == 1 for event in events])
     return np.where(swapped, counts[1], counts[0]), np.where(swapped, counts[0], counts[1])
 

@@ -188,8 +188,8 @@ def predicted_lower(
 ) -> Array:
     """Approximates the exact method's bound of epsilon, for choosing events. Not a bound: it decides nothing.
 
-    Where the signed root of the likelihood ratio meets the normal quantile; 0 where that is not above 0. Takes arrays
-    that broadcast, expected counts too; some milliseconds for thousands.
+    Where the signed root of the likelihood ratio meets the normal quantile; 0 where that is not above 0. Nats, in the
+    shape to which the arguments broadcast; counts may be expected ones. Some milliseconds for thousands.
     """
     x, n, y, m, d, alpha = np.broadcast_arrays(
         *(np.asarray(value, float) for value in (successes1, trials1, successes2, trials2, delta, failure_probability))
@@ -226,7 +226,7 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
     """The q' whose boundary point (slope q' + offset, q') is closest to (p, q): the reverse-KL projection.
 
     Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'; q' is between q and
-    (p - offset) / slope. Arrays broadcast. `rounds` bounds the safeguarded Newton steps; offset 0 needs none.
+    (p - offset) / slope. Arrays broadcast to its shape; `rounds` bounds the safeguarded Newton steps, if offset > 0.
     """
     p, q, n, m, s, d = np.broadcast_arrays(*(np.asarray(v, float) for v in (p, q, trials1, trials2, slope, offset)))
     if not np.any(d):
@@ -261,7 +261,7 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
 
 
 def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, null: Any) -> Array:
-    """trials1 KL(p || slope null + offset) + trials2 KL(q || null), nats; arrays broadcast."""
+    """trials1 KL(p || slope null + offset) + trials2 KL(q || null), nats; arrays broadcast to its shape."""
     likeliest = np.minimum(np.asarray(slope) * null + offset, 1.0)
     result: Array = trials1 * _divergence(p, likeliest) + trials2 * _divergence(q, null)
     return result

@@ -173,7 +173,8 @@ def choose_events(
         progress: called with a short text before every phase.
 
     Returns:
-        The events, the most promising first, the plan that was followed, and what pictures are drawn from.
+        The events, the most promising first; the plan that was followed; and of either side the features that pictures
+        are drawn from, shape (samples, columns).
     """
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]

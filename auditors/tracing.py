@@ -95,7 +95,7 @@ class Traced:
         return max(seconds)
 
     def outputs(self, side: int, words: np.ndarray, size: int) -> Any:
-        """`size` outputs, at most a chunk, as NumPy arrays."""
+        """`size` outputs, at most a chunk, from a counter of shape (2,): NumPy arrays, their first axis the outputs."""
         if self.batched or size > FEW:
             rows = self._outputs(side, self.chunk)(words)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], rows)
@@ -280,7 +280,7 @@ class _Same:
 
 
 def advance(words: np.ndarray, steps: int) -> np.ndarray:
-    """A 64-bit counter, high and low word, some steps on."""
+    """A 64-bit counter, high and low word, shape (2,), some steps on."""
     total = ((int(words[0]) << 32) + int(words[1]) + steps) % (1 << 64)
     return np.array([total >> 32, total & 0xFFFFFFFF], np.uint32)
 

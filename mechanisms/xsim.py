@@ -160,7 +160,7 @@ def xsim(
 
 
 def reciprocal_sum(largest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times t and weights w with sum w exp(-t x) = 1/x for all x in [1, largest], relative error below 1e-11.
+    """Times t and weights w, shape (nodes,): sum w exp(-t x) = 1/x for x in [1, largest], relative error below 1e-11.
 
     The trapezoidal rule for the integral of exp(u - x e^u) over u. The many nodes where x t is tiny act as one, at
     their mean.

@@ -58,7 +58,7 @@ class PairLaw:
         return float(losses.max())
 
     def events(self, direction: int) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of the best events under the likelier and the other dataset, smallest event first.
+        """Probabilities of the best events, smallest first, under the likelier and the other dataset, shape (groups,).
 
         Args:
             direction: 0, likelier under dataset1; 1, under dataset2.

@@ -56,7 +56,7 @@ def rows(quick: bool, seed: int, peers: Path | str | None = None) -> list[list[A
 
 
 def ratings(shape: tuple[int, int], seed: int) -> np.ndarray:
-    """Binary ratings, items x users, 5% ones."""
+    """Binary ratings, shape (items, users), 5% ones."""
     return (np.random.default_rng(seed).random(shape) < DENSITY).astype(np.float64)
 
 

@@ -180,17 +180,17 @@ class Held:
 
     @cached_property
     def cosine(self) -> np.ndarray:
-        """Distances of items by who rated them."""
+        """Distances of items by who rated them, shape (items, items)."""
         return cosine_distances(self.rows("binary"))
 
     @cached_property
     def genre(self) -> np.ndarray | None:
-        """Distances of items by genre."""
+        """Distances of items by genre, shape (items, items)."""
         return None if self.genres is None else jaccard_distances(self.genres)
 
     @cached_property
     def volume(self) -> np.ndarray:
-        """X'X + I of the binary X: a common yardstick for log det, whatever jitter a method used."""
+        """X'X + I of the binary X, shape (items, items): a yardstick for log det, whatever jitter a method used."""
         rows = self.rows("binary")
         return rows.T @ rows + np.eye(rows.shape[1])
 
@@ -208,6 +208,8 @@ class Held:
 
 def hold_out(ratings: Ratings, genres: np.ndarray | None, seed: int, split: int) -> Held:
     """Holds a fifth of every user's ratings out, at random, at least one; the rest is the private dataset.
+
+    Genres have shape (items, genres).
 
     Raises:
         InvalidInput: a user with one rating, which can be held out or kept, but not both.

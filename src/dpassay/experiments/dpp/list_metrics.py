@@ -41,14 +41,14 @@ def precision(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 
 
 def recall(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Share of what is relevant to a user that is in the list, averaged over users; see `precision`."""
+    """Share of what is relevant to a user that is in the list, averaged over users, shape (lists,); see `precision`."""
     hits = _hits(lists, relevant)
     wanted = relevant.sum(axis=1)
     return (hits / wanted[wanted > 0]).mean(axis=1)
 
 
 def hit_share(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Share of users for whom at least one item of the list is relevant; see `precision`."""
+    """Share of users for whom at least one item of the list is relevant, shape (lists,); see `precision`."""
     return (_hits(lists, relevant) > 0).mean(axis=1)
 
 
@@ -94,7 +94,7 @@ def exposure(lists: np.ndarray, num_items: int) -> np.ndarray:
 
 
 def coverage(lists: np.ndarray, num_items: int) -> float:
-    """Share of the items that are in at least one of the lists; grows with the number of lists.
+    """Share of the items in at least one of the lists, shape (lists, size); grows with the number of lists.
 
     Raises:
         InvalidInput: malformed lists.
@@ -103,7 +103,7 @@ def coverage(lists: np.ndarray, num_items: int) -> float:
 
 
 def gini(shares: np.ndarray) -> float:
-    """Gini coefficient of nonnegative shares: 0 when all are equal, 1 - 1/n when one of n has everything.
+    """Gini coefficient of shares, shape (items,): 0 when all are equal, 1 - 1/n when one of n has everything.
 
     Raises:
         InvalidInput: a negative share, or all are 0.
@@ -116,7 +116,7 @@ def gini(shares: np.ndarray) -> float:
 
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
-    """Half the L1 distance of two probability vectors, in [0, 1]."""
+    """Half the L1 distance of two probability vectors of one shape, in [0, 1]."""
     return float(np.abs(first - second).sum() / 2)
 
 

@@ -142,7 +142,7 @@ def predict_from_sets(
 
 
 def similarities(train: Ratings, protocol: Protocol) -> np.ndarray:
-    """The protocol's similarity of all pairs of users."""
+    """The protocol's similarity of all pairs of users, shape (users, users)."""
     return _data(train).similarity(protocol.similarity)
 
 
@@ -155,7 +155,7 @@ def user_means(train: Ratings) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def folds(ratings: Ratings, number: int, seed: int = 0) -> tuple[tuple[Ratings, np.ndarray], ...]:
-    """Random folds: (the other folds' ratings, indices of this fold's), a partition of all ratings."""
+    """Random folds: (the other folds' ratings, indices of this fold's, shape (held,)), a partition of all."""
     parts = []
     order = np.random.default_rng(seed).permutation(len(ratings))
     for part in np.array_split(order, number):
@@ -173,7 +173,7 @@ def mean_absolute_error(
     """MAE (22) over the pairs that could be predicted (the errors that are not NaN).
 
     Args:
-        errors: absolute errors, NaN where there is no prediction.
+        errors: absolute errors, NaN where there is no prediction, shape (ratings,).
         users: the user of each.
         average: "trials": a random user, then a random rating of that user, skipped when it cannot be predicted.
             "users": a random user, then a random one of that user's predictable ratings. "ratings": a random rating.
@@ -204,7 +204,7 @@ def paired_differences(first: np.ndarray, second: np.ndarray, users: np.ndarray,
 
 
 def trial_weights(covered: np.ndarray, users: np.ndarray, average: str) -> np.ndarray:
-    """Probability that a trial takes each pair, up to a factor; see `mean_absolute_error`."""
+    """Probability that a trial takes each pair, up to a factor, shape (ratings,); see `mean_absolute_error`."""
     if average == "ratings":
         return covered.astype(float)
     among = covered if average == "users" else np.ones(len(users), bool)

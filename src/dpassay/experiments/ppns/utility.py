@@ -167,7 +167,10 @@ def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
 def errors(
     ratings: Ratings, sets: tuple[Any, ...], num_neighbors: int, draws: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Absolute errors of eq. (6), of the mean-centered prediction, and of that with the user's mean in its gaps."""
+    """Absolute errors of eq. (6), of the mean-centered prediction, and of that with the user's mean in its gaps.
+
+    Each of shape (draws, ratings), NaN where there is no prediction.
+    """
     draws = 1 if sets[0] == "nearest" else draws
     plain, centered, complete = (np.full((draws, len(ratings)), np.nan, np.float32) for _ in range(3))
     for number, (train, test) in enumerate(folds(ratings, FOLDS, seed)):

@@ -270,7 +270,7 @@ class World:
         return self._items[variant]
 
     def baseline(self, name: str, generator: np.random.Generator) -> np.ndarray:
-        """Predictions without any neighbor."""
+        """Predictions without any neighbor, shape (hidden,)."""
         data = self.split
         mine = hstack([data.source[data.readers], data.target[data.readers]]).tocsr()
         own = np.asarray(mine.sum(1)).ravel() / np.diff(mine.indptr)
