@@ -24,6 +24,7 @@ __all__ = [
     "dropped",
     "feedback",
     "labeled",
+    "learned",
     "negatives",
     "paired",
     "scored",
@@ -160,6 +161,22 @@ def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):
 
     (weights, state), _ = jax.lax.scan(step, (weights, state), (order, jax.random.split(key_loss, len(order))))
     return eqx.combine(weights, fixed), state
+
+
+def learned(
+    model: Model,
+    data: Any,
+    draw: Callable[[jax.Array, Any], Any],
+    loss: Callable[[Model, Any, jax.Array, Any], jax.Array],
+    score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array],
+    optimizer: optax.GradientTransformation,
+    settings: Any,
+    key: jax.Array,
+) -> Iterator[Scores]:
+    """Yields the scores after every epoch of `trained`, by the batch size and the epochs of the settings."""
+    sizes = {"batch_size": settings.batch_size, "epochs": settings.epochs}
+    for each in trained(model, data, draw, loss, optimizer, key=key, **sizes):
+        yield scored(each, score, data)
 
 
 def scored(model: Model, score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array], data: Any = None) -> Scores:
