@@ -24,7 +24,7 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
 from dpassay.replay import Rejected, check
 from dpassay.replay.datasets import read_dataset
-from dpassay.replay.laws import law as exact_law
+from dpassay.replay.neighbor_laws import law as exact_law
 from dpassay.replay.numbers import precision
 
 __all__ = [
