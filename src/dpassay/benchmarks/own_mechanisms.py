@@ -24,10 +24,6 @@ __all__ = ["FAILURE_PROBABILITY", "Result", "audit_subject", "tables"]
 FAILURE_PROBABILITY = 0.01
 """Of a false refutation, or of a bound above the truth, in any row of a table."""
 
-COLUMNS = (
-    "mechanism", "pair", "claimed epsilon", "delta", "samples", "seconds", "audited bound", "true epsilon", "known by",
-    "audit", "verify", "agreement",
-)  # fmt: skip
 QUICK = ("npns", "ppns", "dpp", "randomized_response", "modified_laplace", "jlt")
 
 SEARCHED = (4, 2)  # users and items of the datasets searched
@@ -99,7 +95,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         "Black-box audits of the programs that run, by the bits of their outputs",
     )
     audited = [
-        Table(title, list(COLUMNS), [_cells(_audited(each, share, quick, seed, progress)) for each in group])
+        Table.of(title, CELLS, [_audited(each, share, quick, seed, progress) for each in group])
         for title, group in zip(titles, (values, bits), strict=True)
     ]
     return audited if quick else [*audited, _searched(share, seed, progress)]
@@ -203,23 +199,29 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> Table
     )
 
 
-def _cells(result: Result) -> list[Any]:
-    subject, claim = result.subject, result.subject.audited_claim
+def _verified(result: Result) -> str:
+    subject = result.subject
     verify = f"{subject.decided}: {result.verify}" if subject.decided else ""
-    return [
-        subject.name,
-        subject.pair,
-        "none" if subject.claims_nothing else round(claim.epsilon, 4),
-        float(f"{claim.delta:.2g}"),
-        result.samples,
-        round(result.seconds, 1),
-        round(result.bound, 4),
-        "infinite" if math.isinf(result.truth) else round(result.truth, 4),
-        result.known_by,
-        "refuted" if result.refuted else "not refuted",
-        verify + (" (it breaks)" if subject.breaks else ""),
-        result.agreement,
-    ]
+    return verify + (" (it breaks)" if subject.breaks else "")
+
+
+CELLS: dict[str, Callable[[Result], Any]] = {
+    "mechanism": lambda result: result.subject.name,
+    "pair": lambda result: result.subject.pair,
+    "claimed epsilon": lambda result: (
+        "none" if result.subject.claims_nothing else round(result.subject.audited_claim.epsilon, 4)
+    ),
+    "delta": lambda result: float(f"{result.subject.audited_claim.delta:.2g}"),
+    "samples": lambda result: result.samples,
+    "seconds": lambda result: round(result.seconds, 1),
+    "audited bound": lambda result: round(result.bound, 4),
+    "true epsilon": lambda result: "infinite" if math.isinf(result.truth) else round(result.truth, 4),
+    "known by": lambda result: result.known_by,
+    "audit": lambda result: "refuted" if result.refuted else "not refuted",
+    "verify": _verified,
+    "agreement": lambda result: result.agreement,
+}
+"""What a table shows of a row, by column."""
 
 
 def _decided(id: str) -> str:

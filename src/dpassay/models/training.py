@@ -173,7 +173,7 @@ def learned(
     settings: Any,
     key: jax.Array,
 ) -> Iterator[Scores]:
-    """Yields the scores after every epoch of `trained`, by the batch size and the epochs of the settings."""
+    """Yields the scores after every epoch of `trained`; `score` takes users and items of one shape (n,)."""
     sizes = {"batch_size": settings.batch_size, "epochs": settings.epochs}
     for each in trained(model, data, draw, loss, optimizer, key=key, **sizes):
         yield scored(each, score, data)

@@ -95,12 +95,8 @@ def run(
 ) -> dict[str, Any]:
     """Measures relevance, diversity and coverage of all methods on random splits.
 
-    Args:
-        data: ratings, or where to read them; None takes the small synthetic set. A MovieLens folder also gives genres.
-        quick: fewer splits and values of epsilon.
-        seed: of everything random.
-        resume: the file that keeps finished runs.
-        progress: called with a short text when a split is done.
+    Arguments are those of `dpassay.experiments.run`; a MovieLens folder also gives genres. Quick: fewer splits and
+    values of epsilon.
 
     Raises:
         InvalidInput: fewer than 20 items, a user with one rating only, or ratings outside (0, 5], which are no counts.

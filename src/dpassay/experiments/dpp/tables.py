@@ -115,36 +115,27 @@ def _main(runs: Runs, name: str) -> Table:
 
 def _jitters(runs: Runs, ratings: Ratings) -> Table:
     num = ratings.num_items
-    rows = []
-    for epsilon in dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"]):
-        paper = paper_jitter("binary", num, epsilon)
-        exact = {family: required_jitter(family, "binary", num, epsilon) for family in ("k-DPP", "DPP")}
-        rows.append(
-            [
-                epsilon,
-                f"{exact['k-DPP']:.4g}",
-                f"{required_jitter('k-DPP', 'counts', num, epsilon):.4g}",
-                f"{exact['DPP']:.4g}",
-                f"{paper:.4g}",
-                f"{paper / exact['DPP']:.4g}",
-                f"{true_epsilon('DPP', 'binary', num, paper):.3g}",
-                f"{true_epsilon('k-DPP', 'binary', num, paper):.3g}",
-            ]
-        )
-    return Table(
-        f"Jitter for an epsilon per list, {num} items, one user added or removed",
-        [
-            "epsilon",
-            "k-DPP, binary, exact",
-            "k-DPP, counts up to 5, exact",
-            "DPP, binary, exact",
-            "paper's bound, binary",
-            "paper's over exact DPP",
-            "true epsilon of a DPP at the paper's jitter",
-            "of a k-DPP",
-        ],
-        rows,
-    )
+    asked = dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"])
+
+    def exact(family: Family, features: Features, epsilon: float) -> float:
+        return required_jitter(family, features, num, epsilon)
+
+    def paper(epsilon: float) -> float:
+        return paper_jitter("binary", num, epsilon)
+
+    cells: dict[str, Callable[[float], Any]] = {
+        "epsilon": lambda epsilon: epsilon,
+        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon):.4g}",
+        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon):.4g}",
+        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon):.4g}",
+        "paper's bound, binary": lambda epsilon: f"{paper(epsilon):.4g}",
+        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon):.4g}",
+        "true epsilon of a DPP at the paper's jitter": lambda epsilon: (
+            f"{true_epsilon('DPP', 'binary', num, paper(epsilon)):.3g}"
+        ),
+        "of a k-DPP": lambda epsilon: f"{true_epsilon('k-DPP', 'binary', num, paper(epsilon)):.3g}",
+    }
+    return Table.of(f"Jitter for an epsilon per list, {num} items, one user added or removed", cells, asked)
 
 
 def _uniformity(runs: Runs) -> Table:

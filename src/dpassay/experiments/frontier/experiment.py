@@ -80,17 +80,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Measures every method on the same readers.
+    """Measures every method on the same readers; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: MovieLens 100K (cut by genre), or whatever the experiment `xmap` takes; None is the small synthetic set.
-        quick: two folds and fewer epsilons.
-        seed: of everything random.
-        resume: keeps finished runs.
-        progress: told about every fold and method.
-
-    Returns:
-        "inputs", "domains", "tables", "points" (one per curve point of the picture) and "runs".
+    Data are MovieLens 100K (cut by genre), or whatever the experiment `xmap` takes. Quick: two folds and fewer
+    epsilons. The result also has "domains" and "points" (one per curve point of the picture).
 
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.

@@ -53,8 +53,6 @@ FLOOR = 40.0
 FOLDS = 5
 RHO, PROBABILITY = 0.5, 0.5
 
-Sets = Callable[[Ratings, np.random.Generator], np.ndarray]
-
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -137,30 +135,17 @@ def repaired_utility(
 
 def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
     """The accuracies as one table."""
-    columns = [
-        "method",
-        "epsilon of the set",
-        "c",
-        "k",
-        "MAE, eq. 6",
-        "MAE, mean-centered",
-        "covered",
-        "MAE, all ratings",
-    ]
-    rows = [
-        [
-            entry.method,
-            "none" if entry.epsilon == float("inf") else f"{entry.epsilon:g}",
-            "-" if entry.norm_floor is None else f"{entry.norm_floor:g}",
-            entry.num_neighbors,
-            f"{entry.error:.4f}",
-            f"{entry.centered_error:.4f}",
-            f"{entry.covered:.0%}",
-            f"{entry.complete_error:.4f}",
-        ]
-        for entry in results
-    ]
-    return (Table(f"Accuracy of private neighbor selection on {name}, held out", columns, rows),)
+    cells: dict[str, Callable[[Accuracy], Any]] = {
+        "method": lambda each: each.method,
+        "epsilon of the set": lambda each: "none" if each.epsilon == float("inf") else f"{each.epsilon:g}",
+        "c": lambda each: "-" if each.norm_floor is None else f"{each.norm_floor:g}",
+        "k": lambda each: each.num_neighbors,
+        "MAE, eq. 6": lambda each: f"{each.error:.4f}",
+        "MAE, mean-centered": lambda each: f"{each.centered_error:.4f}",
+        "covered": lambda each: f"{each.covered:.0%}",
+        "MAE, all ratings": lambda each: f"{each.complete_error:.4f}",
+    }
+    return (Table.of(f"Accuracy of private neighbor selection on {name}, held out", cells, results),)
 
 
 @functools.lru_cache(maxsize=256)

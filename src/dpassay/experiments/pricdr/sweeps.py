@@ -150,15 +150,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Trains every setting of `plan`, both readings.
+    """Trains every setting of `plan`, both readings; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
-            settings and epochs.
-        quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
-        seed: the first of the consecutive seeds.
-        resume: keeps finished runs.
-        progress: told about every run.
+    Data are the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
+    settings and epochs. Quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
 
     Raises:
         InvalidInput: ratings instead of a folder, or an unreadable one.

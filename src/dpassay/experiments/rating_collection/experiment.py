@@ -8,6 +8,7 @@ in stars (1 to 5); the modified Laplace mechanism works on (rating - 3)/2. Seeds
 ratings are held out and the same key is used.
 """
 
+import functools
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
 NAME = "rating-collection"
+Group = list[dict[str, Any]]
 _MODULES = (
     "dpassay.experiments.rating_collection.collected_ratings",
     *(f"dpassay.mechanisms.{name}" for name in ("nuclear_norm_completion", "modified_laplace", "randomized_response")),
@@ -50,16 +52,8 @@ def run(
 ) -> dict[str, Any]:
     """Errors of the collector's predictions by mechanism, epsilon and method.
 
-    Args:
-        data: ratings of 1 to 5 stars, or where to read them; None takes the small synthetic set.
-        quick: fewer epsilons, seeds and variants.
-        seed: the first of the seeds.
-        resume: the file that keeps finished runs.
-        progress: called with a short text when a long step advances.
-
-    Returns:
-        "inputs", "tables", "plots", "runs" (one record per setting, mechanism, variant, epsilon and seed; epsilon None
-        is the clean data).
+    Arguments are those of `dpassay.experiments.run`. Quick: fewer epsilons, seeds and variants. Of the runs, one for
+    each setting, mechanism, variant, epsilon and seed, those of epsilon None are the clean data.
 
     Raises:
         InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5.
@@ -128,47 +122,38 @@ def _is(entry: dict[str, Any], setting: str, id: str, variant: str = "paper") ->
 
 
 def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
+    named: dict[str, Callable[[Group], str]] = {
+        "mechanism": lambda group: group[0]["mechanism"],
+        "variant": lambda group: group[0]["variant"],
+        "eps of an entry": lambda group: "" if group[0]["epsilon"] is None else f"{group[0]['epsilon']:g}",
+        "eps of a user": lambda group: "" if group[0]["epsilon"] is None else f"{group[0]['user_epsilon']:,.0f}",
+    }
     tables = []
     for setting, name, key in (
         ("ratings", f"{ratings.name}, RMSE on held-out ratings", "rmse"),
         ("ratings", f"{ratings.name}, MAE on held-out ratings", "mae"),
         ("known truth", "a known truth of low rank, error of the completion ||Theta^ - Theta||_F", "frobenius"),
     ):
-        rows = [
-            [
-                *_named(group[0], ratings),
-                *(_spread([e[f"{m}_{key}"] for e in group if f"{m}_{key}" in e]) for m in METHODS),
-            ]
-            for group in _groups(runs, setting)
-        ]
-        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
-        tables.append(
-            Table(f"{name} (mean over seeds, standard deviation; one seed where there is none)", columns, rows)
-        )
+        errors = {title: functools.partial(_spread, f"{method}_{key}") for method, title in METHODS.items()}
+        title = f"{name} (mean over seeds, standard deviation; one seed where there is none)"
+        tables.append(Table.of(title, {**named, **errors}, _groups(runs, setting)))
+    bounds: dict[str, Callable[[Group], str]] = {
+        "p": lambda group: f"{_mean(group, 'share_released'):.4f}",
+        "rho": lambda group: f"{_mean(group, 'rho'):,.1f}",
+        "bound (6) or (7)": lambda group: f"{_mean(group, 'bound'):,.1f}",
+        "ratio": lambda group: f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
+        "bound p^(-1/2)": lambda group: f"{_mean(group, 'bound_on_error'):,.1f}",
+        "error of (4)": lambda group: f"{_mean(group, 'constrained_frobenius'):,.1f}",
+        "its rank": lambda group: f"{_mean(group, 'constrained_rank'):.1f}",
+    }
     for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
-        rows = [
-            [
-                *_named(group[0], ratings),
-                f"{_mean(group, 'share_released'):.4f}",
-                f"{_mean(group, 'rho'):,.1f}",
-                f"{_mean(group, 'bound'):,.1f}",
-                f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
-                f"{_mean(group, 'bound_on_error'):,.1f}",
-                f"{_mean(group, 'constrained_frobenius'):,.1f}",
-                f"{_mean(group, 'constrained_rank'):.1f}",
-            ]
-            for group in _groups(runs, setting)
-            if group[0]["variant"] == "paper"
-        ]
-        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", "p", "rho", "bound (6) or (7)", "ratio"]
-        columns += ["bound p^(-1/2)", "error of (4)", "its rank"]
-        tables.append(
-            Table(f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}", columns, rows)
-        )
+        title = f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}"
+        printed = [group for group in _groups(runs, setting) if group[0]["variant"] == "paper"]
+        tables.append(Table.of(title, {**named, **bounds}, printed))
     return tables
 
 
-def _groups(runs: list[dict[str, Any]], setting: str) -> list[list[dict[str, Any]]]:
+def _groups(runs: list[dict[str, Any]], setting: str) -> list[Group]:
     """Runs that differ by the seed only."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for entry in runs:
@@ -177,17 +162,12 @@ def _groups(runs: list[dict[str, Any]], setting: str) -> list[list[dict[str, Any
     return list(groups.values())
 
 
-def _named(entry: dict[str, Any], ratings: Ratings) -> list[str]:
-    if entry["epsilon"] is None:
-        return ["none", "", "", ""]
-    return [entry["mechanism"], entry["variant"], f"{entry['epsilon']:g}", f"{entry['user_epsilon']:,.0f}"]
-
-
-def _mean(group: list[dict[str, Any]], key: str) -> float:
+def _mean(group: Group, key: str) -> float:
     return float(np.mean([entry[key] for entry in group]))
 
 
-def _spread(values: list[float]) -> str:
+def _spread(key: str, group: Group) -> str:
+    values = [entry[key] for entry in group if key in entry]
     if not values:
         return ""
     deviation = f" ({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""

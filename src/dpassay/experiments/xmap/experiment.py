@@ -68,15 +68,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Predicts every hidden rating under all methods and sweeps.
+    """Predicts every hidden rating under all methods and sweeps; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: a folder with the rating files of two domains, MovieLens 100K (cut by genre), other ratings (cut by
-            popularity), or None for the small synthetic set.
-        quick: fewer folds, and fewer points of every sweep.
-        seed: of everything random.
-        resume: keeps finished runs.
-        progress: told about every fold and part.
+    Data may be a folder with the rating files of two domains, MovieLens 100K (cut by genre), or other ratings (cut by
+    popularity). Quick: fewer folds, and fewer points of every sweep.
 
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
