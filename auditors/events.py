@@ -104,16 +104,8 @@ def find_events(
 ) -> tuple[Event, ...]:
     """`learn`, then `select`: the whole search on one pair of datasets.
 
-    Args:
-        training: feature vectors of both sides.
-        encoder: whose features they are.
-        scored: gives the scores of selection samples, from a side (0 or 1) and the scorers; see `score`.
-        points: see `select`, like everything that is not described here.
-        num_test: see `select`.
-        failure_probability: see `select`.
-        num_events: see `select`.
-        effort: see `learn`.
-        seed: see `learn`.
+    Takes feature vectors of both sides for `training`, and `scored`, which gives the scores of selection samples from a
+    side (0 or 1) and the scorers; see `score`. All else is as in `learn` and `select`.
     """
     scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     return select(

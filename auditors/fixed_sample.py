@@ -129,12 +129,7 @@ def epsilon_lower(
 
     With method "exact" or "clopper-pearson", P(bound > true epsilon) <= failure_probability, whatever n, m, p and q.
 
-    Args:
-        counts: of one event on fresh samples.
-        delta: a probability in [0, 1).
-        failure_probability: in (0, 1).
-        reference: see `p_value`; method "exact" only.
-        method: one of METHODS.
+    The failure probability is in (0, 1); `reference`, for the method "exact" only, is as in `p_value`.
 
     Raises:
         InvalidInput: a parameter out of range, an unknown method, "conditional" with delta > 0.
@@ -278,14 +273,8 @@ def size(
 ) -> float:
     """P(bound > epsilon) when p = e^epsilon q + delta exactly, summed over all outcomes: the false-alarm rate.
 
-    Args:
-        method: one of METHODS.
-        trials1: n; cost grows with it (all x within nine standard deviations; the rest is added).
-        trials2: m.
-        epsilon: nats, >= 0.
-        delta: a probability in [0, 1).
-        probability2: q, with e^epsilon q + delta <= 1.
-        failure_probability: the level of the bound.
+    n and m are the trials, q is `probability2`. The cost grows with n: all x within nine standard deviations, and the
+    rest is added.
 
     Raises:
         InvalidInput: an unknown method, or a parameter out of range.

@@ -90,13 +90,7 @@ def run_one_shot(
 ) -> OneShotRun:
     """Searches for the most telling event and tests it once.
 
-    Args:
-        samplers: one for each pair of datasets.
-        claim: the null hypothesis.
-        failure_probability: of all pairs together.
-        num_samples: draws per dataset and pair, all phases together.
-        seed: of what is learned.
-        progress: called with a short text before every phase.
+    The failure probability is that of all pairs together, `num_samples` that of all phases, per dataset and pair.
     """
     split = plan(num_samples)
     share = failure_probability / len(samplers)

@@ -79,10 +79,7 @@ class Result:
 def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
     """Tables {"title", "columns", "rows"}: mechanisms by their values, programs by their bits, a pair searched for.
 
-    Args:
-        quick: a few rows only, with fewer samples, and no search.
-        seed: of every audit.
-        progress: called with a short text before every row.
+    Quick: a few rows only, with fewer samples, and no search.
     """
     values = [subject for subject in SUBJECTS if subject.representation == "values"]
     bits = [subject for subject in SUBJECTS if subject.representation == "bits"]
@@ -110,11 +107,7 @@ def audit_subject(
 ) -> Result:
     """Audits one row and compares.
 
-    Args:
-        subject: the row.
-        failure_probability: of this row.
-        num_samples: per dataset; None takes the row's own.
-        seed: of the audit.
+    The failure probability is that of this row; it has its own number of samples unless another is given.
     """
     from dpassay.auditors.audit import run_audit
 

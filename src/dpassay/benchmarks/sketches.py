@@ -32,10 +32,8 @@ JOBS = (
 def rows(quick: bool, seed: int, peers: Path | str | None = None) -> list[list[Any]]:
     """Table rows: job, ours, unit, peer, the peer's, ratio (above 1: ours is faster), note.
 
-    Args:
-        quick: a tenth of the items and users, one repetition.
-        seed: of the matrix and of all sketches.
-        peers: a Python interpreter with scikit-learn; None takes the one that runs us. An absent peer is named.
+    Quick: a tenth of the items and users, one repetition. `peers` is a Python interpreter with scikit-learn, by default
+    the one that runs us; an absent peer is named.
     """
     python = interpreter(peers)
     version = available(python, "sklearn")

@@ -27,9 +27,7 @@ __all__ = [
 def precision(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Share of a list that is relevant to a user, averaged over the users that have anything relevant.
 
-    Args:
-        lists: int, shape (lists, k), no item twice in a list.
-        relevant: bool, shape (users, items).
+    Lists are item numbers, shape (lists, k), none twice in a list; `relevant` is bool, shape (users, items).
 
     Returns:
         Shape (lists,), in [0, 1].
@@ -55,9 +53,7 @@ def hit_share(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 def mean_distance(lists: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """Mean distance of the pairs in each list (intra-list diversity), shape (lists,).
 
-    Args:
-        lists: int, shape (lists, k), k >= 2.
-        distances: symmetric, zero diagonal, shape (items, items).
+    Lists are item numbers, shape (lists, k), k >= 2; distances are symmetric, shape (items, items).
 
     Raises:
         InvalidInput: malformed lists, or lists of one item.
@@ -72,9 +68,7 @@ def mean_distance(lists: np.ndarray, distances: np.ndarray) -> np.ndarray:
 def log_volume(lists: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """log det of the kernel's rows and columns of each list, shape (lists,); -inf where it is singular.
 
-    Args:
-        lists: int, shape (lists, k).
-        kernel: positive semidefinite, shape (items, items).
+    Lists are item numbers, shape (lists, k); the kernel is positive semidefinite, shape (items, items).
 
     Raises:
         InvalidInput: malformed lists.
@@ -123,8 +117,7 @@ def total_variation(first: np.ndarray, second: np.ndarray) -> float:
 def cosine_distances(columns: np.ndarray) -> np.ndarray:
     """1 - cosine of every two columns, shape (items, items); a column of zeros has distance 1 to every other one.
 
-    Args:
-        columns: shape (users, items).
+    Columns have shape (users, items).
     """
     lengths = np.linalg.norm(columns, axis=0)
     unit = columns / np.where(lengths > 0, lengths, 1.0)
@@ -136,8 +129,7 @@ def cosine_distances(columns: np.ndarray) -> np.ndarray:
 def jaccard_distances(flags: np.ndarray) -> np.ndarray:
     """1 - |A and B| / |A or B| of every two rows of flags, shape (items, items); 0 for two rows without any.
 
-    Args:
-        flags: bool, shape (items, properties).
+    Flags have shape (items, properties).
     """
     numbers = flags.astype(float)
     both, sizes = numbers @ numbers.T, numbers.sum(axis=1)

@@ -47,10 +47,7 @@ def kept(runs: Runs, method: str, features: str, theorem: str, asked: float) -> 
 def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) -> float:
     """The epsilon from which on `share` is kept, by interpolation in log epsilon; 0 or infinite outside the grid.
 
-    Args:
-        epsilons: increasing.
-        shares: kept at each.
-        share: looked for.
+    Epsilons increase; `shares` are what is kept at each.
     """
     below = [place for place, value in enumerate(shares) if value < share]
     if not below:
@@ -63,22 +60,12 @@ def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) 
 
 
 def tables(runs: Runs, ratings: Ratings) -> list[Table]:
-    """All tables.
-
-    Args:
-        runs: of the experiment.
-        ratings: for their name and size.
-    """
+    """All tables."""
     return [_main(runs, ratings.name), _jitters(runs, ratings), _uniformity(runs), _several(), _budget(runs)]
 
 
 def plots(runs: Runs, name: str) -> list[Plot]:
-    """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity.
-
-    Args:
-        runs: of the experiment.
-        name: of the dataset.
-    """
+    """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity."""
     diversities = [("cosine_distance", "co-rating cosine")]
     if runs[0]["genre_distance"] is not None:
         diversities.append(("genre_distance", "genres"))

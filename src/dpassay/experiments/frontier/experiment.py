@@ -197,9 +197,7 @@ class Fold:
 def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
     """One method on one fold.
 
-    Args:
-        fold: the data.
-        setting: see `settings`, and "fold" and "seed".
+    The setting is one of `settings`, with "fold" and "seed".
 
     Returns:
         "value", the mean over readers of the mean absolute error or of the precision at 10; "other_form", the same for

@@ -102,11 +102,7 @@ KEY = (
 
 
 def draw(result: Mapping[str, Any]) -> str:
-    """The picture as an SVG file.
-
-    Args:
-        result: of the experiment.
-    """
+    """The picture as an SVG file."""
     found = result["points"]
 
     def panels(figure: Any) -> None:

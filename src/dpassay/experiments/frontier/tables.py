@@ -148,13 +148,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    """All tables.
-
-    Args:
-        records: runs with their per-reader lists.
-        found: what `points` makes of them.
-        name: of the two domains.
-    """
+    """All tables."""
     folds = len({record["fold"] for record in records})
     return [
         Table(

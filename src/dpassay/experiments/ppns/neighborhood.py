@@ -73,13 +73,8 @@ def predict(
     Without hold-out and with all users as candidates a user has one neighbor set for all of the pairs; otherwise every
     pair has its own, drawn independently.
 
-    Args:
-        train: what neighbors and similarities come from.
-        users: shape (pairs,).
-        items: shape (pairs,).
-        selection: how neighbors are chosen.
-        protocol: with `hold_out`, every pair must be a rating of `train`.
-        seed: of ties and draws.
+    Neighbors and similarities come from `train`; users and items have shape (pairs,). With `hold_out`, every pair must
+    be a rating of `train`.
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
@@ -122,12 +117,7 @@ def predict_from_sets(
     With `centered`, what is averaged are the neighbors' ratings minus their own means, the user's mean is added, and
     the sum is clipped to the scale.
 
-    Args:
-        train: the neighbors' ratings.
-        users: shape (pairs,).
-        items: shape (pairs,).
-        weights: similarities to the neighbors, 0 elsewhere, shape (users, users).
-        centered: whether ratings are taken relative to each user's mean.
+    Users and items have shape (pairs,); weights are similarities to the neighbors, 0 elsewhere, shape (users, users).
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
@@ -189,11 +179,8 @@ def paired_differences(first: np.ndarray, second: np.ndarray, users: np.ndarray,
 
     A user's errors share neighbors, so users, not ratings, are the independent units of a paired comparison.
 
-    Args:
-        first: absolute errors, NaN without a prediction, shape (draws, ratings).
-        second: the same of the other method; one with a single draw is paired with every draw of the other.
-        users: the user of each rating.
-        num_users: of the dataset.
+    Both are absolute errors, NaN without a prediction, shape (draws, ratings); one with a single draw is paired with
+    every draw of the other. `users` says whose each rating is.
     """
     difference = np.broadcast_to(first - second, (max(len(first), len(second)), len(users)))
     both = ~np.isnan(difference)

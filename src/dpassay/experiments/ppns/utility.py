@@ -90,14 +90,8 @@ def repaired_utility(
 ) -> list[Accuracy]:
     """Accuracy of the private selections, and of kNN, PPNS and PNCF at the same epsilon.
 
-    Args:
-        ratings: the dataset; it is split into 5 folds.
-        epsilons: nats, for the whole neighbor set.
-        floors: c of the floor-norm cosine.
-        num_neighbors: k.
-        draws: neighbor sets per user and fold; errors are averaged over them.
-        seed: of folds and draws.
-        progress: told about every method.
+    The ratings are split into 5 folds. Epsilons, nats, are for the whole neighbor set, `floors` are c of the floor-norm
+    cosine, and errors are averaged over `draws` neighbor sets per user and fold.
     """
     k = num_neighbors
 

@@ -49,12 +49,8 @@ def known_truth(seed: int, num_users: int = 120, num_items: int = 80) -> tuple[n
 def perturbed(id: str, variant: str, epsilon: float, matrix: np.ndarray, seed: int) -> np.ndarray:
     """What the collector gets, shape (users, items), in stars, NaN where missing.
 
-    Args:
-        id: `modified_laplace` or `randomized_response`.
-        variant: of the mechanism.
-        epsilon: nats per entry.
-        matrix: stars, NaN where missing.
-        seed: of the users' coins.
+    `id` is `modified_laplace` or `randomized_response`, epsilon in nats per entry, the seed that of the users' coins;
+    the matrix is in stars, too.
     """
     built = mechanism(id, variant=variant, epsilon=epsilon)
     key = jax.random.key(seed)
@@ -219,9 +215,7 @@ def debiased(release: np.ndarray, coefficients: tuple[float, ...]) -> dict[str, 
     genuine with a chance that the counts estimate; a is what it keeps of x - 3 in the mean, so 3 + (z - 3)/a has the
     mean x, and the weight a^2 in the completion makes the noise of all cells alike. At eps -> infinity, a = 1.
 
-    Args:
-        release: stars, NaN where missing, shape (users, items).
-        coefficients: alpha, beta, gamma of the mechanism.
+    The release is in stars, NaN where missing, shape (users, items); the coefficients are alpha, beta, gamma.
 
     Returns:
         "debiased_item_mean" and "debiased", shape (users, items).

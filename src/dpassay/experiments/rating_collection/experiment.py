@@ -177,9 +177,6 @@ def _spread(key: str, group: Group) -> str:
 def comparisons(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Paired differences of the error of (4) between successive eps, and between the limit and the clean ratings.
 
-    Args:
-        runs: of a result of `run`.
-
     Returns:
         {name: {"claimed": "negative" or "zero", "differences": [one number per seed]}}.
     """

@@ -106,9 +106,7 @@ def by_genre(ratings: Ratings, item_file: Path) -> Domains:
     The genres in descending order of their number of films go to the two domains by turns, the first to the source; a
     film goes where more of its genres are, or, if equal, to the source when its number is odd.
 
-    Args:
-        ratings: MovieLens 100K.
-        item_file: its `u.item`: fields separated by |, the id first, 19 genre flags last.
+    The file is `u.item`: fields separated by |, the id first, 19 genre flags last.
 
     Raises:
         InvalidInput: the file is malformed, or does not list the films of the ratings.

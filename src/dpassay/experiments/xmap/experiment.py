@@ -181,9 +181,7 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
 def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
     """One method on one fold.
 
-    Args:
-        world: the fold.
-        setting: see `DEFAULT`, and "seed".
+    The setting is as `DEFAULT`, and has "seed".
 
     Returns:
         Counts; mean absolute errors of the three forms in `item_neighbors.Predictions` ("mae" is that of `centered`),

@@ -55,12 +55,7 @@ class Pooled:
 
 
 def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
-    """The settings of one part, each with all its folds, in order.
-
-    Args:
-        records: runs, see `dpassay.experiments.xmap.experiment.measure`.
-        part: which.
-    """
+    """The settings of one part, each with all its folds, in order."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for record in records:
         if record["part"] == part:
@@ -87,10 +82,6 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
     """Epsilon of all that one reader sees, protecting any other user, of the predictions without item means; nats.
 
     Infinite unless both the mapping and the recommender are private by a claim that holds.
-
-    Args:
-        pooled: the method.
-        outcomes: verdicts by claim, as `dpassay.judging.verification.expected_outcomes` gives them.
     """
     if pooled.setting["recommender"] == "reader's mean":
         return 0.0
@@ -102,12 +93,7 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
 
 
 def tables(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    """All tables.
-
-    Args:
-        records: runs with their per-reader lists.
-        name: of the two domains.
-    """
+    """All tables."""
     return [
         _methods(records, name),
         *(_sweep(records, *each, name) for each in SWEEPS),
@@ -130,12 +116,7 @@ SWEEPS = (
 
 
 def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[Plot]:
-    """One plot per sweep.
-
-    Args:
-        records: runs with their per-reader lists.
-        name: of the two domains.
-    """
+    """One plot per sweep."""
     result = []
     for part, axis, title in SWEEPS:
         lines = _lines(records, part, axis)
