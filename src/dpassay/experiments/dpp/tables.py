@@ -65,7 +65,7 @@ def tables(runs: Runs, ratings: Ratings) -> list[Table]:
 
 
 def plots(runs: Runs, name: str) -> list[Plot]:
-    """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity."""
+    """Relevance and diversity against true epsilon and each other, what is kept, and the distance from uniform."""
     diversities = [("cosine_distance", "co-rating cosine")]
     if runs[0]["genre_distance"] is not None:
         diversities.append(("genre_distance", "genres"))
