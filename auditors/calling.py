@@ -35,10 +35,8 @@ class Beat:
 def watched(work: Callable[[Beat], T], limit: float, subject: str) -> T:
     """Runs `work` in another thread and gives up when no call returned within `limit` seconds.
 
-    Args:
-        work: adds one to `Beat.calls` after each call and returns early when `Beat.stop` is set.
-        limit: seconds.
-        subject: begins the message, for example "the sampler on dataset 1".
+    `work` adds one to `Beat.calls` after each call and returns early when `Beat.stop` is set; `subject` begins the
+    message, for example "the sampler on dataset 1".
 
     Raises:
         InvalidInput: a call hangs. Its thread cannot be ended; it is a daemon and does not keep the program alive.

@@ -158,12 +158,8 @@ def epsilon_lower(
 def delta_lower(counts: Counts, *, epsilon: float, failure_probability: float, reference: float | None = None) -> float:
     """Lower bound of the smallest delta >= 0 with p <= e^epsilon q + delta: the exact method for one epsilon.
 
-    Args:
-        counts: of one event on fresh samples.
-        epsilon: nats, >= 0.
-        failure_probability: in (0, 1).
-        reference: None orders the outcomes by their approximate bounds of delta; a delta in [0, 1), fixed before the
-            counts were seen, by their evidence against it.
+    No `reference` orders the outcomes by their approximate bounds of delta; a delta in [0, 1), fixed before the counts
+    were seen, by their evidence against it.
 
     Raises:
         InvalidInput: a parameter out of range.
@@ -309,14 +305,8 @@ def detectable_epsilon(
 ) -> float | None:
     """The smallest epsilon' for which p = e^epsilon' q + delta is found to exceed epsilon with the given probability.
 
-    Args:
-        trials1: n.
-        trials2: m.
-        probability2: q of the event under the dataset that makes it rarer.
-        epsilon: what is claimed, nats.
-        delta: a probability in [0, 1).
-        failure_probability: of the exact bound.
-        power: probability of a refutation, in (0, 1).
+    n and m are the trials, `probability2` is q of the event under the dataset that makes it rarer, epsilon what is
+    claimed, and `power` the probability of a refutation by the exact bound.
 
     Returns:
         Nats, by the normal approximation; None when not even p = 1 would do.
@@ -370,12 +360,8 @@ def certificate_inputs(
 ) -> dict[str, Any]:
     """One event of a fixed-sample audit as `dpassay.replay.audit` reads it, numbers exact.
 
-    Args:
-        counts: of the event on fresh samples.
-        epsilon: log slope of the null, nats; with a curve's tangent, the tangent's.
-        delta: offset of the null.
-        failure_probability: of the whole audit; the checker computes its share.
-        weight: share of the failure probability that is this event's.
+    Epsilon and delta are log slope and offset of the null; with a curve's tangent, the tangent's. The failure
+    probability is that of the whole audit: the checker computes the share, `weight`, that is this event's.
     """
     _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
     return {

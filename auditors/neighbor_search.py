@@ -97,19 +97,8 @@ def search_black_box(
 ) -> Witness | None:
     """Looks for neighboring datasets on which samples refute a claim, and shrinks them.
 
-    Args:
-        mechanism: has `sample(key, dataset)`, or comes from `dpassay.from_callable`. Its datasets are matrices of shape
-            (users, items), NaN where a rating is missing; for a vector relation, vectors.
-        relation: or its text: "add_or_remove_one:rating", ..., "vector:one", "vector:all".
-        claim: of any kind; its own relation is not looked at.
-        start: a dataset to begin from; fixes the shape.
-        num_users: rows of the datasets tried.
-        num_items: columns; the length of vectors.
-        scale: the ratings that may occur.
-        failure_probability: of returning a pair that keeps the claim.
-        time_limit: seconds for everything.
-        seed: of candidates and samples.
-        progress: called with one line when a stage ends.
+    Arguments are those of `dpassay.search`, and: a claim of any kind, whose own relation is not looked at; and the
+    failure probability, of returning a pair that keeps the claim. Vectors have `num_items` entries.
 
     Returns:
         A witness whose event is a description and whose log-probabilities are confidence bounds, as its notes say; or

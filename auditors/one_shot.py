@@ -155,16 +155,9 @@ def choose_events(
 ) -> tuple[tuple[Event, ...], Plan, list[np.ndarray]]:
     """Learns and selects the most telling events of one pair; draws no test samples.
 
-    Args:
-        sampler: of the pair.
-        claim: the null hypothesis.
-        split: samples per dataset; without any for selection, events of small effort are learned and chosen on the
-            same samples.
-        failure_probability: of the test to come.
-        effort: see `events.learn`.
-        num_events: see `events.select`.
-        seed: of what is learned.
-        progress: called with a short text before every phase.
+    Without samples for selection in the `split`, events of small effort are learned and chosen on the same samples. The
+    failure probability is that of the test to come; `effort` and `num_events` are as in `events.learn` and
+    `events.select`.
 
     Returns:
         The events, the most promising first; the plan that was followed; and of either side the features that pictures

@@ -58,8 +58,7 @@ class Traced:
     def calibrate(self, limit: float) -> float:
         """Fits `chunk` to the memory, and for single samples to the time, that the mechanism needs.
 
-        Args:
-            limit: seconds after which a run of a small chunk counts as hanging.
+        A run of a small chunk that takes more than `limit` seconds counts as hanging.
 
         Returns:
             Seconds per sample, without compilation.

@@ -52,10 +52,6 @@ _POSITIVE = ("epsilon", "sensitivity", "threshold", "width")
 def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
     """Law of the released item or items.
 
-    Args:
-        mechanism: {"id", "variant", "parameters"} with every parameter.
-        dataset: ratings, one row per user; None where missing.
-
     Raises:
         Rejected: an unknown mechanism or parameter, or more candidates or neighbors than this checker takes.
         Undefined: no candidate, or fewer than neighbors.

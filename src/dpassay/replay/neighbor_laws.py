@@ -86,10 +86,6 @@ class Raised:
 def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
     """Law of the released set of neighbors.
 
-    Args:
-        mechanism: {"id", "variant", "parameters"} with every parameter that decides the law.
-        dataset: ratings, one row per user; None where missing.
-
     Raises:
         Rejected: an unknown mechanism or parameter, or more candidates or neighbors than this checker takes.
         Undefined: the mechanism is not defined on this dataset.

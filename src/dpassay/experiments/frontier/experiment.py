@@ -140,13 +140,7 @@ def settings(quick: bool) -> list[dict[str, Any]]:
 
 
 class Fold:
-    """One fold: what is left of the ratings in every form that a method wants.
-
-    Args:
-        domains: source and target.
-        number: which fold.
-        seed: of the folds.
-    """
+    """One fold: what is left of the ratings in every form that a method wants."""
 
     def __init__(self, domains: Domains, number: int, seed: int) -> None:
         self.world = World(domains, number, seed, 1.0, 0)

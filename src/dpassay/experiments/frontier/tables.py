@@ -119,9 +119,6 @@ BETTER = {"ratings": -1, "lists": 1}  # the sign of a difference that is an impr
 def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One point per method and epsilon, all folds together.
 
-    Args:
-        records: runs, see `dpassay.experiments.frontier.experiment.measure`.
-
     Returns:
         The method's fields, "label", the epsilons of `Privacy` ("infinite" for infinity; means over readers, but
         "largest"), "value", "other_form" and "spread" (see `measure`), "readers", and "gap", "gap_low", "gap_high": the

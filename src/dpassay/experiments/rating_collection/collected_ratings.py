@@ -72,16 +72,10 @@ def seed_runs(
 ) -> Iterator[dict[str, Any]]:
     """The clean run of one seed, then every release.
 
-    Args:
-        setting: what the records call it.
-        matrix: stars, NaN where missing, shape (users, items); a tenth is held out.
-        truth: the true ratings, where they are known.
-        seed: of the held-out ratings and of the users' coins.
-        releases: pairs of a variant and an epsilon, for both mechanisms.
-        transplant: also complete every release with the penalty of the clean data, whose many singular values take
-            most of the time.
-        kept: the runs that are finished.
-        progress: told about every run.
+    The matrix is in stars, NaN where missing, shape (users, items), and a tenth of it is held out; `truth` are the true
+    ratings, where they are known. Releases are pairs of a variant and an epsilon, for both mechanisms. To `transplant`
+    is to complete every release with the penalty of the clean data too, whose many singular values take most of the
+    time.
     """
     cells = np.argwhere(~np.isnan(matrix))
     held = tuple(np.random.default_rng([seed, 2]).permutation(cells)[: len(cells) // 10].T)

@@ -72,9 +72,8 @@ class Split:
 def load_domains(data: Ratings | Path | str | None) -> Domains:
     """The two domains of a dataset.
 
-    Args:
-        data: a folder with the rating files of two domains (source first by name), the folder of MovieLens 100K (cut
-            by genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
+    Data are a folder with the rating files of two domains (source first by name), the folder of MovieLens 100K (cut by
+    genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
 
     Raises:
         InvalidInput: the folder holds neither, or a file is malformed.

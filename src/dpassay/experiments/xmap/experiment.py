@@ -229,12 +229,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
 class World:
     """A split, and what is computed from it once.
 
-    Args:
-        domains: source and target.
-        fold: which of the five.
-        seed: of the folds.
-        overlap: share of the training users whose two accounts are linked.
-        kept: target ratings that a reader keeps.
+    Of the training users, the share `overlap` has two accounts that are linked; a reader keeps `kept` target ratings.
     """
 
     def __init__(self, domains: Domains, fold: int, seed: int, overlap: float, kept: int) -> None:
