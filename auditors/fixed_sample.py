@@ -36,6 +36,8 @@ __all__ = [
     "log_likelihood_ratio",
     "p_value",
     "predicted_lower",
+    "proportion_lower",
+    "proportion_upper",
     "rarest_event",
     "size",
 ]
@@ -137,13 +139,13 @@ def epsilon_lower(
     _check(delta=delta, failure_probability=failure_probability)
     x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
     if method == "clopper-pearson":
-        low = _lower(x, n, failure_probability / 2)
-        high = _upper(y, m, failure_probability / 2)
+        low = float(proportion_lower(x, n, failure_probability / 2))
+        high = float(proportion_upper(y, m, failure_probability / 2))
         return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
     if method == "conditional":
         if delta != 0:
             raise InvalidInput(f'the method "conditional" needs delta = 0, got {delta}; use "exact"')
-        share = _lower(x, x + y, failure_probability) if x else 0.0
+        share = float(proportion_lower(x, x + y, failure_probability)) if x else 0.0
         return max(0.0, math.log(share / (1 - share) * (m / n))) if share else 0.0
     if method == "score":
         return _score_lower(x, n, y, m, delta, failure_probability)
@@ -256,6 +258,20 @@ def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any,
     likeliest = np.minimum(np.asarray(slope) * null + offset, 1.0)
     result: Array = trials1 * _divergence(p, likeliest) + trials2 * _divergence(q, null)
     return result
+
+
+def proportion_lower(successes: Any, trials: Any, failure_probability: float) -> Array:
+    """Clopper and Pearson's lower bound of a proportion; successes and trials broadcast to its shape."""
+    some = np.maximum(successes, 1)
+    found = special.betaincinv(some, trials - some + 1, failure_probability)
+    return np.where(np.asarray(successes) > 0, found, 0.0)
+
+
+def proportion_upper(successes: Any, trials: Any, failure_probability: float) -> Array:
+    """Clopper and Pearson's upper bound of a proportion; successes and trials broadcast to its shape."""
+    most = np.minimum(successes, trials - 1)
+    found = special.betainccinv(most + 1, trials - most, failure_probability)
+    return np.where(np.asarray(successes) < trials, found, 1.0)
 
 
 def size(
@@ -432,8 +448,9 @@ class _Region:
         f <= P(region) at the largest p and smallest q, as the region is monotone. Cells that stand out are split.
         """
         c, slope = self.counts, math.exp(epsilon)
-        low = max(0.0, (_lower(c.successes1, c.trials1, share / 2) * (1 - 1e-9) - delta) / slope)
-        high = min(1.0, _upper(c.successes2, c.trials2, share / 2) * (1 + 1e-9))
+        least = float(proportion_lower(c.successes1, c.trials1, share / 2))
+        low = max(0.0, (least * (1 - 1e-9) - delta) / slope)
+        high = min(1.0, float(proportion_upper(c.successes2, c.trials2, share / 2)) * (1 + 1e-9))
         if low > high:
             return 0.0
         ends = self._cells(low, high, slope, delta)
@@ -611,11 +628,9 @@ def _refuted(
     slope = math.exp(epsilon)
     if method == "clopper-pearson":
         half = failure_probability / 2
-        low = np.where(x > 0, special.betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1, half), 0.0)
-        high = np.where(y < m, special.betainccinv(np.minimum(y, m - 1) + 1, m - np.minimum(y, m - 1), half), 1.0)
-        return low > slope * high + delta
+        return proportion_lower(x, n, half) > slope * proportion_upper(y, m, half) + delta
     if method == "conditional":
-        share = np.where(x > 0, special.betaincinv(np.maximum(x, 1), y + 1, failure_probability), 0.0)
+        share = proportion_lower(x, np.maximum(x, 1) + y, failure_probability)
         return share * m > slope * n * (1 - share)
     if method == "score":
         null = np.clip(closest_null(x / n, y / m, n, m, slope, delta), 1e-300, 1.0)
@@ -645,17 +660,6 @@ def _score_lower(x: int, n: int, y: int, m: int, offset: float, failure_probabil
         return 0.0
     high = math.log((p - offset) / q) if q else math.log(n) + 10.0
     return float(optimize.brentq(excess, 0.0, high, xtol=1e-12)) if excess(high) < 0 else high
-
-
-def _lower(successes: int, trials: int, failure_probability: float) -> float:
-    """Clopper and Pearson's lower bound of a proportion."""
-    return float(special.betaincinv(successes, trials - successes + 1, failure_probability)) if successes else 0.0
-
-
-def _upper(successes: int, trials: int, failure_probability: float) -> float:
-    if successes == trials:
-        return 1.0
-    return float(special.betainccinv(successes + 1, trials - successes, failure_probability))
 
 
 def _check(**values: float) -> None:

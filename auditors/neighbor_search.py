@@ -468,8 +468,7 @@ class _Search:
 
         It takes a part of the time left; all of it where the smallest test takes longer, and none where that is more.
         """
-        from scipy import stats
-
+        from dpassay.auditors.fixed_sample import proportion_lower, proportion_upper
         from dpassay.auditors.one_shot import run_one_shot
         from dpassay.auditors.sampling import Sampler
 
@@ -489,10 +488,8 @@ class _Search:
         )
         item = run.tested[0]
         counts, (epsilon, delta) = item.counts, item.event.point
-        low = stats.beta.ppf(share / 2, counts.successes1, counts.trials1 - counts.successes1 + 1)
-        high = stats.beta.ppf(1 - share / 2, counts.successes2 + 1, counts.trials2 - counts.successes2)
-        low = float(low) if counts.successes1 else 0.0
-        high = float(high) if counts.successes2 < counts.trials2 else 1.0
+        low = float(proportion_lower(counts.successes1, counts.trials1, share / 2))
+        high = float(proportion_upper(counts.successes2, counts.trials2, share / 2))
         refuted = low - delta > math.exp(min(epsilon, 700.0)) * high
         say(f"test {self.tests}, {counts.trials1} fresh samples per dataset: {'refuted' if refuted else 'not refuted'}")
         if not refuted:

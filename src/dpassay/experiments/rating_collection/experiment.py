@@ -10,7 +10,7 @@ ratings are held out and the same key is used.
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import grouped
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
 from dpassay.runs.results import FinishedRuns
@@ -34,7 +35,7 @@ SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
 NAME = "rating-collection"
-Group = list[dict[str, Any]]
+Group = Sequence[Mapping[str, Any]]
 _MODULES = (
     "dpassay.experiments.rating_collection.collected_ratings",
     *(f"dpassay.mechanisms.{name}" for name in ("nuclear_norm_completion", "modified_laplace", "randomized_response")),
@@ -83,17 +84,11 @@ def run(
 
 def _series(label: str, runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> Series:
     """Mean, smallest and largest over seeds by epsilon, of the paper's variant, without the limit."""
-    values: dict[float, list[float]] = {}
-    for entry in runs:
-        chosen = (entry["mechanism"], entry["variant"], entry["setting"]) == (id, "paper", setting)
-        if chosen and entry["epsilon"] < LIMIT and key in entry:
-            values.setdefault(entry["epsilon"], []).append(entry[key])
+    own = [run for run in runs if _is(run, setting, id) and run["epsilon"] < LIMIT and key in run]
+    values = [[run[key] for run in group] for group in grouped(own, ("epsilon",)).values()]
+    epsilons = list(dict.fromkeys(run["epsilon"] for run in own))
     return Series(
-        label,
-        list(values),
-        [float(np.mean(v)) for v in values.values()],
-        low=[min(v) for v in values.values()],
-        high=[max(v) for v in values.values()],
+        label, epsilons, [float(np.mean(v)) for v in values], low=[*map(min, values)], high=[*map(max, values)]
     )
 
 
@@ -155,11 +150,8 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
 
 def _groups(runs: list[dict[str, Any]], setting: str) -> list[Group]:
     """Runs that differ by the seed only."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for entry in runs:
-        if entry["setting"] == setting:
-            groups.setdefault((entry["mechanism"], entry["variant"], entry["epsilon"]), []).append(entry)
-    return list(groups.values())
+    own = (entry for entry in runs if entry["setting"] == setting)
+    return list(grouped(own, ("mechanism", "variant", "epsilon")).values())
 
 
 def _mean(group: Group, key: str) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
 from dpassay.core.registry import expected_outcomes
+from dpassay.experiments.cells import difference, grouped
 from dpassay.runs.results import mean_interval
 
 __all__ = ["Pooled", "claimed_epsilon", "paired", "plots", "pool", "tables", "true_epsilon"]
@@ -56,11 +57,7 @@ class Pooled:
 
 def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
     """The settings of one part, each with all its folds, in order."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for record in records:
-        if record["part"] == part:
-            groups.setdefault(tuple(record[name] for name in METHOD), []).append(record)
-    return [Pooled(group) for group in groups.values()]
+    return [Pooled(group) for group in grouped((each for each in records if each["part"] == part), METHOD).values()]
 
 
 def paired(one: Pooled, two: Pooled, forms: tuple[str, str] = ("mae", "mae")) -> tuple[float, float, float]:
@@ -180,8 +177,8 @@ def _methods(records: Sequence[Mapping[str, Any]], name: str) -> Table:
         "MAE rounded": lambda each: f"{each.mean['rounded']:.4f}",
         "MAE of sum s r / sum |s|": lambda each: f"{each.mean['own']:.4f}",
         "same, s > 0 only": lambda each: f"{each.mean['positive']:.4f}",
-        "minus item mean (95%)": lambda each: _interval(paired(each, base)),
-        "minus NX-Map (95%)": lambda each: _interval(paired(each, plain)),
+        "minus item mean (95%)": lambda each: difference(*paired(each, base)),
+        "minus NX-Map (95%)": lambda each: difference(*paired(each, plain)),
         "ratings mapped": lambda each: f"{each.mean['mapped']:.0%}",
         "predictions with a neighbor": lambda each: f"{each.mean['covered']:.0%}",
         "claimed for a reader: L epsilon + T epsilon'": lambda each: (
@@ -254,16 +251,12 @@ def _directions(records: Sequence[Mapping[str, Any]], name: str) -> Table:
             change = paired(last, first)
             side = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "not decided"
             ends = f"{first.setting[axis]:g} to {last.setting[axis]:g}"
-            rows.append([part, label, ends, _interval(change), side])
+            rows.append([part, label, ends, difference(*change), side])
     return Table(
         f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
         ["sweep", "method", "from, to", "change (95%)", "MAE"],
         rows,
     )
-
-
-def _interval(value: tuple[float, float, float]) -> str:
-    return f"{value[0]:+.4f} [{value[1]:+.4f}, {value[2]:+.4f}]" if any(value) else "0"
 
 
 def _number(value: float | None) -> str:
