@@ -236,12 +236,7 @@ def run_audit(
 
 
 def _verdict(
-    result: "Result",
-    found: "Findings",
-    name: str,
-    claim: PrivacyClaim,
-    failure_probability: float,
-    representation: str,
+    result: "Result", found: "Findings", name: str, claim: PrivacyClaim, failure_probability: float, representation: str
 ) -> Verdict:
     return Verdict(
         name,

@@ -84,15 +84,7 @@ class Caller:
     An exception is an output, too, unless every call raises: whoever sees the result sees that there was none.
     """
 
-    def __init__(
-        self,
-        mechanism: Any,
-        datasets: tuple[Any, Any],
-        *,
-        seed: int,
-        run: int,
-        call_limit: float,
-    ) -> None:
+    def __init__(self, mechanism: Any, datasets: tuple[Any, Any], *, seed: int, run: int, call_limit: float) -> None:
         self.mechanism, self.datasets = mechanism, datasets
         self.seed, self.run, self.limit = seed, run, call_limit
         self.batched = isinstance(mechanism, CallableMechanism) and mechanism.batched

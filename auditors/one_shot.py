@@ -71,12 +71,7 @@ def plan(num_samples: int) -> Plan:
     training = min(num_samples // 10, LARGEST_TRAINING)
     selection = num_samples // 6
     refining = min(num_samples // 12, LARGEST_REFINING)
-    return Plan(
-        training,
-        selection,
-        num_samples - training - selection,
-        refining if refining >= LEAST_REFINING else 0,
-    )
+    return Plan(training, selection, num_samples - training - selection, refining if refining >= LEAST_REFINING else 0)
 
 
 def run_one_shot(

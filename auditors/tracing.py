@@ -164,9 +164,7 @@ class Traced:
     def _shape(self, side: int) -> Any:
         with jax.enable_x64(self._wide):
             result = jax.eval_shape(
-                lambda words, data: self._sample(side, words, data, SMALL),
-                np.zeros(2, np.uint32),
-                self._argument(side),
+                lambda words, data: self._sample(side, words, data, SMALL), np.zeros(2, np.uint32), self._argument(side)
             )
         leaves = jax.tree.leaves(result)
         if not leaves or any(leaf.shape[:1] != (SMALL,) or leaf.dtype.kind not in "biufc" for leaf in leaves):

@@ -91,12 +91,7 @@ def item_links(dataset: Any, num_source_items: int, significance_cap: int = 50) 
 
 
 def xsim(
-    dataset: Any,
-    num_source_items: int,
-    *,
-    num_links: int = 10,
-    significance_cap: int = 50,
-    variant: Variant = "paper",
+    dataset: Any, num_source_items: int, *, num_links: int = 10, significance_cap: int = 50, variant: Variant = "paper"
 ) -> Float[np.ndarray, "sources targets"]:
     """X-SIM of every source-domain item with every target-domain item; NaN where no path leads from one to the other.
 

@@ -99,11 +99,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
 
 
 def audit_subject(
-    subject: Subject,
-    *,
-    failure_probability: float = FAILURE_PROBABILITY,
-    num_samples: int | None = None,
-    seed: int = 0,
+    subject: Subject, *, failure_probability: float = FAILURE_PROBABILITY, num_samples: int | None = None, seed: int = 0
 ) -> Result:
     """Audits one row and compares.
 
@@ -178,16 +174,7 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> Table
         ]
     return Table(
         f"A pair found by black-box search in at most {SEARCH_SECONDS:g} s",
-        [
-            "mechanism",
-            "claimed epsilon",
-            "searched",
-            "seconds",
-            "pair",
-            "bound",
-            "true epsilon",
-            "agreement",
-        ],
+        ["mechanism", "claimed epsilon", "searched", "seconds", "pair", "bound", "true epsilon", "agreement"],
         [row],
     )
 

@@ -34,16 +34,7 @@ from dpassay.replay.laws import (
 )
 from dpassay.replay.numbers import integer, maximum, rational, root, show
 
-__all__ = [
-    "Profile",
-    "Raised",
-    "law",
-    "partition_groups",
-    "partition_law",
-    "pncf_law",
-    "read_output",
-    "similarities",
-]
+__all__ = ["Profile", "Raised", "law", "partition_groups", "partition_law", "pncf_law", "read_output", "similarities"]
 
 MAX_RANDOM_TIES = 8
 

@@ -181,10 +181,7 @@ def _budget(runs: Runs) -> Table:
         jitter = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon)[0]["jitter"]
         values = [
             [run["precision"] for run in _of(runs, *key)]
-            for key in (
-                ("k-DPP, exact law", "binary", "exact", epsilon),
-                ("exponential top-N", None, None, epsilon),
-            )
+            for key in (("k-DPP, exact law", "binary", "exact", epsilon), ("exponential top-N", None, None, epsilon))
         ]
         rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
     return Table(

@@ -276,12 +276,7 @@ def _parts(items: np.ndarray, num_users: int) -> Iterator[tuple[int, np.ndarray]
 
 
 def _predict_item(
-    data: _Data,
-    users: np.ndarray,
-    item: int,
-    selection: Selection,
-    protocol: Protocol,
-    generator: np.random.Generator,
+    data: _Data, users: np.ndarray, item: int, selection: Selection, protocol: Protocol, generator: np.random.Generator
 ) -> np.ndarray:
     """Predictions of one item for the given users, each from neighbors of its own."""
     raters = np.flatnonzero(data.rated[:, item])

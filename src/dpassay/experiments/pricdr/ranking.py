@@ -49,10 +49,7 @@ def metrics(rank: np.ndarray) -> dict[str, float]:
 
 
 def evaluate(
-    epochs: Iterator[Scores],
-    task: Task,
-    limit: int | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    epochs: Iterator[Scores], task: Task, limit: int | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Trains a model and tests it, epochs chosen on the validation items by both `PROTOCOLS`.
 

@@ -134,18 +134,12 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
             "epsilon' of PNSA and PNCF",
             [{"recommender": f"pnsa/{name}", "epsilon_prime": e} for name in VARIANTS for e in epsilons],
         ),
-        (
-            "both epsilons",
-            [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid],
-        ),
+        ("both epsilons", [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid]),
         (
             "both epsilons, large",
             [{**each, "epsilon": e, "epsilon_prime": e} for each in both for e in epsilons if e > max(grid)],
         ),
-        (
-            "neighbors",
-            [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))],
-        ),
+        ("neighbors", [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))]),
         (
             "overlap",
             [
