@@ -27,6 +27,7 @@ from dpassay.core.version import __version__
 if TYPE_CHECKING:
     from dpassay.auditors.anytime import AnytimeRun
     from dpassay.auditors.events import Tested
+    from dpassay.auditors.findings import Findings
     from dpassay.auditors.ledger import Ledger, LedgerRun
     from dpassay.auditors.one_shot import OneShotRun
     from dpassay.auditors.sampling import Sampler
@@ -35,6 +36,13 @@ __all__ = ["Audit", "audit", "claim_of", "mechanism_name", "run_audit"]
 
 DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
 LEAST_SAMPLES = 16  # per dataset
+_FROM_RESULT = ("mode", "parameter_lower", "epsilon_lower", "tested", "samples", "looks", "ledger")
+_FROM_FINDINGS = ("detectable", "sandwich", "datasets", "certificate")
+_AS_THEY_ARE = (
+    *("command", "mechanism", "representation", "mode", "failure_probability", "parameter_lower", "epsilon_lower"),
+    *("samples", "looks", "seconds", "seed", "run", "detectable", "ledger"),
+)
+"""Fields of an audit that its JSON has under the same name."""
 
 
 @dataclass(frozen=True)
@@ -88,31 +96,18 @@ class Audit:
             "format": "dpassay-audit",
             "version": 1,
             "program": f"dpassay {__version__}",
-            "command": self.command,
-            "mechanism": self.mechanism,
             "dataset1": self.datasets[0],
             "dataset2": self.datasets[1],
             "relation": None if self.claim.relation is None else str(self.claim.relation),
-            "representation": self.representation,
             "claim": self.claim.to_json(),
-            "mode": self.mode,
-            "failure_probability": self.failure_probability,
             "parameter_name": self.claim.parameter_name,
-            "parameter_lower": self.parameter_lower,
-            "epsilon_lower": self.epsilon_lower,
             "verdict": self.verdict.to_json(),
             "events": [_event(item) for item in self.tested],
-            "samples": self.samples,
-            "looks": self.looks,
-            "seconds": self.seconds,
-            "seed": self.seed,
-            "run": self.run,
-            "detectable": self.detectable,
-            "ledger": self.ledger,
             "sandwich": plain(self.sandwich),
             "warnings": list(self.warnings),
             "tables": evidence["tables"],
             "plots": evidence["plots"],
+            **{name: getattr(self, name) for name in _AS_THEY_ARE},
         }
         return {key: _finite(value) for key, value in content.items()}
 
@@ -200,24 +195,9 @@ def run_audit(
 ) -> Audit:
     """`audit`, with everything that was found.
 
-    Args:
-        mechanism: see `audit`, like everything that is not described here.
-        dataset1: see `audit`.
-        dataset2: see `audit`.
-        claim: of any kind.
-        failure_probability: see `audit`.
-        num_samples: see `audit`.
-        time_limit: see `audit`.
-        representation: see `audit`.
-        seed: see `audit`.
-        ledger: see `audit`.
-        more_pairs: see `audit`.
-        name: of the mechanism, for readers and for the ledger; by default that of the function or class.
-        command: how to run this again, for the reports.
-        progress: called with a short text when a step advances.
-
-    Raises:
-        InvalidInput: see `audit`.
+    Arguments and errors are those of `audit`, and: the `name` of the mechanism, for readers and for the ledger, by
+    default that of the function or class; the `command` that runs this again, for the reports; `progress`, called with
+    a short text when a step advances.
     """
     begin = time.perf_counter()
     _check(failure_probability, num_samples, time_limit, representation)
@@ -244,9 +224,28 @@ def run_audit(
         result = _anytime(samplers, claim, grid, nulls, failure_probability, num_samples, deadline, run, seed, progress)
     from dpassay.auditors import findings
 
-    warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
     found = findings.describe(result, samplers, sampled, pairs, claim, failure_probability, name)
-    verdict = Verdict(
+    described: dict[str, Any] = {each: getattr(result, each) for each in _FROM_RESULT}
+    described |= {each: getattr(found, each) for each in _FROM_FINDINGS}
+    return Audit(
+        verdict=_verdict(result, found, name, claim, failure_probability, representation),
+        mechanism=name,
+        claim=claim,
+        representation=representation,
+        failure_probability=failure_probability,
+        seconds=time.perf_counter() - begin,
+        seed=seed,
+        run=0 if run is None else run.run,
+        warnings=tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings)),
+        command=command,
+        **described,
+    )
+
+
+def _verdict(
+    result: "Result", found: "Findings", name: str, claim: PrivacyClaim, failure_probability: float, representation: str
+) -> Verdict:
+    return Verdict(
         name,
         "refuted" if result.refuted else "not refuted" if result.could_refute else "open",
         found.explanation,
@@ -256,29 +255,6 @@ def run_audit(
         confidence=1 - failure_probability,
         arithmetic="executed" if representation == "bits" else "ideal",
         assumptions=("the sampler's draws are independent of each other",),
-    )
-    return Audit(
-        verdict=verdict,
-        mechanism=name,
-        claim=claim,
-        mode=result.mode,
-        representation=representation,
-        failure_probability=failure_probability,
-        parameter_lower=result.parameter_lower,
-        epsilon_lower=result.epsilon_lower,
-        tested=result.tested,
-        samples=result.samples,
-        looks=result.looks,
-        seconds=time.perf_counter() - begin,
-        seed=seed,
-        run=0 if run is None else run.run,
-        detectable=found.detectable,
-        sandwich=found.sandwich,
-        datasets=found.datasets,
-        ledger=result.ledger,
-        warnings=warnings,
-        command=command,
-        certificate=found.certificate,
     )
 
 
@@ -424,12 +400,11 @@ def _samplers(
 ) -> list["Sampler"]:
     from dpassay.auditors.sampling import Sampler
 
-    samplers = []
-    for index, (one, two) in enumerate(pairs):
-        # Apart for every pair of every run, however many pairs another hypothesis of the same ledger has.
-        streams = run << 16 | index
-        samplers.append(Sampler(mechanism, one, two, seed=seed, run=streams, representation=representation))
-    return samplers
+    # Streams are apart for every pair of every run, however many pairs another hypothesis of the same ledger has.
+    return [
+        Sampler(mechanism, one, two, seed=seed, run=run << 16 | index, representation=representation)
+        for index, (one, two) in enumerate(pairs)
+    ]
 
 
 def claim_of(mechanism: Any, epsilon: float | None, delta: float, claim: PrivacyClaim | None) -> PrivacyClaim:

@@ -42,8 +42,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def epsilon_grid(claimed: float) -> Array:
     """The fixed grid of parameters, ascending, that a lower bound walks: a function of the claim alone, which is on it.
 
-    Geometric, from claimed / 64 to max(64 claimed, 50), neighbors 0.4% apart; for a claim of 0 the points are 0 and
-    1e-4 to 50. For any other parameter of a claim (mu, rho, a multiplier) the same.
+    Shape (points,): geometric, from claimed / 64 to max(64 claimed, 50), neighbors 0.4% apart; for a claim of 0 the
+    points are 0 and 1e-4 to 50. For any other parameter of a claim (mu, rho, a multiplier) the same.
 
     Raises:
         InvalidInput: a claim that is negative or not finite.

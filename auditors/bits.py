@@ -47,11 +47,11 @@ def columns(values: Any, names: Sequence[str] | None = None) -> tuple[np.ndarray
     """Features of the representation that need no training.
 
     Args:
-        values: array (n, d) of floats (or (n,)); numbers that are not finite are taken as 0.
+        values: floats, shape (n, d) or (n,); numbers that are not finite are taken as 0.
         names: of the d columns; default "output" or "output[0]", "output[1]", ...
 
     Returns:
-        An array (n, c), float64 and finite, and the c names.
+        Shape (n, c), float64 and finite, and the c names.
     """
     values = _table(values)
     names = _names(values, names)

@@ -35,10 +35,8 @@ class Beat:
 def watched(work: Callable[[Beat], T], limit: float, subject: str) -> T:
     """Runs `work` in another thread and gives up when no call returned within `limit` seconds.
 
-    Args:
-        work: adds one to `Beat.calls` after each call and returns early when `Beat.stop` is set.
-        limit: seconds.
-        subject: begins the message, for example "the sampler on dataset 1".
+    `work` adds one to `Beat.calls` after each call and returns early when `Beat.stop` is set; `subject` begins the
+    message, for example "the sampler on dataset 1".
 
     Raises:
         InvalidInput: a call hangs. Its thread cannot be ended; it is a daemon and does not keep the program alive.
@@ -86,15 +84,7 @@ class Caller:
     An exception is an output, too, unless every call raises: whoever sees the result sees that there was none.
     """
 
-    def __init__(
-        self,
-        mechanism: Any,
-        datasets: tuple[Any, Any],
-        *,
-        seed: int,
-        run: int,
-        call_limit: float,
-    ) -> None:
+    def __init__(self, mechanism: Any, datasets: tuple[Any, Any], *, seed: int, run: int, call_limit: float) -> None:
         self.mechanism, self.datasets = mechanism, datasets
         self.seed, self.run, self.limit = seed, run, call_limit
         self.batched = isinstance(mechanism, CallableMechanism) and mechanism.batched

@@ -85,7 +85,7 @@ class Tested:
 
 
 def likelier_first(events: Sequence[Event], counts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """How often each event happened on its likelier side and on the other, from counts under datasets 1 and 2."""
+    """How often each event happened on its likelier side and on the other, shape (events,), from counts on both."""
     swapped = np.array([event.direction == 1 for event in events])
     return np.where(swapped, counts[1], counts[0]), np.where(swapped, counts[0], counts[1])
 
@@ -104,16 +104,8 @@ def find_events(
 ) -> tuple[Event, ...]:
     """`learn`, then `select`: the whole search on one pair of datasets.
 
-    Args:
-        training: feature vectors of both sides.
-        encoder: whose features they are.
-        scored: gives the scores of selection samples, from a side (0 or 1) and the scorers; see `score`.
-        points: see `select`, like everything that is not described here.
-        num_test: see `select`.
-        failure_probability: see `select`.
-        num_events: see `select`.
-        effort: see `learn`.
-        seed: see `learn`.
+    Takes feature vectors of both sides for `training`, and `scored`, which gives the scores of selection samples from a
+    side (0 or 1) and the scorers; see `score`. All else is as in `learn` and `select`.
     """
     scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     return select(

@@ -242,15 +242,9 @@ def certificate_inputs(
 ) -> dict[str, Any]:
     """The inputs of a `witness` certificate: Pr1[event] > e^epsilon Pr2[event] + delta, and Pr2 = 0 when `impossible`.
 
-    Args:
-        mechanism: as `registered` gives it.
-        relation: under which the datasets are neighbors.
-        dataset1: matrix of shape (users, items), NaN where missing; the event is the likelier one here.
-        dataset2: its neighbor.
-        event: outputs, first axis the outputs.
-        epsilon: nats; a float stands for its shortest decimal.
-        delta: a probability.
-        impossible: whether the event is impossible on dataset2, which the checker then demands.
+    The mechanism is as `registered` gives it; the datasets are neighbors, shape (users, items), NaN where missing, and
+    the event, first axis the outputs, is likelier on the first. A float stands for its shortest decimal. The checker
+    demands that the event is impossible on dataset2 if that is said.
     """
     body: dict[str, Any] = {
         "mechanism": mechanism,

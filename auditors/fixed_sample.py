@@ -36,6 +36,8 @@ __all__ = [
     "log_likelihood_ratio",
     "p_value",
     "predicted_lower",
+    "proportion_lower",
+    "proportion_upper",
     "rarest_event",
     "size",
 ]
@@ -129,12 +131,7 @@ def epsilon_lower(
 
     With method "exact" or "clopper-pearson", P(bound > true epsilon) <= failure_probability, whatever n, m, p and q.
 
-    Args:
-        counts: of one event on fresh samples.
-        delta: a probability in [0, 1).
-        failure_probability: in (0, 1).
-        reference: see `p_value`; method "exact" only.
-        method: one of METHODS.
+    The failure probability is in (0, 1); `reference`, for the method "exact" only, is as in `p_value`.
 
     Raises:
         InvalidInput: a parameter out of range, an unknown method, "conditional" with delta > 0.
@@ -142,13 +139,13 @@ def epsilon_lower(
     _check(delta=delta, failure_probability=failure_probability)
     x, n, y, m = counts.successes1, counts.trials1, counts.successes2, counts.trials2
     if method == "clopper-pearson":
-        low = _lower(x, n, failure_probability / 2)
-        high = _upper(y, m, failure_probability / 2)
+        low = float(proportion_lower(x, n, failure_probability / 2))
+        high = float(proportion_upper(y, m, failure_probability / 2))
         return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
     if method == "conditional":
         if delta != 0:
             raise InvalidInput(f'the method "conditional" needs delta = 0, got {delta}; use "exact"')
-        share = _lower(x, x + y, failure_probability) if x else 0.0
+        share = float(proportion_lower(x, x + y, failure_probability)) if x else 0.0
         return max(0.0, math.log(share / (1 - share) * (m / n))) if share else 0.0
     if method == "score":
         return _score_lower(x, n, y, m, delta, failure_probability)
@@ -163,12 +160,8 @@ def epsilon_lower(
 def delta_lower(counts: Counts, *, epsilon: float, failure_probability: float, reference: float | None = None) -> float:
     """Lower bound of the smallest delta >= 0 with p <= e^epsilon q + delta: the exact method for one epsilon.
 
-    Args:
-        counts: of one event on fresh samples.
-        epsilon: nats, >= 0.
-        failure_probability: in (0, 1).
-        reference: None orders the outcomes by their approximate bounds of delta; a delta in [0, 1), fixed before the
-            counts were seen, by their evidence against it.
+    No `reference` orders the outcomes by their approximate bounds of delta; a delta in [0, 1), fixed before the counts
+    were seen, by their evidence against it.
 
     Raises:
         InvalidInput: a parameter out of range.
@@ -188,8 +181,8 @@ def predicted_lower(
 ) -> Array:
     """Approximates the exact method's bound of epsilon, for choosing events. Not a bound: it decides nothing.
 
-    Where the signed root of the likelihood ratio meets the normal quantile; 0 where that is not above 0. Takes arrays
-    that broadcast, expected counts too; some milliseconds for thousands.
+    Where the signed root of the likelihood ratio meets the normal quantile; 0 where that is not above 0. Nats, in the
+    shape to which the arguments broadcast; counts may be expected ones. Some milliseconds for thousands.
     """
     x, n, y, m, d, alpha = np.broadcast_arrays(
         *(np.asarray(value, float) for value in (successes1, trials1, successes2, trials2, delta, failure_probability))
@@ -226,7 +219,7 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
     """The q' whose boundary point (slope q' + offset, q') is closest to (p, q): the reverse-KL projection.
 
     Minimizes trials1 KL(p || slope q' + offset) + trials2 KL(q || q'), convex in q'; q' is between q and
-    (p - offset) / slope. Arrays broadcast. `rounds` bounds the safeguarded Newton steps; offset 0 needs none.
+    (p - offset) / slope. Arrays broadcast to its shape; `rounds` bounds the safeguarded Newton steps, if offset > 0.
     """
     p, q, n, m, s, d = np.broadcast_arrays(*(np.asarray(v, float) for v in (p, q, trials1, trials2, slope, offset)))
     if not np.any(d):
@@ -261,10 +254,24 @@ def closest_null(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset:
 
 
 def log_likelihood_ratio(p: Any, q: Any, trials1: Any, trials2: Any, slope: Any, offset: Any, null: Any) -> Array:
-    """trials1 KL(p || slope null + offset) + trials2 KL(q || null), nats; arrays broadcast."""
+    """trials1 KL(p || slope null + offset) + trials2 KL(q || null), nats; arrays broadcast to its shape."""
     likeliest = np.minimum(np.asarray(slope) * null + offset, 1.0)
     result: Array = trials1 * _divergence(p, likeliest) + trials2 * _divergence(q, null)
     return result
+
+
+def proportion_lower(successes: Any, trials: Any, failure_probability: float) -> Array:
+    """Clopper and Pearson's lower bound of a proportion; successes and trials broadcast to its shape."""
+    some = np.maximum(successes, 1)
+    found = special.betaincinv(some, trials - some + 1, failure_probability)
+    return np.where(np.asarray(successes) > 0, found, 0.0)
+
+
+def proportion_upper(successes: Any, trials: Any, failure_probability: float) -> Array:
+    """Clopper and Pearson's upper bound of a proportion; successes and trials broadcast to its shape."""
+    most = np.minimum(successes, trials - 1)
+    found = special.betainccinv(most + 1, trials - most, failure_probability)
+    return np.where(np.asarray(successes) < trials, found, 1.0)
 
 
 def size(
@@ -278,14 +285,8 @@ def size(
 ) -> float:
     """P(bound > epsilon) when p = e^epsilon q + delta exactly, summed over all outcomes: the false-alarm rate.
 
-    Args:
-        method: one of METHODS.
-        trials1: n; cost grows with it (all x within nine standard deviations; the rest is added).
-        trials2: m.
-        epsilon: nats, >= 0.
-        delta: a probability in [0, 1).
-        probability2: q, with e^epsilon q + delta <= 1.
-        failure_probability: the level of the bound.
+    n and m are the trials, q is `probability2`. The cost grows with n: all x within nine standard deviations, and the
+    rest is added.
 
     Raises:
         InvalidInput: an unknown method, or a parameter out of range.
@@ -320,14 +321,8 @@ def detectable_epsilon(
 ) -> float | None:
     """The smallest epsilon' for which p = e^epsilon' q + delta is found to exceed epsilon with the given probability.
 
-    Args:
-        trials1: n.
-        trials2: m.
-        probability2: q of the event under the dataset that makes it rarer.
-        epsilon: what is claimed, nats.
-        delta: a probability in [0, 1).
-        failure_probability: of the exact bound.
-        power: probability of a refutation, in (0, 1).
+    n and m are the trials, `probability2` is q of the event under the dataset that makes it rarer, epsilon what is
+    claimed, and `power` the probability of a refutation by the exact bound.
 
     Returns:
         Nats, by the normal approximation; None when not even p = 1 would do.
@@ -381,12 +376,8 @@ def certificate_inputs(
 ) -> dict[str, Any]:
     """One event of a fixed-sample audit as `dpassay.replay.audit` reads it, numbers exact.
 
-    Args:
-        counts: of the event on fresh samples.
-        epsilon: log slope of the null, nats; with a curve's tangent, the tangent's.
-        delta: offset of the null.
-        failure_probability: of the whole audit; the checker computes its share.
-        weight: share of the failure probability that is this event's.
+    Epsilon and delta are log slope and offset of the null; with a curve's tangent, the tangent's. The failure
+    probability is that of the whole audit: the checker computes the share, `weight`, that is this event's.
     """
     _check(epsilon=epsilon, delta=delta, failure_probability=failure_probability)
     return {
@@ -457,8 +448,9 @@ class _Region:
         f <= P(region) at the largest p and smallest q, as the region is monotone. Cells that stand out are split.
         """
         c, slope = self.counts, math.exp(epsilon)
-        low = max(0.0, (_lower(c.successes1, c.trials1, share / 2) * (1 - 1e-9) - delta) / slope)
-        high = min(1.0, _upper(c.successes2, c.trials2, share / 2) * (1 + 1e-9))
+        least = float(proportion_lower(c.successes1, c.trials1, share / 2))
+        low = max(0.0, (least * (1 - 1e-9) - delta) / slope)
+        high = min(1.0, float(proportion_upper(c.successes2, c.trials2, share / 2)) * (1 + 1e-9))
         if low > high:
             return 0.0
         ends = self._cells(low, high, slope, delta)
@@ -636,11 +628,9 @@ def _refuted(
     slope = math.exp(epsilon)
     if method == "clopper-pearson":
         half = failure_probability / 2
-        low = np.where(x > 0, special.betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1, half), 0.0)
-        high = np.where(y < m, special.betainccinv(np.minimum(y, m - 1) + 1, m - np.minimum(y, m - 1), half), 1.0)
-        return low > slope * high + delta
+        return proportion_lower(x, n, half) > slope * proportion_upper(y, m, half) + delta
     if method == "conditional":
-        share = np.where(x > 0, special.betaincinv(np.maximum(x, 1), y + 1, failure_probability), 0.0)
+        share = proportion_lower(x, np.maximum(x, 1) + y, failure_probability)
         return share * m > slope * n * (1 - share)
     if method == "score":
         null = np.clip(closest_null(x / n, y / m, n, m, slope, delta), 1e-300, 1.0)
@@ -670,17 +660,6 @@ def _score_lower(x: int, n: int, y: int, m: int, offset: float, failure_probabil
         return 0.0
     high = math.log((p - offset) / q) if q else math.log(n) + 10.0
     return float(optimize.brentq(excess, 0.0, high, xtol=1e-12)) if excess(high) < 0 else high
-
-
-def _lower(successes: int, trials: int, failure_probability: float) -> float:
-    """Clopper and Pearson's lower bound of a proportion."""
-    return float(special.betaincinv(successes, trials - successes + 1, failure_probability)) if successes else 0.0
-
-
-def _upper(successes: int, trials: int, failure_probability: float) -> float:
-    if successes == trials:
-        return 1.0
-    return float(special.betainccinv(successes + 1, trials - successes, failure_probability))
 
 
 def _check(**values: float) -> None:

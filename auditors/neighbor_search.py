@@ -97,19 +97,8 @@ def search_black_box(
 ) -> Witness | None:
     """Looks for neighboring datasets on which samples refute a claim, and shrinks them.
 
-    Args:
-        mechanism: has `sample(key, dataset)`, or comes from `dpassay.from_callable`. Its datasets are matrices of shape
-            (users, items), NaN where a rating is missing; for a vector relation, vectors.
-        relation: or its text: "add_or_remove_one:rating", ..., "vector:one", "vector:all".
-        claim: of any kind; its own relation is not looked at.
-        start: a dataset to begin from; fixes the shape.
-        num_users: rows of the datasets tried.
-        num_items: columns; the length of vectors.
-        scale: the ratings that may occur.
-        failure_probability: of returning a pair that keeps the claim.
-        time_limit: seconds for everything.
-        seed: of candidates and samples.
-        progress: called with one line when a stage ends.
+    Arguments are those of `dpassay.search`, and: a claim of any kind, whose own relation is not looked at; and the
+    failure probability, of returning a pair that keeps the claim. Vectors have `num_items` entries.
 
     Returns:
         A witness whose event is a description and whose log-probabilities are confidence bounds, as its notes say; or
@@ -479,8 +468,7 @@ class _Search:
 
         It takes a part of the time left; all of it where the smallest test takes longer, and none where that is more.
         """
-        from scipy import stats
-
+        from dpassay.auditors.fixed_sample import proportion_lower, proportion_upper
         from dpassay.auditors.one_shot import run_one_shot
         from dpassay.auditors.sampling import Sampler
 
@@ -500,10 +488,8 @@ class _Search:
         )
         item = run.tested[0]
         counts, (epsilon, delta) = item.counts, item.event.point
-        low = stats.beta.ppf(share / 2, counts.successes1, counts.trials1 - counts.successes1 + 1)
-        high = stats.beta.ppf(1 - share / 2, counts.successes2 + 1, counts.trials2 - counts.successes2)
-        low = float(low) if counts.successes1 else 0.0
-        high = float(high) if counts.successes2 < counts.trials2 else 1.0
+        low = float(proportion_lower(counts.successes1, counts.trials1, share / 2))
+        high = float(proportion_upper(counts.successes2, counts.trials2, share / 2))
         refuted = low - delta > math.exp(min(epsilon, 700.0)) * high
         say(f"test {self.tests}, {counts.trials1} fresh samples per dataset: {'refuted' if refuted else 'not refuted'}")
         if not refuted:

@@ -71,12 +71,7 @@ def plan(num_samples: int) -> Plan:
     training = min(num_samples // 10, LARGEST_TRAINING)
     selection = num_samples // 6
     refining = min(num_samples // 12, LARGEST_REFINING)
-    return Plan(
-        training,
-        selection,
-        num_samples - training - selection,
-        refining if refining >= LEAST_REFINING else 0,
-    )
+    return Plan(training, selection, num_samples - training - selection, refining if refining >= LEAST_REFINING else 0)
 
 
 def run_one_shot(
@@ -90,13 +85,7 @@ def run_one_shot(
 ) -> OneShotRun:
     """Searches for the most telling event and tests it once.
 
-    Args:
-        samplers: one for each pair of datasets.
-        claim: the null hypothesis.
-        failure_probability: of all pairs together.
-        num_samples: draws per dataset and pair, all phases together.
-        seed: of what is learned.
-        progress: called with a short text before every phase.
+    The failure probability is that of all pairs together, `num_samples` that of all phases, per dataset and pair.
     """
     split = plan(num_samples)
     share = failure_probability / len(samplers)
@@ -161,19 +150,13 @@ def choose_events(
 ) -> tuple[tuple[Event, ...], Plan, list[np.ndarray]]:
     """Learns and selects the most telling events of one pair; draws no test samples.
 
-    Args:
-        sampler: of the pair.
-        claim: the null hypothesis.
-        split: samples per dataset; without any for selection, events of small effort are learned and chosen on the
-            same samples.
-        failure_probability: of the test to come.
-        effort: see `events.learn`.
-        num_events: see `events.select`.
-        seed: of what is learned.
-        progress: called with a short text before every phase.
+    Without samples for selection in the `split`, events of small effort are learned and chosen on the same samples. The
+    failure probability is that of the test to come; `effort` and `num_events` are as in `events.learn` and
+    `events.select`.
 
     Returns:
-        The events, the most promising first, the plan that was followed, and what pictures are drawn from.
+        The events, the most promising first; the plan that was followed; and of either side the features that pictures
+        are drawn from, shape (samples, columns).
     """
     progress(f"learning events from {split.training:,} samples per dataset")
     training = [sampler.draw(side, "training", split.training) for side in (0, 1)]

@@ -34,10 +34,7 @@ def numpy_generator(seed: Any, tail: Tail = "both") -> np.random.Generator:
 def jax_key(seed: int, stream: int, tail: Tail | None = "both") -> Any:
     """A JAX key fed by extreme words, or by ordinary ones for None; all of one implementation, so of one compilation.
 
-    Args:
-        seed: a whole number from 0.
-        stream: another whole number from 0.
-        tail: as for `numpy_generator`.
+    Seed and stream are whole numbers from 0, the tail is as in `numpy_generator`.
     """
     import jax
     import jax.numpy as jnp

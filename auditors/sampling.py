@@ -128,9 +128,6 @@ class Sampler:
 
         Without it the first draw does the same, and returns these samples first.
 
-        Args:
-            num: samples per dataset, at least 1.
-
         Returns:
             The feature vectors of both sides, each of shape (num, columns).
 

@@ -447,15 +447,8 @@ def _intervals(steps: Steps, cut: float, above: bool) -> str | None:
 
 def _register(kind: type, static: tuple[str, ...], dropped: tuple[str, ...] = ()) -> None:
     """Makes a scorer a pytree; what only describes it is dropped on the way into a compiled program."""
-    leaves = tuple(field.name for field in fields(cast(Any, kind)) if field.name not in static + dropped)
-
-    def flatten(scorer: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return tuple(getattr(scorer, name) for name in leaves), tuple(getattr(scorer, name) for name in static)
-
-    def unflatten(constants: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
-        return kind(**dict(zip(leaves, children, strict=True)), **dict(zip(static, constants, strict=True)))
-
-    jax.tree_util.register_pytree_node(kind, flatten, unflatten)
+    leaves = [field.name for field in fields(cast(Any, kind)) if field.name not in static + dropped]
+    jax.tree_util.register_dataclass(kind, leaves, static, dropped)
 
 
 _register(Column, ("derived", "name"))

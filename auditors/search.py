@@ -406,13 +406,7 @@ def _compiled(mechanism: Any) -> Callable[[Any, Any], jax.Array]:
 
 
 def _find(
-    problem: _Problem,
-    seed: int,
-    deadline: float,
-    patterns: bool,
-    progress: Callable[[str], None] | None,
-    *,
-    stop: bool,
+    problem: _Problem, seed: int, deadline: float, patterns: bool, progress: Callable[[str], None] | None, *, stop: bool
 ) -> list[_Pair]:
     """The worst pair found, if any; with `stop`, the first few that violate the claim."""
     generator = np.random.default_rng(seed)
@@ -589,12 +583,7 @@ def _ascent(mechanism: Any, steps: int) -> Callable[..., jax.Array]:
 
 
 def _minimize(
-    problem: _Problem,
-    pairs: Sequence[_Pair],
-    deadline: float,
-    progress: Callable[[str], None] | None,
-    *,
-    minimal: bool,
+    problem: _Problem, pairs: Sequence[_Pair], deadline: float, progress: Callable[[str], None] | None, *, minimal: bool
 ) -> Minimality:
     shrunk = [_greedy(problem, pair, deadline) for pair in pairs]
     pair = min(shrunk, key=lambda pair: (sum(problem.size(pair)[:3]), problem.size(pair), pair.total))

@@ -25,7 +25,7 @@ def rating_matrices(
     min_ratings: int = 0,
     missing: bool = True,
 ) -> st.SearchStrategy[np.ndarray]:
-    """Rating matrices; they shrink to few users, few items, few and low ratings.
+    """Rating matrices, shape (users, items), NaN where missing; they shrink to few users, items and low ratings.
 
     Args:
         users: how many rows: a number, or the smallest and the largest.
@@ -80,7 +80,7 @@ def neighboring_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two rating matrices that are neighbors under `relation`; either may be the one with more ratings.
 
-    `min_ratings` holds in the first of the two before they are put in random order.
+    Both have shape (users, items). `min_ratings` holds in the first of the two before they are put in random order.
 
     Raises:
         InvalidInput: the relation replaces ratings, but the scale has only one.

@@ -58,8 +58,7 @@ class Traced:
     def calibrate(self, limit: float) -> float:
         """Fits `chunk` to the memory, and for single samples to the time, that the mechanism needs.
 
-        Args:
-            limit: seconds after which a run of a small chunk counts as hanging.
+        A run of a small chunk that takes more than `limit` seconds counts as hanging.
 
         Returns:
             Seconds per sample, without compilation.
@@ -95,7 +94,7 @@ class Traced:
         return max(seconds)
 
     def outputs(self, side: int, words: np.ndarray, size: int) -> Any:
-        """`size` outputs, at most a chunk, as NumPy arrays."""
+        """`size` outputs, at most a chunk, from a counter of shape (2,): NumPy arrays, their first axis the outputs."""
         if self.batched or size > FEW:
             rows = self._outputs(side, self.chunk)(words)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], rows)
@@ -165,9 +164,7 @@ class Traced:
     def _shape(self, side: int) -> Any:
         with jax.enable_x64(self._wide):
             result = jax.eval_shape(
-                lambda words, data: self._sample(side, words, data, SMALL),
-                np.zeros(2, np.uint32),
-                self._argument(side),
+                lambda words, data: self._sample(side, words, data, SMALL), np.zeros(2, np.uint32), self._argument(side)
             )
         leaves = jax.tree.leaves(result)
         if not leaves or any(leaf.shape[:1] != (SMALL,) or leaf.dtype.kind not in "biufc" for leaf in leaves):
@@ -280,7 +277,7 @@ class _Same:
 
 
 def advance(words: np.ndarray, steps: int) -> np.ndarray:
-    """A 64-bit counter, high and low word, some steps on."""
+    """A 64-bit counter, high and low word, shape (2,), some steps on."""
     total = ((int(words[0]) << 32) + int(words[1]) + steps) % (1 << 64)
     return np.array([total >> 32, total & 0xFFFFFFFF], np.uint32)
 

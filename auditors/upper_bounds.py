@@ -61,12 +61,8 @@ def sandwich(
 ) -> dict[str, Any]:
     """Lower bound, exact value, upper bound and claim in the unit of the claim's parameter.
 
-    Args:
-        claim: what is claimed.
-        lower: shown by an audit; None when nothing was.
-        exact: the true value, where known.
-        upper: proved by an accountant.
-        curves: "lower", "exact" and "upper" as points (epsilon, delta), drawn over the claim's own curve.
+    `lower` is what an audit showed, `exact` the true value where it is known, and `upper` what an accountant proves;
+    `curves` has points (epsilon, delta) under the same names, drawn over the claim's own curve.
 
     Returns:
         {"lower", "exact", "upper", "claim"}, and with curves "plot", a record like those of `Evidence.plots`.

@@ -208,11 +208,7 @@ def log_minor(
 ) -> Float[Array, ""]:
     """log det(L_Y); 0 for the empty set, -inf where a semidefinite L makes it 0.
 
-    Args:
-        kernel: L.
-        chosen: the mask of Y.
-        floor: lower bound of the eigenvalues of L_Y.
-        largest: the largest eigenvalue of L, which sets the rounding error.
+    `floor` is a lower bound of the eigenvalues of L_Y; `largest`, the largest eigenvalue of L, sets the rounding error.
     """
     num = len(chosen)
     # Outside Y stands a multiple of the identity, above all eigenvalues: the |Y| smallest ones are those of L_Y.

@@ -79,9 +79,7 @@ def exact_epsilon(num_items: float, jitter: float) -> float:
     of all ones is added to a dataset of zero rows. The same number is exact for real rows of squared norm at most n,
     and for phase 1 alone.
 
-    Args:
-        num_items: n, the number of items when rows are binary; in general the bound on a row's squared norm, >= 0.
-        jitter: sigma, >= 0.
+    In general `num_items` is the bound on a row's squared norm; both numbers are >= 0.
 
     Raises:
         InvalidInput: a negative or not finite argument.

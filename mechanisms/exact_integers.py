@@ -48,13 +48,7 @@ class Automaton(NamedTuple):
 
 
 def discrete_laplace(key: Any, shape: tuple[int, ...], scale: int) -> Int[Array, "..."]:
-    """Independent integers z with Pr[z] = tanh(1/(2t)) e^(-|z|/t), t = `scale`: exact, int64.
-
-    Args:
-        key: JAX PRNG key.
-        shape: of the result.
-        scale: t, an integer in 1..MAX_SCALE.
-    """
+    """Independent integers z with Pr[z] = tanh(1/(2t)) e^(-|z|/t), t = `scale`: exact, int64."""
     return _run(partial(advance, scale=scale), key, shape, scale)
 
 
@@ -76,12 +70,7 @@ def word62(key: Any, shape: tuple[int, ...]) -> Int[Array, "..."]:
 def advance(state: Automaton, below_scale: Any, below_series: Any, bit: Any, *, scale: int) -> Automaton:
     """One step of a discrete Laplace variable (Algorithm 2 with s = 1).
 
-    Args:
-        state: before the step.
-        below_scale: uniform in 0..scale-1.
-        below_series: uniform in 0..series-1.
-        bit: uniform in 0..1.
-        scale: t.
+    `below_scale` is uniform in 0..scale-1, `below_series` in 0..series-1, and `bit` in 0..1.
     """
     phase, remainder, series, successes, value = state
     success, failure, longer = _bernoulli(

@@ -142,10 +142,7 @@ def item_similarities(
 
 @_compiled
 def item_similarity_matrix(
-    dataset: Any,
-    similarity: ItemSimilarity = "adjusted_cosine",
-    norms: Norms = "all",
-    significance_cap: int = 1,
+    dataset: Any, similarity: ItemSimilarity = "adjusted_cosine", norms: Norms = "all", significance_cap: int = 1
 ) -> Float[Array, "items items"]:
     """`item_similarities` of all pairs, by matrix products; values that differ by rounding are not made equal."""
     by_item = ratings_by_item(dataset, similarity)

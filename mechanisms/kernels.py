@@ -72,7 +72,7 @@ def features(dataset: Any) -> Float[Array, "users items"]:
 def indefinite_direction(
     dataset: Any, kernel: Kernel = "sigmoid", *, scale: float = 1.0, degree: int = 2, offset: float = 1.0
 ) -> tuple[float, np.ndarray] | None:
-    """A unit vector z with z' K z < 0, and that value; None when the kernel matrix is positive semidefinite.
+    """z' K z < 0 and the unit vector z, shape (items,); None when the kernel matrix is positive semidefinite.
 
     The value is the smallest eigenvalue, and counts as negative below the rounding error of the eigenvalues. For an
     offset < 0 one item without readers is a witness for the sigmoid kernel: its only entry is tanh(offset).

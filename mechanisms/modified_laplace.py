@@ -188,7 +188,7 @@ class DiscreteModifiedLaplace(AbstractModifiedLaplace):
 
 
 def rescaled(values: Any, scale: tuple[float, float] = (1.0, 5.0)) -> np.ndarray:
-    """Ratings of a scale, low to high, mapped affinely to [-1, 1]; NaN stays NaN. The paper leaves the map open.
+    """Ratings of a scale, low to high, mapped affinely to [-1, 1], in their shape; NaN stays. The paper leaves it open.
 
     Raises:
         InvalidInput: a value outside the scale.

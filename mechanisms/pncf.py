@@ -102,7 +102,7 @@ class PrivateNeighborFiltering(AbstractWeightedSelection):
         return super().log_prob(output, dataset)
 
     def outputs(self, dataset: Any) -> np.ndarray:
-        """All sets of `num_neighbors` candidates.
+        """All sets of `num_neighbors` candidates, shape (sets, num_neighbors).
 
         Raises:
             InvalidInput: the mechanism releases a prediction.

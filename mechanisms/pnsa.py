@@ -24,21 +24,9 @@ from dpassay.mechanisms.item_similarity import (
     released_sensitivities,
     usable_sensitivities,
 )
-from dpassay.mechanisms.selection import (
-    Candidates,
-    Plan,
-    check_count,
-    check_open_unit,
-    check_positive,
-    fixed_groups,
-)
+from dpassay.mechanisms.selection import Candidates, Plan, check_count, check_open_unit, check_positive, fixed_groups
 
-__all__ = [
-    "ConstantSensitivitySelection",
-    "ItemNeighborSelection",
-    "ReleasedItemSelection",
-    "SoftFloor",
-]
+__all__ = ["ConstantSensitivitySelection", "ItemNeighborSelection", "ReleasedItemSelection", "SoftFloor"]
 
 RANGE = 2.0
 """How far a similarity in [-1, 1] can move."""

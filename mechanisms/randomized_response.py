@@ -79,7 +79,7 @@ class AbstractRandomizedResponse(abc.ABC):
         return _law(self, output, symbols)
 
     def outputs(self, dataset: Any) -> np.ndarray:
-        """All (d+1)^entries outputs, first axis the outputs.
+        """All (d+1)^entries outputs, shape (outputs, users, items).
 
         Raises:
             InvalidInput: more outputs than can be listed.

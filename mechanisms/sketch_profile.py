@@ -74,12 +74,6 @@ def exact_epsilon(delta: float, num_rows: int, noise: float, max_raters: int | N
 def required_noise(epsilon: float, delta: float, num_rows: int, max_raters: int | None = None) -> float:
     """The smallest noise w, rounded up, at which `exact_delta(epsilon, num_rows, w, max_raters)` is at most `delta`.
 
-    Args:
-        epsilon: nats, >= 0.
-        delta: a probability in (0, 1).
-        num_rows: r.
-        max_raters: as in `exact_delta`.
-
     Raises:
         InvalidInput: an argument out of its range.
 

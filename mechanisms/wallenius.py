@@ -104,9 +104,7 @@ class WalleniusSampling:
 def log_pmf(weights: Any, subset: Any) -> Float[Array, ""]:
     """log Pr[the first draws are exactly `subset`, in any order], nats, shape (): (8) and (13).
 
-    Args:
-        weights: shape (n,), not negative.
-        subset: distinct indices, shape (draws,).
+    Weights are not negative, shape (n,); the subset holds distinct indices, shape (draws,).
 
     Returns:
         -inf when a weight of the subset is 0 or an index is repeated or out of range, NaN when fewer weights than draws
@@ -169,9 +167,7 @@ def exact_mean(weights: Any, num_draws: int) -> Float[Array, " n"]:
     by a small number occurs. The integral runs over log x between two points found by Chernoff's bound: before the
     first the factor Pr[...] is 1 and the integral is elementary, after the second it is 0 (both up to e^-42).
 
-    Args:
-        weights: shape (n,), positive.
-        num_draws: between 0 and n.
+    Weights are positive, shape (n,).
 
     Returns:
         Shape (n,), sums to `num_draws`; error below 1e-10 for n up to 1000.

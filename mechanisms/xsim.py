@@ -91,12 +91,7 @@ def item_links(dataset: Any, num_source_items: int, significance_cap: int = 50) 
 
 
 def xsim(
-    dataset: Any,
-    num_source_items: int,
-    *,
-    num_links: int = 10,
-    significance_cap: int = 50,
-    variant: Variant = "paper",
+    dataset: Any, num_source_items: int, *, num_links: int = 10, significance_cap: int = 50, variant: Variant = "paper"
 ) -> Float[np.ndarray, "sources targets"]:
     """X-SIM of every source-domain item with every target-domain item; NaN where no path leads from one to the other.
 
@@ -160,7 +155,7 @@ def xsim(
 
 
 def reciprocal_sum(largest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times t and weights w with sum w exp(-t x) = 1/x for all x in [1, largest], relative error below 1e-11.
+    """Times t and weights w, shape (nodes,): sum w exp(-t x) = 1/x for x in [1, largest], relative error below 1e-11.
 
     The trapezoidal rule for the integral of exp(u - x e^u) over u. The many nodes where x t is tiny act as one, at
     their mean.

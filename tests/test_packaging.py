@@ -77,7 +77,7 @@ def pinned(lock: str) -> set[str]:
         "import dpassay, dpassay.commands.main, dpassay.core.registry, dpassay.replay, dpassay.judging.verification",
         "import dpassay.data.rating_files",
         "import dpassay; dpassay.replay; dpassay.Ratings; dpassay.NeighboringRelation; dpassay.Claim",
-        "import dpassay.replay.witness, dpassay.replay.law, dpassay.replay.selection, dpassay.replay.statistics",
+        "from dpassay.replay import law_property, selection, statistics, witness",
     ],
 )
 def test_no_jax_is_imported_where_none_is_needed(statement):

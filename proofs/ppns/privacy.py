@@ -25,7 +25,7 @@ from dpassay.mechanisms import mechanism
 from dpassay.proofs.decisions import checked
 from dpassay.proofs.notation import proof, smt
 from dpassay.replay.datasets import read_dataset
-from dpassay.replay.laws import law as exact_law
+from dpassay.replay.neighbor_laws import law as exact_law
 from dpassay.replay.numbers import precision
 
 EPSILON = 1.0  # the paper's example and experiments

@@ -138,10 +138,13 @@ def assert_private(
         mechanism,
         dataset1,
         dataset2,
-        stated=(epsilon, delta, claim),
+        epsilon=epsilon,
+        delta=delta,
+        claim=claim,
         representation=representation,
         more_pairs=more_pairs,
-        budget={"num_samples": num_samples, "time_limit": time_limit},
+        num_samples=num_samples,
+        time_limit=time_limit,
     )
     if verdict.outcome == "refuted":
         raise PrivacyViolated(_message(content))
@@ -156,32 +159,10 @@ class Auditor:
 
     assert_private = staticmethod(assert_private)
 
-    def __call__(
-        self,
-        mechanism: Any,
-        dataset1: Any,
-        dataset2: Any,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: "PrivacyClaim | None" = None,
-        representation: Any = "values",
-        more_pairs: Sequence[tuple[Any, Any]] = (),
-        num_samples: int | None = None,
-        time_limit: float | None = None,
-    ) -> "Verdict":
+    def __call__(self, mechanism: Any, dataset1: Any, dataset2: Any, **options: Any) -> "Verdict":
         """The verdict on one claim; the arguments are those of `assert_private`."""
         __tracebackhide__ = True
-        verdict, _ = _audit(
-            mechanism,
-            dataset1,
-            dataset2,
-            stated=(epsilon, delta, claim),
-            representation=representation,
-            more_pairs=more_pairs,
-            budget={"num_samples": num_samples, "time_limit": time_limit},
-        )
-        return verdict
+        return _audit(mechanism, dataset1, dataset2, **options)[0]
 
 
 @pytest.fixture
@@ -369,8 +350,11 @@ def _audit(
     dataset1: Any,
     dataset2: Any,
     *,
-    stated: "tuple[float | None, float, PrivacyClaim | None]",
-    budget: Mapping[str, Any],
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    claim: "PrivacyClaim | None" = None,
+    num_samples: int | None = None,
+    time_limit: float | None = None,
     **options: Any,
 ) -> tuple["Verdict", dict[str, Any]]:
     """Runs one audit under what the running test may spend; returns its verdict and the record as JSON."""
@@ -381,7 +365,7 @@ def _audit(
     test = _running[-1] if _running else None
     called = mechanism_name(mechanism)
     settings, share, name, command = Settings(), 1.0, called, ""
-    budgets: list[Mapping[str, Any]] = [budget]
+    budgets: list[Mapping[str, Any]] = [{"num_samples": num_samples, "time_limit": time_limit}]
     if test is not None:
         settings, nodeid = test.session.settings, test.item.nodeid
         test.begun += 1
@@ -395,7 +379,7 @@ def _audit(
             mechanism,
             dataset1,
             dataset2,
-            claim=claim_of(mechanism, *stated),
+            claim=claim_of(mechanism, epsilon, delta, claim),
             failure_probability=settings.failure_probability * share,
             seed=settings.seed,
             ledger=settings.ledger,

@@ -9,7 +9,7 @@ import pytest
 
 from dpassay.auditors.exact import exact
 from dpassay.benchmarks import own_mechanisms
-from dpassay.benchmarks.own_mechanisms import COLUMNS, QUICK, Result, audit_subject, tables
+from dpassay.benchmarks.own_mechanisms import CELLS, QUICK, Result, audit_subject, tables
 from dpassay.benchmarks.own_pairs import SUBJECTS, Subject
 from dpassay.core.registry import expected_outcomes
 from dpassay.mechanisms import MECHANISMS
@@ -117,5 +117,5 @@ def test_tables_have_one_row_for_each_audit(monkeypatch: pytest.MonkeyPatch) -> 
     values, bits = tables(True, 0, told.append)
     assert [row[0] for row in [*values.rows, *bits.rows]] == told == ["dpp_eigen", "modified_laplace"]
     for table in (values, bits):
-        assert table.columns == list(COLUMNS)
-        assert all(len(row) == len(COLUMNS) and row[-1] == "yes" for row in table.rows)
+        assert table.columns == list(CELLS)
+        assert all(len(row) == len(CELLS) and row[-1] == "yes" for row in table.rows)

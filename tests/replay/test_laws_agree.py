@@ -11,7 +11,7 @@ import dpassay as dp
 from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe
 from dpassay.replay.laws import Undefined
-from dpassay.replay.laws import law as exact_law
+from dpassay.replay.neighbor_laws import law as exact_law
 from dpassay.replay.numbers import precision, rational
 
 # Each row: mechanism, then parameters that together meet every choice at least once.

@@ -50,7 +50,7 @@ class Curator:
     kind: Literal["mark", "dent"]
 
     def sample(self, key: Any, dataset: Any) -> "Array":
-        """One output."""
+        """One output, shape ()."""
         return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> "Array":

@@ -58,10 +58,9 @@ class PairLaw:
         return float(losses.max())
 
     def events(self, direction: int) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of the best events under the likelier and the other dataset, smallest event first.
+        """Probabilities of the best events, smallest first, under the likelier and the other dataset, shape (groups,).
 
-        Args:
-            direction: 0, likelier under dataset1; 1, under dataset2.
+        Direction 0: likelier under dataset1; 1: under dataset2.
         """
         p, q = (self.p, self.q) if direction == 0 else (self.q, self.p)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,10 +88,7 @@ class Best:
 def best_bound(law: PairLaw, num_test: float, failure_probability: float) -> Best:
     """The best event and the bound it is expected to give.
 
-    Args:
-        law: of the pair.
-        num_test: test samples of each dataset.
-        failure_probability: of the bound.
+    The test has `num_test` samples of each dataset.
     """
     from dpassay.auditors.fixed_sample import predicted_lower
 

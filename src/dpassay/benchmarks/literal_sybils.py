@@ -34,13 +34,9 @@ def shares_shown(
 ) -> np.ndarray:
     """Share of the lists that show each item, shape (items,).
 
-    Args:
-        ratings: the real users' ratings, for the items' popularity.
-        matrix: of `with_fakes`.
-        recommender: predicts from the neighbors by (6), with its noise, and shows the items of highest prediction.
-        length: items shown at most.
-        lists: neighbors of the first fake, rows of the matrix, shape (lists, neighbors).
-        seed: of the noise.
+    The real users' ratings say how popular items are; the matrix is that of `with_fakes`. The recommender predicts from
+    the neighbors by (6), with its noise, and shows at most `length` items of highest prediction. The lists are
+    neighbors of the first fake, rows of the matrix, shape (lists, neighbors).
     """
     first = ratings.num_users
     known = np.flatnonzero(~np.isnan(matrix[first]))

@@ -37,7 +37,7 @@ def words(key: Any, shape: tuple[int, ...]) -> jax.Array:
 
 
 def laplace(key: Any, shape: tuple[int, ...] = (), dtype: Any = jnp.float32) -> jax.Array:
-    """Standard Laplace noise, float32.
+    """Standard Laplace noise of the given shape, float32.
 
     A 32-bit word gives the sign and 31 bits of a uniform number u in (0, 1], -log u is the magnitude. So the largest
     magnitude is 32 log 2 = 22.2, every event beyond is missing (its probability is 2^-32), and near the largest ones
@@ -53,7 +53,7 @@ def laplace(key: Any, shape: tuple[int, ...] = (), dtype: Any = jnp.float32) -> 
 
 
 def bernoulli(key: Any, probability: Any, shape: tuple[int, ...] = ()) -> jax.Array:
-    """True with the given probability (rounded to a multiple of 2^-32), bool."""
+    """True with the given probability (rounded to a multiple of 2^-32), bool, of the given shape."""
     limit = jnp.clip(jnp.round(jnp.asarray(probability, jnp.float32) * np.float32(2**31)), 0, 2.0**31)
     return (words(key, shape) >> 1) < limit.astype(jnp.uint32)
 

@@ -24,10 +24,6 @@ __all__ = ["FAILURE_PROBABILITY", "Result", "audit_subject", "tables"]
 FAILURE_PROBABILITY = 0.01
 """Of a false refutation, or of a bound above the truth, in any row of a table."""
 
-COLUMNS = (
-    "mechanism", "pair", "claimed epsilon", "delta", "samples", "seconds", "audited bound", "true epsilon", "known by",
-    "audit", "verify", "agreement",
-)  # fmt: skip
 QUICK = ("npns", "ppns", "dpp", "randomized_response", "modified_laplace", "jlt")
 
 SEARCHED = (4, 2)  # users and items of the datasets searched
@@ -83,10 +79,7 @@ class Result:
 def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
     """Tables {"title", "columns", "rows"}: mechanisms by their values, programs by their bits, a pair searched for.
 
-    Args:
-        quick: a few rows only, with fewer samples, and no search.
-        seed: of every audit.
-        progress: called with a short text before every row.
+    Quick: a few rows only, with fewer samples, and no search.
     """
     values = [subject for subject in SUBJECTS if subject.representation == "values"]
     bits = [subject for subject in SUBJECTS if subject.representation == "bits"]
@@ -99,26 +92,18 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         "Black-box audits of the programs that run, by the bits of their outputs",
     )
     audited = [
-        Table(title, list(COLUMNS), [_cells(_audited(each, share, quick, seed, progress)) for each in group])
+        Table.of(title, CELLS, [_audited(each, share, quick, seed, progress) for each in group])
         for title, group in zip(titles, (values, bits), strict=True)
     ]
     return audited if quick else [*audited, _searched(share, seed, progress)]
 
 
 def audit_subject(
-    subject: Subject,
-    *,
-    failure_probability: float = FAILURE_PROBABILITY,
-    num_samples: int | None = None,
-    seed: int = 0,
+    subject: Subject, *, failure_probability: float = FAILURE_PROBABILITY, num_samples: int | None = None, seed: int = 0
 ) -> Result:
     """Audits one row and compares.
 
-    Args:
-        subject: the row.
-        failure_probability: of this row.
-        num_samples: per dataset; None takes the row's own.
-        seed: of the audit.
+    The failure probability is that of this row; it has its own number of samples unless another is given.
     """
     from dpassay.auditors.audit import run_audit
 
@@ -189,37 +174,34 @@ def _searched(share: float, seed: int, progress: Callable[[str], None]) -> Table
         ]
     return Table(
         f"A pair found by black-box search in at most {SEARCH_SECONDS:g} s",
-        [
-            "mechanism",
-            "claimed epsilon",
-            "searched",
-            "seconds",
-            "pair",
-            "bound",
-            "true epsilon",
-            "agreement",
-        ],
+        ["mechanism", "claimed epsilon", "searched", "seconds", "pair", "bound", "true epsilon", "agreement"],
         [row],
     )
 
 
-def _cells(result: Result) -> list[Any]:
-    subject, claim = result.subject, result.subject.audited_claim
+def _verified(result: Result) -> str:
+    subject = result.subject
     verify = f"{subject.decided}: {result.verify}" if subject.decided else ""
-    return [
-        subject.name,
-        subject.pair,
-        "none" if subject.claims_nothing else round(claim.epsilon, 4),
-        float(f"{claim.delta:.2g}"),
-        result.samples,
-        round(result.seconds, 1),
-        round(result.bound, 4),
-        "infinite" if math.isinf(result.truth) else round(result.truth, 4),
-        result.known_by,
-        "refuted" if result.refuted else "not refuted",
-        verify + (" (it breaks)" if subject.breaks else ""),
-        result.agreement,
-    ]
+    return verify + (" (it breaks)" if subject.breaks else "")
+
+
+CELLS: dict[str, Callable[[Result], Any]] = {
+    "mechanism": lambda result: result.subject.name,
+    "pair": lambda result: result.subject.pair,
+    "claimed epsilon": lambda result: (
+        "none" if result.subject.claims_nothing else round(result.subject.audited_claim.epsilon, 4)
+    ),
+    "delta": lambda result: float(f"{result.subject.audited_claim.delta:.2g}"),
+    "samples": lambda result: result.samples,
+    "seconds": lambda result: round(result.seconds, 1),
+    "audited bound": lambda result: round(result.bound, 4),
+    "true epsilon": lambda result: "infinite" if math.isinf(result.truth) else round(result.truth, 4),
+    "known by": lambda result: result.known_by,
+    "audit": lambda result: "refuted" if result.refuted else "not refuted",
+    "verify": _verified,
+    "agreement": lambda result: result.agreement,
+}
+"""What a table shows of a row, by column."""
 
 
 def _decided(id: str) -> str:

@@ -6,8 +6,8 @@ that of the trusted checker's laws or of the enumerated ones, a closed form, or 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -35,7 +35,7 @@ class Subject:
         id: of the registered mechanism.
         variant: likewise.
         reading: the parameters that matter, in words; empty for the mechanism as printed.
-        build: makes what is audited: the mechanism, or post-processing of its output.
+        parameters: of the mechanism, those that differ from the defaults.
         datasets: makes the pair.
         pair: the same in words.
         truth: the smallest epsilon, nats, that the pair allows at the claimed delta, and how that is known.
@@ -45,11 +45,12 @@ class Subject:
         num_samples: per dataset.
         beyond: why samples cannot show a violation; empty where they can.
         representation: "values", or "bits" for a claim about the executed program.
+        seen: what is audited of the mechanism, if not its output.
     """
 
     id: str
     variant: str
-    build: Callable[[], Any]
+    parameters: Mapping[str, Any]
     datasets: Callable[[], tuple[Any, Any]]
     pair: str
     truth: Callable[["Subject"], Truth]
@@ -60,6 +61,13 @@ class Subject:
     num_samples: int = 200_000
     beyond: str = ""
     representation: Literal["values", "bits"] = "values"
+    seen: Callable[[Any], Any] = lambda mechanism: mechanism
+
+    def build(self) -> Any:
+        """What is audited: the mechanism, or post-processing of its output."""
+        from dpassay.mechanisms import mechanism
+
+        return self.seen(mechanism(self.id, self.variant, **self.parameters))
 
     @property
     def name(self) -> str:
@@ -82,17 +90,15 @@ class Subject:
 # What is audited.
 
 
-def _mechanism(id: str, variant: str = "paper", **parameters: Any) -> Any:
-    from dpassay.mechanisms import mechanism
-
-    return mechanism(id, variant, **parameters)
-
-
 @dataclass(frozen=True)
 class _Profile:
     """An alter ego: every source item replaced by a draw of its own (X-Map)."""
 
     items: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, item: Any) -> "_Profile":
+        return cls(tuple(replace(item, source_item=number) for number in range(item.num_source_items)))
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -195,7 +201,7 @@ def _checked(subject: Subject) -> Truth:
     from flint import arb, fmpq
 
     from dpassay.auditors.exact import registered
-    from dpassay.replay.laws_of import law_module
+    from dpassay.replay.laws import law_module
     from dpassay.replay.numbers import precision
 
     record = registered(subject.build()) or {}
@@ -272,17 +278,12 @@ def _sketch_truth(subject: Subject) -> Truth:
     return exact_epsilon(subject.audited_claim.delta, sketch.num_rows, sketch.noise), "proof: at most"
 
 
-def _fixed_claim(epsilon: float, delta: float = 0.0) -> PrivacyClaim:
-    return PrivacyClaim(epsilon, delta)
-
-
 _INFINITE: Callable[[Subject], Truth] = _known(math.inf, "proof")
 _AT_MOST_ONE: Callable[[Subject], Truth] = _known(1.0, "proof: at most")
 
 _RATING = NeighboringRelation("add_or_remove_one", "rating")
 _ONE_RATING = partial(_without, [[1], [_], [_], [1]], 0, 0)
 _NOBODY = [[0.0] * 3, [1.0] * 3]
-_RATED = [[5, 3, 4, 1], [4, 3, 5, 2], [1, 5, 2, 4], [2, 1, 4, 5], [5, 4, 1, 3]]
 _CLICKS = [[4, _, _, _], [_, 5, _, _], [_, _, 3, _], [_, _, _, 5]]
 _LINES = partial(_two, [[1, _], [_, _]], [[1, _], [1, _]])
 _ROW_SPACE = partial(_two, [[1, _, _]], [[1, 1, _]])
@@ -296,14 +297,13 @@ def _reader_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.concatenate([np.array(_READER), side]) for side in pair)  # type: ignore[return-value]
 
 
-def _membership(variant: str, user: int, **parameters: Any) -> Any:
-    from dpassay.proofs.ppns.privacy import Membership
+def _membership(user: int) -> Callable[[Any], Any]:
+    def seen(mechanism: Any) -> Any:
+        from dpassay.proofs.ppns.privacy import Membership
 
-    return Membership(_mechanism("ppns", variant, **parameters), user)
+        return Membership(mechanism, user)
 
-
-def _alter_ego() -> _Profile:
-    return _Profile(tuple(_mechanism("prs", "repaired", source_item=item, num_source_items=2) for item in (0, 1)))
+    return seen
 
 
 def _one_row_claim() -> PrivacyClaim:
@@ -313,235 +313,125 @@ def _one_row_claim() -> PrivacyClaim:
 
 SUBJECTS: tuple[Subject, ...] = (
     # PPNS
-    Subject(
-        "knn", "paper", partial(_mechanism, "knn"), _ONE_RATING, "4 users, 1 item, one rating removed", _checked,
-        num_samples=FEW,
-    ),
-    Subject(
-        "npns", "paper", partial(_mechanism, "npns", num_neighbors=1), partial(_family, 11),
-        "the family of PP-EM with 10 co-rated items", _checked, "PP-EM",
-    ),
-    Subject(
-        "npns", "repaired", partial(_mechanism, "npns", "repaired", norm_floor=6.0),
+    Subject("knn", "paper", {}, _ONE_RATING, "4 users, 1 item, one rating removed", _checked, num_samples=FEW),
+    Subject("npns", "paper", {"num_neighbors": 1}, partial(_family, 11), "the family of PP-EM with 10 co-rated items",
+        _checked, "PP-EM"),
+    Subject("npns", "repaired", {"norm_floor": 6.0},
         partial(_without, [[5, 3, _, 1], [5, 3, 1, 1], [_, _, 1, _], [_, _, 1, _]], 1, 0),
-        "4 users, 4 items, the worst found", _checked, "PP-EM-REP", num_samples=FEW,
-    ),
-    Subject(
-        "pncf", "paper", partial(_mechanism, "pncf", num_neighbors=1),
-        partial(_without, [[4, 4, 4, 4], [5, 5, 5, 4], [1, _, _, _]], 2, 0), "3 users, 4 items, one rating removed",
-        _checked, "PP-PNCF-NOT", breaks=True,
-    ),
-    Subject(
-        "ppns", "paper", partial(_mechanism, "ppns"), _ONE_RATING, "4 users, 1 item, one rating removed", _checked,
-        "PP-DP", num_samples=FEW,
-    ),
-    Subject(
-        "ppns", "paper", partial(_mechanism, "ppns", rule="original"), _ONE_RATING,
-        "4 users, 1 item, one rating removed", _checked, "PP-ORIG", "original rule", breaks=True, num_samples=FEW,
-    ),
-    Subject(
-        "ppns", "paper", partial(_membership, "paper", 8),
-        partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
+        "4 users, 4 items, the worst found", _checked, "PP-EM-REP", num_samples=FEW),
+    Subject("pncf", "paper", {"num_neighbors": 1}, partial(_without, [[4, 4, 4, 4], [5, 5, 5, 4], [1, _, _, _]], 2, 0),
+        "3 users, 4 items, one rating removed", _checked, "PP-PNCF-NOT", breaks=True),
+    Subject("ppns", "paper", {}, _ONE_RATING, "4 users, 1 item, one rating removed", _checked, "PP-DP",
+        num_samples=FEW),
+    Subject("ppns", "paper", {"rule": "original"}, _ONE_RATING, "4 users, 1 item, one rating removed", _checked,
+        "PP-ORIG", "original rule", breaks=True, num_samples=FEW),
+    Subject("ppns", "paper", {}, partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
         "9 users, 1 item, one rating removed", _enumerated, "PP-MARG", "one user's membership",
-        claim=PrivacyClaim(1.0, relation=_RATING),
-    ),
-    Subject(
-        "ppns", "repaired", partial(_membership, "repaired", 1, norm_floor=5.0),
-        partial(_without, [[5], [5], [_], [_], [_]], 1, 0), "5 users, 1 item, one rating removed", _AT_MOST_ONE,
-        "PP-DP-REP", "one user's membership", claim=PrivacyClaim(1.0, relation=_RATING),
-    ),
-    Subject(
-        "wallenius", "paper", partial(_mechanism, "wallenius"), partial(_two, [5, 1, 1, 0.2], [1, 1, 1, 0.2]),
-        "weights (5, 1, 1, 0.2) and (1, 1, 1, 0.2)", _enumerated, num_samples=FEW,
-    ),
+        claim=PrivacyClaim(1.0, relation=_RATING), seen=_membership(8)),
+    Subject("ppns", "repaired", {"norm_floor": 5.0}, partial(_without, [[5], [5], [_], [_], [_]], 1, 0),
+        "5 users, 1 item, one rating removed", _AT_MOST_ONE, "PP-DP-REP", "one user's membership",
+        claim=PrivacyClaim(1.0, relation=_RATING), seen=_membership(1)),
+    Subject("wallenius", "paper", {}, partial(_two, [5, 1, 1, 0.2], [1, 1, 1, 0.2]),
+        "weights (5, 1, 1, 0.2) and (1, 1, 1, 0.2)", _enumerated, num_samples=FEW),
     # X-Map
-    Subject(
-        "prs", "paper", partial(_mechanism, "prs"), _UNLINKED, "2 users, 3 items, one user leaves", _checked,
-        "XM-T1",
-    ),
-    Subject(
-        "prs", "paper", partial(_mechanism, "prs", sensitivity=0.058),
+    Subject("prs", "paper", {}, _UNLINKED, "2 users, 3 items, one user leaves", _checked, "XM-T1"),
+    Subject("prs", "paper", {"sensitivity": 0.058},
         partial(_without, [[4, 4, 4, 2, 2, 2], [4, 4, 4, 2, 2, 2], [4, 5, 2, 2, 2, 3]], 2),
-        "3 users, 6 items, one user leaves", _checked, "XM-GS-DEF", "the sensitivity as defined",
-    ),
-    Subject(
-        "prs", "released", partial(_mechanism, "prs", "released"), partial(_item_family, "list_cut"),
-        "12 users, 12 items, the list holds 10", _checked, "XM-T1-REL",
-    ),
-    Subject(
-        "prs", "repaired", partial(_mechanism, "prs", "repaired"), partial(_opposed, 1, 10),
-        "2 users, 11 items, every similarity turns", _checked, "XM-T1-REP",
-    ),
-    Subject(
-        "prs", "repaired", _alter_ego, partial(_opposed, 2, 10), "2 users, 12 items, every similarity turns",
-        _profile_truth, "XM-T1-COMP", "a profile of two items", num_samples=FEW,
-    ),
-    Subject(
-        "pnsa", "paper", partial(_mechanism, "pnsa", num_neighbors=1), partial(_item_family, "sensitivity_family", 16),
-        "the family of XM-PNSA with 16 users who agree", _checked, "XM-PNSA",
-    ),
-    Subject(
-        "pnsa", "paper", partial(_mechanism, "pnsa", num_neighbors=1),
-        partial(_without, [[3, 3, 3, 1]] * 16 + [[5, 5, _, 1]], 16), "16 users who agree, and one more who leaves",
-        _checked, "XM-T2-MAX", "similarities stay, SS moves",
-    ),
-    Subject(
-        "pnsa", "released", partial(_mechanism, "pnsa", "released", num_neighbors=1),
-        partial(_without, [[1, _, 1], [1, 1, _]], 0), "2 users, 3 items, one user leaves", _checked, "XM-PNSA-REL",
-    ),
-    Subject(
-        "pnsa", "released", partial(_mechanism, "pnsa", "released", num_neighbors=1),
-        partial(_item_family, "released_family", 100), "103 users, 3 items, all links kept", _checked,
-        "XM-PNSA-REL", "all links kept",
-    ),
-    Subject(
-        "pnsa", "repaired", partial(_mechanism, "pnsa", "repaired", threshold=2.0),
+        "3 users, 6 items, one user leaves", _checked, "XM-GS-DEF", "the sensitivity as defined"),
+    Subject("prs", "released", {}, partial(_item_family, "list_cut"), "12 users, 12 items, the list holds 10", _checked,
+        "XM-T1-REL"),
+    Subject("prs", "repaired", {}, partial(_opposed, 1, 10), "2 users, 11 items, every similarity turns", _checked,
+        "XM-T1-REP"),
+    Subject("prs", "repaired", {"num_source_items": 2}, partial(_opposed, 2, 10),
+        "2 users, 12 items, every similarity turns", _profile_truth, "XM-T1-COMP", "a profile of two items",
+        num_samples=FEW, seen=_Profile.of),
+    Subject("pnsa", "paper", {"num_neighbors": 1}, partial(_item_family, "sensitivity_family", 16),
+        "the family of XM-PNSA with 16 users who agree", _checked, "XM-PNSA"),
+    Subject("pnsa", "paper", {"num_neighbors": 1}, partial(_without, [[3, 3, 3, 1]] * 16 + [[5, 5, _, 1]], 16),
+        "16 users who agree, and one more who leaves", _checked, "XM-T2-MAX", "similarities stay, SS moves"),
+    Subject("pnsa", "released", {"num_neighbors": 1}, partial(_without, [[1, _, 1], [1, 1, _]], 0),
+        "2 users, 3 items, one user leaves", _checked, "XM-PNSA-REL"),
+    Subject("pnsa", "released", {"num_neighbors": 1}, partial(_item_family, "released_family", 100),
+        "103 users, 3 items, all links kept", _checked, "XM-PNSA-REL", "all links kept"),
+    Subject("pnsa", "repaired", {"threshold": 2.0},
         partial(_without, [[1, 5, 2, 5], [2, 5, 3, 5], [1, 3, 1, 3], [5, 2, 4, 2]], 3),
-        "4 users, 4 items, the worst found", _checked, "XM-PNSA-REP", num_samples=FEW,
-    ),
-    Subject(
-        "pnsa_pncf", "paper", partial(_mechanism, "pnsa_pncf", num_neighbors=1), partial(_reader_family, 32),
-        "the family of XM-PNSA with 32 users who agree, and a reader", _prediction_truth, "XM-PNSA",
-    ),
-    Subject(
-        "pnsa_pncf", "repaired", partial(_mechanism, "pnsa_pncf", "repaired", num_neighbors=1, threshold=2.0),
+        "4 users, 4 items, the worst found", _checked, "XM-PNSA-REP", num_samples=FEW),
+    Subject("pnsa_pncf", "paper", {"num_neighbors": 1}, partial(_reader_family, 32),
+        "the family of XM-PNSA with 32 users who agree, and a reader", _prediction_truth, "XM-PNSA"),
+    Subject("pnsa_pncf", "repaired", {"num_neighbors": 1, "threshold": 2.0},
         partial(_without, [[_, 5, 3, 1], [1, 5, 2, 5], [2, 5, 3, 5], [1, 3, 1, 3], [5, 2, 4, 2]], 4),
-        "5 users, 4 items, one user leaves", _prediction_truth, "XM-PNSA-REP",
-    ),
+        "5 users, 4 items, one user leaves", _prediction_truth, "XM-PNSA-REP"),
     # Rating collection
-    Subject(
-        "modified_laplace", "paper", partial(_mechanism, "modified_laplace"), partial(_two, [[1]], [[-1]]),
-        "ratings 1 and -1", _known(1.0, "closed form"), "RC-T1-TIGHT", num_samples=FEW,
-    ),
-    Subject(
-        "modified_laplace", "paper", partial(_mechanism, "modified_laplace", coupling="shared"),
-        partial(_two, [[0, 0]], [[0, _]]), "entries (0, 0) and (0, missing)", _INFINITE, "RC-IND2",
-        "one noise for all entries", claim=_fixed_claim(2.0), num_samples=FEW,
-    ),
-    Subject(
-        "modified_laplace", "repaired", partial(_mechanism, "modified_laplace", "repaired"),
-        partial(_two, [[1]], [[-1]]), "ratings 1 and -1",
-        lambda subject: (float(subject.build().loss), "closed form"), "RC-EXE-REP", num_samples=FEW,
-    ),
-    Subject(
-        "randomized_response", "paper", partial(_mechanism, "randomized_response"), partial(_two, [[1]], [[2]]),
-        "ratings 1 and 2", _enumerated, "RC-T2",
-    ),
-    Subject(
-        "randomized_response", "paper", partial(_mechanism, "randomized_response", indexing="value"),
-        partial(_two, [[0, 0]], [[0, 1]]), "entries (0, 0) and (0, 1)", _enumerated, "RC-IND3", "one draw per value",
-        claim=_fixed_claim(2.0), num_samples=FEW,
-    ),
-    Subject(
-        "randomized_response", "repaired", partial(_mechanism, "randomized_response", "repaired"),
-        partial(_two, [[1]], [[2]]), "ratings 1 and 2", _enumerated, "RC-EXE-REP",
-    ),
-    Subject(
-        "nuclear_norm_completion", "paper", partial(_mechanism, "nuclear_norm_completion", penalty=1.0),
+    Subject("modified_laplace", "paper", {}, partial(_two, [[1]], [[-1]]), "ratings 1 and -1",
+        _known(1.0, "closed form"), "RC-T1-TIGHT", num_samples=FEW),
+    Subject("modified_laplace", "paper", {"coupling": "shared"}, partial(_two, [[0, 0]], [[0, _]]),
+        "entries (0, 0) and (0, missing)", _INFINITE, "RC-IND2", "one noise for all entries", claim=PrivacyClaim(2.0),
+        num_samples=FEW),
+    Subject("modified_laplace", "repaired", {}, partial(_two, [[1]], [[-1]]), "ratings 1 and -1",
+        lambda subject: (float(subject.build().loss), "closed form"), "RC-EXE-REP", num_samples=FEW),
+    Subject("randomized_response", "paper", {}, partial(_two, [[1]], [[2]]), "ratings 1 and 2", _enumerated, "RC-T2"),
+    Subject("randomized_response", "paper", {"indexing": "value"}, partial(_two, [[0, 0]], [[0, 1]]),
+        "entries (0, 0) and (0, 1)", _enumerated, "RC-IND3", "one draw per value", claim=PrivacyClaim(2.0),
+        num_samples=FEW),
+    Subject("randomized_response", "repaired", {}, partial(_two, [[1]], [[2]]), "ratings 1 and 2", _enumerated,
+        "RC-EXE-REP"),
+    Subject("nuclear_norm_completion", "paper", {"penalty": 1.0},
         partial(_without, [[5, 1, 4], [4, 2, 5], [1, 5, 1]], 0, 0), "3 users, 3 items, one rating removed", _INFINITE,
-        num_samples=2000,
-    ),
+        num_samples=2000),
     # PriCDR
-    Subject(
-        "jlt", "paper", partial(_mechanism, "jlt", num_rows=2), _ROW_SPACE, "1 item, 3 users, one rating removed",
-        _INFINITE, "CD-T52", num_samples=FEW,
-    ),
-    Subject(
-        "jlt", "paper", partial(_mechanism, "jlt", num_rows=1), _ROW_SPACE, "1 item, 3 users, one rating removed",
-        _INFINITE, "CD-T51", "one row", claim=_one_row_claim(), num_samples=FEW,
-    ),
-    Subject(
-        "jlt", "released", partial(_mechanism, "jlt", "released", num_rows=2), _ROW_SPACE,
-        "1 item, 3 users, one rating removed", _INFINITE, "CD-T52-REL", num_samples=FEW,
-    ),
-    Subject(
-        "jlt", "released",
-        lambda: _Slope(_mechanism("jlt", "released", epsilon=3.0, delta=1 / 924, num_rows=400)),
+    Subject("jlt", "paper", {"num_rows": 2}, _ROW_SPACE, "1 item, 3 users, one rating removed", _INFINITE, "CD-T52",
+        num_samples=FEW),
+    Subject("jlt", "paper", {"num_rows": 1}, _ROW_SPACE, "1 item, 3 users, one rating removed", _INFINITE, "CD-T51",
+        "one row", claim=_one_row_claim(), num_samples=FEW),
+    Subject("jlt", "released", {"num_rows": 2}, _ROW_SPACE, "1 item, 3 users, one rating removed", _INFINITE,
+        "CD-T52-REL", num_samples=FEW),
+    Subject("jlt", "released", {"epsilon": 3.0, "delta": 1 / 924, "num_rows": 400},
         partial(_without, [[1, 1000], *[[_, _]] * 99], 0, 0),
-        "100 items, 2 users, one rating removed beside one of 1000",
-        _sketch_truth, "CD-T52-REL", "400 rows, seen by regression", num_samples=30_000,
-    ),
-    Subject(
-        "jlt", "repaired", lambda: _Slope(_mechanism("jlt", "repaired", num_rows=4)), partial(_crowd, 15),
-        "1 item, 16 users, one rating removed", _sketch_truth, "CD-T52-REP", "seen by regression",
-    ),
-    Subject(
-        "sjlt", "paper", partial(_mechanism, "sjlt", num_rows=2), _LINES, "2 items, 2 users, one rating added",
-        _INFINITE, "CD-SJLT", num_samples=FEW,
-    ),
-    Subject(
-        "sjlt", "released", partial(_mechanism, "sjlt", "released", num_rows=2), _LINES,
-        "2 items, 2 users, one rating added", _INFINITE, "CD-SJLT-REL", num_samples=FEW,
-    ),
-    Subject(
-        "sjlt", "repaired", lambda: _Slope(_mechanism("sjlt", "repaired", num_rows=4)), partial(_crowd, 15),
-        "1 item, 16 users, one rating removed", _AT_MOST_ONE, "CD-SJLT-REP", "seen by regression",
-    ),
+        "100 items, 2 users, one rating removed beside one of 1000", _sketch_truth, "CD-T52-REL",
+        "400 rows, seen by regression", num_samples=30_000, seen=_Slope),
+    Subject("jlt", "repaired", {"num_rows": 4}, partial(_crowd, 15), "1 item, 16 users, one rating removed",
+        _sketch_truth, "CD-T52-REP", "seen by regression", seen=_Slope),
+    Subject("sjlt", "paper", {"num_rows": 2}, _LINES, "2 items, 2 users, one rating added", _INFINITE, "CD-SJLT",
+        num_samples=FEW),
+    Subject("sjlt", "released", {"num_rows": 2}, _LINES, "2 items, 2 users, one rating added", _INFINITE, "CD-SJLT-REL",
+        num_samples=FEW),
+    Subject("sjlt", "repaired", {"num_rows": 4}, partial(_crowd, 15), "1 item, 16 users, one rating removed",
+        _AT_MOST_ONE, "CD-SJLT-REP", "seen by regression", seen=_Slope),
     # Determinantal point processes
-    Subject(
-        "dpp", "paper", partial(_mechanism, "dpp", max_square_norm=3.0), partial(_without, _NOBODY, 1),
-        "3 items, a reader of everything leaves", _checked, "DP-EPS-REP", num_samples=FEW,
-    ),
-    Subject(
-        "dpp", "paper", partial(_mechanism, "dpp", jitter=0.0), partial(_without, _NOBODY, 1),
-        "3 items, a reader of everything leaves", _checked, "DP-INF", "no jitter", breaks=True, num_samples=FEW,
-    ),
-    Subject(
-        "dpp_eigen", "paper", partial(_mechanism, "dpp_eigen", max_square_norm=3.0), partial(_without, _NOBODY, 1),
-        "3 items, a reader of everything leaves", _checked, "DP-EPS", num_samples=FEW,
-    ),
-    Subject(
-        "dpp_eigen", "paper", lambda: _Eigenvectors(_mechanism("dpp_eigen")), partial(_without, [[1, 0], [1, 1]], 1),
-        "2 items, 2 users, one leaves", _INFINITE, "DP-EVEC", "the eigenvectors", breaks=True, num_samples=FEW,
-    ),
-    Subject(
-        "dpp_subset_jittered", "paper", partial(_mechanism, "dpp_subset_jittered", max_square_norm=3.0),
+    Subject("dpp", "paper", {"max_square_norm": 3.0}, partial(_without, _NOBODY, 1),
+        "3 items, a reader of everything leaves", _checked, "DP-EPS-REP", num_samples=FEW),
+    Subject("dpp", "paper", {"jitter": 0.0}, partial(_without, _NOBODY, 1), "3 items, a reader of everything leaves",
+        _checked, "DP-INF", "no jitter", breaks=True, num_samples=FEW),
+    Subject("dpp_eigen", "paper", {"max_square_norm": 3.0}, partial(_without, _NOBODY, 1),
+        "3 items, a reader of everything leaves", _checked, "DP-EPS", num_samples=FEW),
+    Subject("dpp_eigen", "paper", {}, partial(_without, [[1, 0], [1, 1]], 1), "2 items, 2 users, one leaves", _INFINITE,
+        "DP-EVEC", "the eigenvectors", breaks=True, num_samples=FEW, seen=_Eigenvectors),
+    Subject("dpp_subset_jittered", "paper", {"max_square_norm": 3.0},
         partial(_without, [[5, 5, 4, 4], [4, 3, 2, 2], [_, _, 3, _]], 2), "3 users, 4 items, one user leaves",
-        _enumerated, num_samples=FEW,
-    ),
-    Subject(
-        "kdpp", "paper", partial(_mechanism, "kdpp", max_square_norm=2.0), partial(_without, _CLICKS, 0),
-        "4 users, 4 items, one user leaves", _checked, "DP-KDPP-REP", num_samples=FEW,
-    ),
+        _enumerated, num_samples=FEW),
+    Subject("kdpp", "paper", {"max_square_norm": 2.0}, partial(_without, _CLICKS, 0),
+        "4 users, 4 items, one user leaves", _checked, "DP-KDPP-REP", num_samples=FEW),
     # Programs
-    Subject(
-        "modified_laplace", "paper", partial(_mechanism, "modified_laplace"), partial(_two, [[0]], [[1]]),
-        "ratings 0 and 1", _INFINITE, "RC-EXE", representation="bits", num_samples=FEW,
-    ),
-    Subject(
-        "modified_laplace", "repaired", partial(_mechanism, "modified_laplace", "repaired"),
-        partial(_two, [[0]], [[1]]), "ratings 0 and 1", _AT_MOST_ONE, "RC-EXE-REP",
-        representation="bits", num_samples=FEW,
-    ),
-    Subject(
-        "sjlt", "repaired", partial(_mechanism, "sjlt", "repaired", num_rows=1), partial(_two, [[_]], [[1]]),
-        "1 item, 1 user, 1 row", _INFINITE, "CD-EXE", representation="bits", num_samples=FEW,
-    ),
-    Subject(
-        "jlt", "paper", partial(_mechanism, "jlt", num_rows=1, epsilon=1.2), partial(_two, [[1, 3]], [[2, 3]]),
-        "1 item, 2 users, 1 row", _INFINITE, "CD-EXE", claim=_fixed_claim(1.2, 1e-4), representation="bits",
-        num_samples=FEW,
-    ),
-    Subject(
-        "randomized_response", "paper", partial(_mechanism, "randomized_response", epsilon=60.0),
-        partial(_two, [[1]], [[2]]), "ratings 1 and 2", _INFINITE, "RC-EXE", "epsilon = 60", representation="bits",
-        beyond="another symbol has chance 4e-26 and is never drawn", num_samples=FEW,
-    ),
-    Subject(
-        "npns", "repaired", partial(_mechanism, "npns", "repaired", num_neighbors=1, norm_floor=50.0),
+    Subject("modified_laplace", "paper", {}, partial(_two, [[0]], [[1]]), "ratings 0 and 1", _INFINITE, "RC-EXE",
+        representation="bits", num_samples=FEW),
+    Subject("modified_laplace", "repaired", {}, partial(_two, [[0]], [[1]]), "ratings 0 and 1", _AT_MOST_ONE,
+        "RC-EXE-REP", representation="bits", num_samples=FEW),
+    Subject("sjlt", "repaired", {"num_rows": 1}, partial(_two, [[_]], [[1]]), "1 item, 1 user, 1 row", _INFINITE,
+        "CD-EXE", representation="bits", num_samples=FEW),
+    Subject("jlt", "paper", {"num_rows": 1, "epsilon": 1.2}, partial(_two, [[1, 3]], [[2, 3]]),
+        "1 item, 2 users, 1 row", _INFINITE, "CD-EXE", claim=PrivacyClaim(1.2, 1e-4), representation="bits",
+        num_samples=FEW),
+    Subject("randomized_response", "paper", {"epsilon": 60.0}, partial(_two, [[1]], [[2]]), "ratings 1 and 2",
+        _INFINITE, "RC-EXE", "epsilon = 60", representation="bits",
+        beyond="another symbol has chance 4e-26 and is never drawn", num_samples=FEW),
+    Subject("npns", "repaired", {"num_neighbors": 1, "norm_floor": 50.0},
         partial(_without, [[5] * 81, [5] * 81, [_] * 81], 1, 80), "3 users, 81 items, one rating removed", _INFINITE,
         "PP-EXE", representation="bits", beyond="the neighbor who is never drawn has ideal chance 4e-18",
-        num_samples=FEW,
-    ),
-    Subject(
-        "pnsa", "repaired", partial(_mechanism, "pnsa", "repaired", num_neighbors=1, threshold=100.0, width=2.0),
+        num_samples=FEW),
+    Subject("pnsa", "repaired", {"num_neighbors": 1, "threshold": 100.0, "width": 2.0},
         partial(_without, [[5, _, 1]] * 162, 161), "162 users, 3 items, one user leaves", _INFINITE, "XM-EXE",
-        representation="bits", beyond="the neighbor who is never drawn has ideal chance 4e-18",
-        num_samples=FEW,
-    ),
-    Subject(
-        "dpp", "paper", partial(_mechanism, "dpp", jitter=1e-17, max_square_norm=1.0), partial(_without, [[1.0]], 0),
+        representation="bits", beyond="the neighbor who is never drawn has ideal chance 4e-18", num_samples=FEW),
+    Subject("dpp", "paper", {"jitter": 1e-17, "max_square_norm": 1.0}, partial(_without, [[1.0]], 0),
         "1 item, 1 user who leaves", _INFINITE, "DP-EXE", "jitter 1e-17", representation="bits",
-        beyond="the item has ideal chance 1e-17 without the user, and 38.5 nats are claimed", num_samples=FEW,
-    ),
+        beyond="the item has ideal chance 1e-17 without the user, and 38.5 nats are claimed", num_samples=FEW),
 )  # fmt: skip

@@ -90,14 +90,8 @@ def search_pair(
     samples of one round are the first ones of its next: they are drawn again from the start of the same streams, and
     count once.
 
-    Args:
-        entry: a row whose datasets are vectors, or values of a small domain.
-        budget: samples of all pairs, both sides; each round spends an equal part.
-        num_test: samples per dataset that the test will have.
-        claim: that the test will judge.
-        failure_probability: of the test.
-        seed: of everything random.
-        progress: called with a short text after every round.
+    Datasets are vectors, or values of a small domain. Each round spends an equal part of the budget, samples of all
+    pairs and both sides; `num_test` is what the test will have per dataset.
     """
     from dpassay.auditors.sampling import Sampler
 

@@ -36,10 +36,7 @@ NULLS = ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (3.0, 0.0), (1.0, 0.01))
 def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
     """Four tables {"title", "columns", "rows"}: power, samples and calls to a refutation, exact sizes.
 
-    Args:
-        quick: fewer repetitions and smaller cases.
-        seed: of all counts.
-        progress: called with a short text before every table.
+    Quick: fewer repetitions and smaller cases.
     """
     progress("power of the bounds")
     power = bound_fractions(quick, seed)

@@ -55,7 +55,7 @@ class Task:
         return f"{kind}, n = {self.items}, " + ("full rank" if self.rank is None else f"rank {self.rank}")
 
     def kernel(self, seed: int) -> np.ndarray:
-        """L: full rank with mean size about 0.38 n, or of low rank with nearly all its vectors selected."""
+        """L, shape (n, n): full rank with mean size about 0.38 n, or low rank with nearly all its vectors selected."""
         rng = np.random.default_rng(seed)
         if self.rank is None:
             vectors = rng.normal(size=(self.items, self.items)) / math.sqrt(self.items)

@@ -41,12 +41,6 @@ def long_tail(num_users: int, num_items: int, num_ratings: int, seed: int = 0) -
 
     Users and items fall off as 1 / (rank + 10)^0.8 in expectation; pairs are drawn independently, repeats are drawn
     again.
-
-    Args:
-        num_users: rows.
-        num_items: columns.
-        num_ratings: exactly as many are made.
-        seed: of everything.
     """
     generator = np.random.default_rng(seed)
 
@@ -69,10 +63,7 @@ def tables(quick: bool = False, seed: int = 0, progress: Callable[[str], None] =
     """Seconds of a whole sweep; per combination of size, method and beta; against users and against items; and beside
     a literal implementation.
 
-    Args:
-        quick: 40 targets, beta 1 and 4, and without the largest sizes.
-        seed: of data and attacks.
-        progress: called with a short text before every row.
+    Quick: 40 targets, beta 1 and 4, and without the largest sizes.
     """
     swept = _sweep(quick, seed, progress)  # before larger data raise the peak memory of this process
     rows: list[list[Any]] = []
@@ -113,11 +104,7 @@ def tables(quick: bool = False, seed: int = 0, progress: Callable[[str], None] =
 
 
 def plots(tables: Sequence[Table]) -> list[Plot]:
-    """What a target costs against the number of fakes, of users and of items.
-
-    Args:
-        tables: see `tables`.
-    """
+    """What a target costs against the number of fakes, of users and of items."""
     _, whole, growth, _ = tables
     sizes = [dict(zip(whole.columns, row, strict=True)) for row in whole.rows]
     first = sizes[0]["size of"]

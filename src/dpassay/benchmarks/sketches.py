@@ -32,10 +32,8 @@ JOBS = (
 def rows(quick: bool, seed: int, peers: Path | str | None = None) -> list[list[Any]]:
     """Table rows: job, ours, unit, peer, the peer's, ratio (above 1: ours is faster), note.
 
-    Args:
-        quick: a tenth of the items and users, one repetition.
-        seed: of the matrix and of all sketches.
-        peers: a Python interpreter with scikit-learn; None takes the one that runs us. An absent peer is named.
+    Quick: a tenth of the items and users, one repetition. `peers` is a Python interpreter with scikit-learn, by default
+    the one that runs us; an absent peer is named.
     """
     python = interpreter(peers)
     version = available(python, "sklearn")
@@ -56,7 +54,7 @@ def rows(quick: bool, seed: int, peers: Path | str | None = None) -> list[list[A
 
 
 def ratings(shape: tuple[int, int], seed: int) -> np.ndarray:
-    """Binary ratings, items x users, 5% ones."""
+    """Binary ratings, shape (items, users), 5% ones."""
     return (np.random.default_rng(seed).random(shape) < DENSITY).astype(np.float64)
 
 

@@ -114,13 +114,7 @@ def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None])
     progress("scoring")
     scoring = Table(
         "Scoring of learned events on one core, millions of samples per second",
-        [
-            "mechanism",
-            "scorer",
-            "sampled, scored and counted/s (M)",
-            "scored/s (M)",
-            "scoring against sampling",
-        ],
+        ["mechanism", "scorer", "sampled, scored and counted/s (M)", "scored/s (M)", "scoring against sampling"],
         _kept_to(1, "_scoring", turns, size // 8, seed),
     )
     progress("memory")

@@ -27,13 +27,7 @@ __all__ = ["experiment"]
 )
 @click.option("--runs", type=path_type(), metavar="FILE", help="Write the numbers of every run as a Parquet table.")
 def experiment(
-    name: str,
-    data: Path | None,
-    quick: bool,
-    seed: int,
-    output: Path | None,
-    resume: Path | None,
-    runs: Path | None,
+    name: str, data: Path | None, quick: bool, seed: int, output: Path | None, resume: Path | None, runs: Path | None
 ) -> int:
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
@@ -44,12 +38,7 @@ def experiment(
         require("parquet")
     with interruptible(what_is_kept(resume)):
         result = run(
-            name,
-            data,
-            quick=quick,
-            seed=seed,
-            resume=resume,
-            progress=lambda text: click.echo(f"  {text}", err=True),
+            name, data, quick=quick, seed=seed, resume=resume, progress=lambda text: click.echo(f"  {text}", err=True)
         )
     from dpassay.report.terminal import print_tables
 

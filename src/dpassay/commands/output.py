@@ -1,9 +1,11 @@
-"""What all commands share: exit codes, output files, and a clean end when interrupted."""
+"""What all commands share: exit codes, options in groups, output files, and a clean end when interrupted."""
 
 import contextlib
+import functools
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ __all__ = [
     "VIOLATED",
     "Interrupted",
     "command_line",
+    "grouped",
     "interruptible",
     "path_type",
     "what_is_kept",
     "writable",
+    "write_file",
     "write_tables",
 ]
 
@@ -33,6 +37,20 @@ VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
 def path_type(**options: Any) -> click.Path:
     """An option that is a path."""
     return click.Path(path_type=Path, **options)
+
+
+def grouped(name: str, record: type, *options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Options, one for each field of a dataclass, that a command takes as one record, its argument `name`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def gathered(**values: Any) -> Any:
+            group = record(**{each.name: values.pop(each.name) for each in fields(record)})
+            return command(**{name: group}, **values)
+
+        return functools.reduce(lambda done, option: option(done), reversed(options), gathered)
+
+    return decorate
 
 
 def what_is_kept(resume: Path | None) -> str:
@@ -53,6 +71,13 @@ def interruptible(kept: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         raise Interrupted(kept) from stop
+
+
+def write_file(path: Path | None, what: str, text: Callable[[], str]) -> None:
+    """Writes a file if one was asked for, and says so."""
+    if path is not None:
+        write_text(path, text())
+        click.echo(f"{what} in {path}")
 
 
 def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:

@@ -6,18 +6,15 @@ from typing import Any
 
 import click
 
-from dpassay.commands.output import VIOLATED, interruptible, path_type, writable
-from dpassay.commands.target import named_mechanism
-from dpassay.core.certificate import write_text
+from dpassay.commands.output import VIOLATED, interruptible, path_type, writable, write_file
+from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
 __all__ = ["search"]
 
 
 @click.command()
-@click.argument("target", metavar="MODULE:NAME|ID")
-@click.option("--variant", help="Of a registered ID: paper (the default), released or repaired.")
-@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered mechanism.")
+@target_options
 @click.option(
     "--relation",
     required=True,
@@ -27,7 +24,6 @@ __all__ = ["search"]
 @click.option("--epsilon", required=True, type=float, help="The claim, nats.")
 @click.option("--delta", default=0.0, show_default=True, help="The claim, a probability.")
 @click.option("--black-box", is_flag=True, help="Search on samples although the law is known.")
-@click.option("--batched", is_flag=True, help="The callable is fn(rng, dataset, num_samples).")
 @click.option(
     "--failure-probability", default=0.05, show_default=True, help="Of a witness that keeps the claim (on samples)."
 )
@@ -40,14 +36,11 @@ __all__ = ["search"]
 @click.option("--seed", default=0, show_default=True, help="Seed of the search.")
 @click.option("--json", "json_path", type=path_type(), help="Write the witness as JSON.")
 def search(
-    target: str,
-    variant: str | None,
-    parameters: tuple[str, ...],
+    target: Target,
     relation: str,
     epsilon: float,
     delta: float,
     black_box: bool,
-    batched: bool,
     failure_probability: float,
     start: Path | None,
     users: int,
@@ -65,52 +58,33 @@ def search(
     from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
     from dpassay.core.protocol import FiniteMechanism
 
-    vectors = relation.startswith("vector:")
-    parsed = None if vectors else NeighboringRelation.parse(relation)
-    claim = PrivacyClaim(epsilon, delta)
+    vectors, claim = relation.startswith("vector:"), PrivacyClaim(epsilon, delta)
+    if not vectors:
+        NeighboringRelation.parse(relation)
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
     writable(json_path)
-    mechanism = named_mechanism(target, variant, parameters, batched)
+    mechanism = target.mechanism()
     sampled = black_box or vectors or not isinstance(mechanism, FiniteMechanism)
-    begin = None
-    if start is not None:
-        from dpassay.data.dataset_files import load_dataset
-
-        begin = load_dataset(start) if sampled else _dense(start)
+    shared: dict[str, Any] = {
+        "start": None if start is None else _dataset(start, sampled),
+        "num_users": users,
+        "num_items": items,
+        "time_limit": time_limit,
+        "seed": seed,
+    }
     from dpassay.report.terminal import live_status
 
-    with interruptible("nothing was written"), live_status(target, time_limit) as status:
+    with interruptible("nothing was written"), live_status(target.target, time_limit) as status:
         if sampled:
             from dpassay.auditors.neighbor_search import search_black_box
 
-            found = search_black_box(
-                mechanism,
-                relation,
-                claim=claim,
-                start=begin,
-                num_users=users,
-                num_items=items,
-                failure_probability=failure_probability,
-                time_limit=time_limit,
-                seed=seed,
-                progress=status.note,
-            )
+            shared |= {"failure_probability": failure_probability, "progress": status.note}
+            found = search_black_box(mechanism, relation, claim=claim, **shared)
         else:
-            from dpassay.auditors.search import search as find
+            from dpassay.auditors.search import search as search_exactly
 
-            assert parsed is not None, "exact laws are of rating matrices"
-            found = find(
-                mechanism,
-                parsed,
-                epsilon=epsilon,
-                delta=delta,
-                start=begin,
-                num_users=users,
-                num_items=items,
-                time_limit=time_limit,
-                seed=seed,
-            )
+            found = search_exactly(mechanism, relation, epsilon=epsilon, delta=delta, **shared)
     if found is None:
         click.echo(
             f"no witness against {claim} ({relation}) found within {time_limit:g} s; "
@@ -118,13 +92,13 @@ def search(
         )
         return 0
     click.echo(str(found))
-    if json_path is not None:
-        write_text(json_path, json.dumps(found.to_json(), indent=1) + "\n")
-        click.echo(f"witness in {json_path}")
+    write_file(json_path, "witness", lambda: json.dumps(found.to_json(), indent=1) + "\n")
     return VIOLATED
 
 
-def _dense(path: Path) -> Any:
+def _dataset(path: Path, any_kind: bool) -> Any:
+    """A dataset of any kind, or a matrix of ratings."""
+    from dpassay.data.dataset_files import load_dataset
     from dpassay.data.rating_files import load_ratings
 
-    return load_ratings(path).dense()
+    return load_dataset(path) if any_kind else load_ratings(path).dense()

@@ -2,41 +2,64 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
+from dpassay.commands.output import grouped
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["named_mechanism"]
+__all__ = ["Target", "target_options"]
 
 
-def named_mechanism(target: str, variant: str | None, parameters: Sequence[str], batched: bool) -> Any:
-    """The mechanism that a target names: registered, or anything of the user's own that can be sampled."""
-    if ":" not in target:
-        if batched:
-            raise InvalidInput("--batched is for a callable MODULE:NAME; leave it out for a registered mechanism")
-        return _registered(target, variant or "paper", parameters)
-    if variant is not None:
-        raise InvalidInput(f"--variant is for a registered mechanism; {target} is a module's own, leave it out")
-    found = _load(target, parameters)
-    if hasattr(found, "sample"):
-        if batched:
-            raise InvalidInput(f"--batched is for a callable; {target} has a method `sample`, leave the option out")
-        return found
-    if not callable(found):
-        raise InvalidInput(
-            f"{target} is a {type(found).__name__}; name a mechanism (with a method sample(key, dataset)) or a "
-            "function fn(rng, dataset)"
-        )
-    from dpassay.core.protocol import from_callable
+@dataclass(frozen=True)
+class Target:
+    """The options that name a mechanism."""
 
-    return from_callable(found, batched=batched)
+    target: str
+    variant: str | None
+    parameters: tuple[str, ...]
+    batched: bool
+
+    def mechanism(self) -> Any:
+        """What is named: a registered mechanism, or anything of the user's own that can be sampled."""
+        if ":" not in self.target:
+            if self.batched:
+                raise InvalidInput("--batched is for a callable MODULE:NAME; leave it out for a registered mechanism")
+            from dpassay.mechanisms import mechanism
+
+            return mechanism(self.target, variant=self.variant or "paper", **_values(self.parameters))
+        if self.variant is not None:
+            raise InvalidInput(
+                f"--variant is for a registered mechanism; {self.target} is a module's own, leave it out"
+            )
+        found = _load(self.target, self.parameters)
+        if hasattr(found, "sample"):
+            if self.batched:
+                raise InvalidInput(f"--batched is for a callable; {self.target} has a method `sample`, leave it out")
+            return found
+        if not callable(found):
+            raise InvalidInput(
+                f"{self.target} is a {type(found).__name__}; name a mechanism (with a method sample(key, dataset)) or "
+                "a function fn(rng, dataset)"
+            )
+        from dpassay.core.protocol import from_callable
+
+        return from_callable(found, batched=self.batched)
 
 
-def _registered(name: str, variant: str, parameters: Sequence[str]) -> Any:
-    from dpassay.mechanisms import mechanism
-
-    return mechanism(name, variant=variant, **_values(parameters))
+target_options = grouped(
+    "target",
+    Target,
+    click.argument("target", metavar="MODULE:NAME|ID"),
+    click.option("--variant", help="Of a registered ID: paper (the default), released or repaired."),
+    click.option(
+        "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of a registered ID or a class."
+    ),
+    click.option("--batched", is_flag=True, help="The callable is fn(rng, dataset, num_samples)."),
+)
 
 
 def _values(parameters: Sequence[str]) -> dict[str, Any]:

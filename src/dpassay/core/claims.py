@@ -44,12 +44,7 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """The record without the certificate, which is a file of its own."""
-        return {
-            "kind": self.kind,
-            "summary": self.summary,
-            "tables": plain(self.tables),
-            "plots": plain(self.plots),
-        }
+        return {"kind": self.kind, "summary": self.summary, "tables": plain(self.tables), "plots": plain(self.plots)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Evidence":

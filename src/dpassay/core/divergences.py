@@ -23,8 +23,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 def gaussian_delta(epsilon: np.ndarray | float, mu: np.ndarray | float) -> np.ndarray:
     """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), what mu-Gaussian-DP allows; epsilon, mu >= 0.
 
-    With a = epsilon/mu - mu/2 and b = a + mu, epsilon - b^2/2 = -a^2/2, so both terms share the factor e^(-a^2/2) and
-    the scaled complementary error function keeps their difference accurate in the tail.
+    Arrays broadcast to the result's shape. With a = epsilon/mu - mu/2 and b = a + mu, epsilon - b^2/2 = -a^2/2, so both
+    terms share the factor e^(-a^2/2) and the scaled complementary error function keeps their difference accurate in
+    the tail.
     """
     from scipy.special import erfcx, log_ndtr, ndtr
 
@@ -42,6 +43,8 @@ def gaussian_delta(epsilon: np.ndarray | float, mu: np.ndarray | float) -> np.nd
 
 def renyi_delta(epsilon: np.ndarray | float, order: np.ndarray | float, bound: np.ndarray | float) -> np.ndarray:
     """What (order, bound)-Renyi-DP allows: the best supporting line of the region of binary distributions.
+
+    Arrays broadcast to the result's shape; epsilon and bound are in nats.
 
     Proof. Let a = order > 1 and B = e^((a-1) bound). By data processing p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= B. The
     function p^a q^(1-a) is convex and homogeneous of degree 1, hence at least its tangent at any ratio r = p/q > 0, the
@@ -69,9 +72,9 @@ def renyi_delta(epsilon: np.ndarray | float, order: np.ndarray | float, bound: n
 def zcdp_delta(epsilon: np.ndarray | float, rho: np.ndarray | float) -> np.ndarray:
     """What rho-zCDP allows: Renyi divergence of every order a at most a rho, so the least `renyi_delta` over orders.
 
-    Each order alone gives a valid bound, whatever the minimizer finds. The binary distributions that satisfy all orders
-    form a convex region whose boundary is the envelope of the single orders' boundaries, so the least over orders is
-    the maximum over that region wherever the envelope is smooth.
+    Arrays broadcast to the result's shape. Each order alone gives a valid bound, whatever the minimizer finds. The
+    binary distributions that satisfy all orders form a convex region whose boundary is the envelope of the single
+    orders' boundaries, so the least over orders is the maximum over that region wherever the envelope is smooth.
     """
     epsilon, rho = np.broadcast_arrays(np.asarray(epsilon, float), np.asarray(rho, float))
     safe = np.where((rho > 0) & np.isfinite(rho), rho, 1.0)
@@ -87,7 +90,7 @@ def zcdp_delta(epsilon: np.ndarray | float, rho: np.ndarray | float) -> np.ndarr
 
 
 def profile_delta(epsilon: np.ndarray | float, points: Sequence[tuple[float, float]]) -> np.ndarray:
-    """What (epsilon_i, delta_i)-DP for all points together allows at another epsilon.
+    """What (epsilon_i, delta_i)-DP for all points together allows at another epsilon, in the shape of that epsilon.
 
     Each point bounds p by two lines in q: e^epsilon_i q + delta_i, and from the complement of the event in the other
     direction 1 - e^-epsilon_i (1 - delta_i) + e^-epsilon_i q. A line no steeper than e^epsilon gives its intercept; two

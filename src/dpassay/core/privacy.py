@@ -151,11 +151,12 @@ class PrivacyClaim:
     @property
     def parameter(self) -> float:
         """The number that an audit bounds from below, `parameter_name`; larger claims less."""
-        return self.epsilon
+        return float(getattr(self, self.parameter_name))
 
     def with_parameter(self, parameter: float) -> "PrivacyClaim":
         """The same kind of claim with another parameter."""
-        return replace(self, epsilon=parameter)
+        changed: dict[str, Any] = {self.parameter_name: parameter}
+        return replace(self, **changed)
 
     def delta_at(self, epsilon: Any, parameter: Any = None) -> Any:
         """The smallest delta for which the claim, with this parameter, implies (epsilon, delta)-privacy; rounded up.
@@ -248,13 +249,6 @@ class _GaussianClaim(_CurveClaim):
     def text(self) -> str:
         return f"{self.mu:g}-GDP"
 
-    @property
-    def parameter(self) -> float:
-        return self.mu
-
-    def with_parameter(self, parameter: float) -> PrivacyClaim:
-        return replace(self, mu=parameter)
-
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "mu": self.mu}
 
@@ -277,13 +271,6 @@ class _ZcdpClaim(_CurveClaim):
     @property
     def text(self) -> str:
         return f"{self.rho:g}-zCDP"
-
-    @property
-    def parameter(self) -> float:
-        return self.rho
-
-    def with_parameter(self, parameter: float) -> PrivacyClaim:
-        return replace(self, rho=parameter)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "rho": self.rho}
@@ -310,13 +297,6 @@ class _RenyiClaim(_CurveClaim):
     @property
     def text(self) -> str:
         return f"({self.order:g}, {self.renyi_epsilon:g})-Renyi-DP"
-
-    @property
-    def parameter(self) -> float:
-        return self.renyi_epsilon
-
-    def with_parameter(self, parameter: float) -> PrivacyClaim:
-        return replace(self, renyi_epsilon=parameter)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "order": self.order, "epsilon": self.renyi_epsilon}
@@ -347,13 +327,6 @@ class _ProfileClaim(_CurveClaim):
     def text(self) -> str:
         factor = "" if self.multiplier == 1 else f"{self.multiplier:g} x "
         return " and ".join(f"({factor}{epsilon:g}, {delta:g})-DP" for epsilon, delta in self.points)
-
-    @property
-    def parameter(self) -> float:
-        return self.multiplier
-
-    def with_parameter(self, parameter: float) -> PrivacyClaim:
-        return replace(self, multiplier=parameter)
 
     def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
         parameters = np.asarray(parameters, float)

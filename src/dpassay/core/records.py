@@ -1,6 +1,6 @@
 """What a reader is shown beside a text: tables and plots, as plain records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -28,6 +28,11 @@ class Table(_Record):
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+
+    @classmethod
+    def of(cls, title: str, cells: Mapping[str, Callable[[Any], Any]], records: Iterable[Any]) -> "Table":
+        """One row for each record; `cells` says under the name of every column what the record shows there."""
+        return cls(title, list(cells), [[cell(record) for cell in cells.values()] for record in records])
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def ratings_or_synthetic(data: Ratings | Path | str | None) -> Ratings:
 
 
 def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Two files of delimited or Parquet ratings as matrices (users, items) in which a row is one user of both files.
+    """Two files of delimited or Parquet ratings as matrices of one shape (users, items): a row is a user of both.
 
     Ratings may be any finite numbers; whoever is in one file only has a row of NaN in the other's matrix.
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Feedback, adam, feedback, negatives, scored, trained
+from dpassay.models.training import Feedback, adam, feedback, learned, negatives
 
 __all__ = ["Factors", "Settings", "train"]
 
@@ -48,10 +48,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
         jnp.zeros(task.num_target_items),
     )
     data, optimizer = (feedback(task.target), settings), adam(settings.learning_rate)
-    epochs = trained(
-        model, data, _triples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _scores) for model in epochs)
+    yield from learned(model, data, _triples, _loss, _scores, optimizer, settings, key)
 
 
 def _triples(key: jax.Array, data: tuple[Feedback, Settings]) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, paired, scored, trained
+from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, learned, paired
 
 __all__ = ["CoNet", "Settings", "train"]
 
@@ -81,10 +81,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     model = eqx.filter_jit(CoNet)(sizes, settings, key_model)
     data = (feedback(task.target), feedback(task.source), settings)
     optimizer = adam(settings.learning_rate, clip=settings.clip)
-    epochs = trained(
-        model, data, _examples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _logits) for model in epochs)
+    yield from learned(model, data, _examples, _loss, _logits, optimizer, settings, key)
 
 
 Data = tuple[Feedback, Feedback, Settings]

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import adam, scored, trained
+from dpassay.models.training import adam, learned, trained
 
 __all__ = ["AutoRec", "DARec", "Settings", "train"]
 
@@ -82,10 +82,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
         codes.append(last.codes(matrix))
     model = eqx.filter_jit(DARec)((task.num_source_items, task.num_target_items), settings, key_model)
     data = (*codes, *matrices, settings)
-    epochs = trained(
-        model, data, _examples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _scores, data) for model in epochs)
+    yield from learned(model, data, _examples, _loss, _scores, optimizer, settings, key)
 
 
 Data = tuple[jax.Array, jax.Array, jax.Array, jax.Array, Settings]

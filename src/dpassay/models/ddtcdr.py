@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, dropped, feedback, paired, scored, trained
+from dpassay.models.training import Examples, Feedback, adam, dropped, feedback, learned, paired
 
 __all__ = ["DDTCDR", "Settings", "train"]
 
@@ -87,10 +87,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     model = eqx.filter_jit(DDTCDR)(sizes, settings, key_model)
     data = (feedback(task.target), feedback(task.source), settings)
     optimizer = adam(settings.learning_rate)
-    epochs = trained(
-        model, data, _examples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _scores, settings) for model in epochs)
+    yield from learned(model, data, _examples, _loss, _scores, optimizer, settings, key)
 
 
 Data = tuple[Feedback, Feedback, Settings]
@@ -126,6 +123,6 @@ def _mixed(
     )
 
 
-def _scores(model: DDTCDR, users: jax.Array, items: jax.Array, settings: Settings) -> jax.Array:
+def _scores(model: DDTCDR, users: jax.Array, items: jax.Array, data: Data) -> jax.Array:
     pairs = Examples(users, items, jnp.zeros(len(users)))
-    return _mixed(model, model.target, pairs, model.source.users @ model.bridge.T, settings, None)
+    return _mixed(model, model.target, pairs, model.source.users @ model.bridge.T, data[2], None)

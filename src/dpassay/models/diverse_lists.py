@@ -36,11 +36,8 @@ def marginal_relevance(scores: Any, similarity: Any, size: int, trade_off: float
 
     Items are taken one by one; the similarity is the largest to an item taken before, 0 for the first.
 
-    Args:
-        scores: shape (items,), on the scale of the similarities.
-        similarity: shape (items, items).
-        size: items in the list.
-        trade_off: lambda, in [0, 1]; 1 is `top_items`.
+    Scores have shape (items,), on the scale of the similarities, which have shape (items, items); lambda, the
+    `trade_off`, is in [0, 1], and 1 is `top_items`.
 
     Raises:
         InvalidInput: a trade-off outside [0, 1], or an impossible size.
@@ -55,9 +52,7 @@ def marginal_relevance(scores: Any, similarity: Any, size: int, trade_off: float
 def greedy_determinant(kernel: Any, size: int) -> Int[Array, " size"]:
     """Greedy search for the set of largest det(L_Y), by growing a Cholesky factor (Chen, Zhang and Zhou 2018, Alg. 1).
 
-    Args:
-        kernel: L, positive semidefinite, shape (items, items).
-        size: items in the list.
+    The kernel L is positive semidefinite, shape (items, items).
 
     Raises:
         InvalidInput: an impossible size.
@@ -77,12 +72,7 @@ def exponential_top(key: Any, scores: Any, size: int, epsilon: float, num_lists:
     Talwar 2007; scores that move in one direction need no factor 2). All draws of a list are made at once, by adding
     Gumbel noise.
 
-    Args:
-        key: JAX key.
-        scores: how many users have each item, shape (items,).
-        size: items in a list.
-        epsilon: per list, > 0, nats.
-        num_lists: independent lists.
+    Scores say how many users have each item, shape (items,); epsilon is that of one list, nats.
 
     Returns:
         Item numbers in the order drawn.
@@ -102,10 +92,7 @@ def spread(candidates: Any, distances: Any, size: int) -> Int[Array, "lists size
 
     With public distances this costs no privacy. Of equally far ones the earlier candidate is taken.
 
-    Args:
-        candidates: item numbers, shape (lists, candidates).
-        distances: shape (items, items).
-        size: items in a list.
+    Candidates are item numbers, shape (lists, candidates); distances have shape (items, items).
 
     Raises:
         InvalidInput: a size that is not between 1 and the number of candidates.

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, feedback, labeled, scored, trained
+from dpassay.models.training import Examples, Feedback, adam, feedback, labeled, learned
 
 __all__ = ["DMF", "Settings", "train"]
 
@@ -73,17 +73,8 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     key_model, key = jax.random.split(jax.random.key(seed))
     model = eqx.filter_jit(DMF)(task.num_users, task.num_target_items, settings, key_model)
     data = (feedback(task.target), jnp.asarray(task.target.toarray()), settings)
-    epochs = trained(
-        model,
-        data,
-        _examples,
-        _loss,
-        adam(settings.learning_rate, settings.weight_decay),
-        batch_size=settings.batch_size,
-        epochs=settings.epochs,
-        key=key,
-    )
-    yield from (scored(model, _cosines, data) for model in epochs)
+    optimizer = adam(settings.learning_rate, settings.weight_decay)
+    yield from learned(model, data, _examples, _loss, _cosines, optimizer, settings, key)
 
 
 Data = tuple[Feedback, jax.Array, Settings]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import adam, dropped, scored, trained
+from dpassay.models.training import adam, dropped, learned
 
 __all__ = ["ETL", "Settings", "train"]
 
@@ -73,10 +73,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     model = eqx.filter_jit(ETL)(sizes, settings, key_model)
     data = (jnp.asarray(task.source.toarray()), jnp.asarray(task.target.toarray()), settings)
     optimizer = adam(settings.learning_rate, settings.weight_decay)
-    epochs = trained(
-        model, data, _users, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _scores, data) for model in epochs)
+    yield from learned(model, data, _users, _loss, _scores, optimizer, settings, key)
 
 
 Data = tuple[jax.Array, jax.Array, Settings]

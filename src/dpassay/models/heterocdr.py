@@ -87,10 +87,7 @@ def released(**changed: Any) -> Settings:
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields what has been learned after each epoch.
 
-    Args:
-        task: source and target ratings of the same users.
-        settings: hyper-parameters.
-        seed: of the sketch (drawn once), the initial weights, the batches and the dropout.
+    The seed is that of the sketch (drawn once), the initial weights, the batches and the dropout.
     """
     key_source, key_network, key_training = jax.random.split(jax.random.key(seed), 3)
     source = published(task.source, settings.source, seed=int(jax.random.bits(key_source)))

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, labeled, scored, trained
+from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, labeled, learned
 
 __all__ = ["NeuMF", "Settings", "train"]
 
@@ -62,10 +62,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     key_model, key = jax.random.split(jax.random.key(seed))
     model = eqx.filter_jit(NeuMF)(task.num_users, task.num_target_items, settings, key_model)
     data, optimizer = (feedback(task.target), settings), adam(settings.learning_rate)
-    epochs = trained(
-        model, data, _examples, _loss, optimizer, batch_size=settings.batch_size, epochs=settings.epochs, key=key
-    )
-    yield from (scored(model, _logits) for model in epochs)
+    yield from learned(model, data, _examples, _loss, _logits, optimizer, settings, key)
 
 
 def _examples(key: jax.Array, data: tuple[Feedback, Settings]) -> Examples:

@@ -69,10 +69,7 @@ class Publication:
 def published(source: csr_array, publication: Publication, *, seed: int = 0) -> np.ndarray:
     """The matrix that the target domain trains on; the same for the same seed.
 
-    Args:
-        source: ratings, shape (users, source_items).
-        publication: how.
-        seed: of the sketch.
+    The source has shape (users, source_items).
 
     Returns:
         float32, shape (users, num_rows); (users, source_items) for plaintext.

@@ -147,13 +147,7 @@ def synthetic_task(
     A user's items are drawn without replacement with probability proportional to popularity x exp(taste . item); of
     the target's, one is held out for validation and one for testing, and 99 negatives avoid all of them.
 
-    Args:
-        users: how many.
-        source_items: in the source domain.
-        target_items: in the target domain.
-        source_ratings: about how many in all; every user has at least 3.
-        target_ratings: likewise, held-out ones included.
-        seed: of everything random.
+    Numbers of ratings are in all, held-out ones included; every user has at least 3.
 
     Raises:
         InvalidInput: too few ratings or target items.

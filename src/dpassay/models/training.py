@@ -24,6 +24,7 @@ __all__ = [
     "dropped",
     "feedback",
     "labeled",
+    "learned",
     "negatives",
     "paired",
     "scored",
@@ -66,7 +67,7 @@ def feedback(matrix: csr_array) -> Feedback:
 
 
 def negatives(key: jax.Array, data: Feedback, users: jax.Array) -> jax.Array:
-    """For every entry of `users` an item drawn uniformly from those that the user has no rating of."""
+    """For every entry of `users` an item, of the same shape, drawn uniformly from those that the user has not rated."""
     return data.others[users, jax.random.randint(key, users.shape, 0, data.num_others[users])]
 
 
@@ -79,7 +80,7 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
 
 
 def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: int) -> tuple[Examples, Examples]:
-    """`labeled` examples of the target domain, each beside one of the source by the same user.
+    """`labeled` examples of the target domain, each beside one of the source by the same user, of one shape.
 
     Labels are independent: a network that saw both pairs could read one label off the other.
     """
@@ -94,12 +95,12 @@ def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: in
 
 
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    """Mean binary cross entropy, nats."""
+    """Mean binary cross entropy of two arrays of one shape, nats."""
     return jnp.mean(optax.sigmoid_binary_cross_entropy(logits, labels))
 
 
 def dropped(key: jax.Array, values: jax.Array, rate: float) -> jax.Array:
-    """The values with a share `rate` of them replaced by 0, the others scaled up to the same mean."""
+    """The values, of any shape, a share `rate` of them replaced by 0, the others scaled up to the same mean."""
     return jnp.where(jax.random.bernoulli(key, 1 - rate, values.shape), values / (1 - rate), 0.0)
 
 
@@ -160,6 +161,22 @@ def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):
 
     (weights, state), _ = jax.lax.scan(step, (weights, state), (order, jax.random.split(key_loss, len(order))))
     return eqx.combine(weights, fixed), state
+
+
+def learned(
+    model: Model,
+    data: Any,
+    draw: Callable[[jax.Array, Any], Any],
+    loss: Callable[[Model, Any, jax.Array, Any], jax.Array],
+    score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array],
+    optimizer: optax.GradientTransformation,
+    settings: Any,
+    key: jax.Array,
+) -> Iterator[Scores]:
+    """Yields the scores after every epoch of `trained`; `score` takes users and items of one shape (n,)."""
+    sizes = {"batch_size": settings.batch_size, "epochs": settings.epochs}
+    for each in trained(model, data, draw, loss, optimizer, key=key, **sizes):
+        yield scored(each, score, data)
 
 
 def scored(model: Model, score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array], data: Any = None) -> Scores:

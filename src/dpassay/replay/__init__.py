@@ -27,7 +27,7 @@ __all__ = ["AUDIT", "CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
     "witness": "dpassay.replay.witness",
-    "law": "dpassay.replay.law",
+    "law": "dpassay.replay.law_property",
     "selection": "dpassay.replay.selection",
     "floating": "dpassay.replay.floating",
     "formula": "dpassay.replay.instance",

@@ -183,17 +183,20 @@ def _decided(counts: tuple[int, int, int, int], log_slope: fmpq, offset: fmpq, s
 
 def _separated(counts: tuple[int, int, int, int], log_slope: fmpq, offset: fmpq, share: fmpq) -> bool:
     """Whether two one-sided Clopper-Pearson bounds, share / 2 each, refute the null."""
+    bounds = _bounds(counts, share)
+    return bounds is not None and bool(arb(bounds[0]) > arb(log_slope).exp() * arb(bounds[1]) + arb(offset))
+
+
+def _bounds(counts: tuple[int, int, int, int], share: fmpq) -> tuple[float, float] | None:
+    """Clopper-Pearson bounds of p from below and q from above, share / 2 each; None unless both are certain."""
     x, n, y, m = counts
-    low = _inverted(lambda p: _binomial_tail(x, n, p), float(fraction(share)) / 2, 0.0, x / n)
-    high = (
-        1.0 if y == m else _inverted(lambda q: 1 - _binomial_tail(y + 1, m, q), float(fraction(share)) / 2, 1.0, y / m)
+    level, small = float(fraction(share)) / 2, arb(share / 2)
+    low = _inverted(lambda p: _binomial_tail(x, n, p), level, 0.0, x / n)
+    high = 1.0 if y == m else _inverted(lambda q: 1 - _binomial_tail(y + 1, m, q), level, 1.0, y / m)
+    certain = (low == 0 or _binomial_tail(x, n, low) <= small) and (
+        high == 1 or 1 - _binomial_tail(y + 1, m, high) <= small
     )
-    small = arb(share / 2)
-    if not low > 0 or not _binomial_tail(x, n, low) <= small:
-        return False
-    if y < m and not 1 - _binomial_tail(y + 1, m, high) <= small:
-        return False
-    return bool(arb(low) > arb(log_slope).exp() * arb(high) + arb(offset))
+    return (low, high) if certain else None
 
 
 def _inverted(tail: Any, share: float, outside: float, inside: float) -> float:
@@ -280,19 +283,11 @@ class _Test:
         """Whether the p-value is certainly at most the share."""
         if self.order is None:
             return False
-        x, n, y, m = self.counts
         nuisance = self.share / 200
-        least = _inverted(lambda p: _binomial_tail(x, n, p), float(fraction(nuisance)) / 2, 0.0, x / n)
-        most = (
-            1.0
-            if y == m
-            else _inverted(lambda q: 1 - _binomial_tail(y + 1, m, q), float(fraction(nuisance)) / 2, 1.0, y / m)
-        )
-        small = arb(nuisance / 2)
-        if least > 0 and not _binomial_tail(x, n, least) <= small:
+        bounds = _bounds(self.counts, nuisance)
+        if bounds is None:
             return False
-        if most < 1 and not 1 - _binomial_tail(y + 1, m, most) <= small:
-            return False
+        least, most = bounds
         slope, offset = math.exp(self._log_slope()), float(fraction(self.offset))
         low = max(0.0, (least - offset) / slope * (1 - 1e-9))
         if low > 0 and not self.slope * arb(low) + arb(self.offset) <= arb(least):

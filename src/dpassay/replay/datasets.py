@@ -9,7 +9,7 @@ from typing import Any
 from flint import fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.laws_of import law_module
+from dpassay.replay.laws import law_module
 from dpassay.replay.numbers import rational, show
 
 __all__ = ["Dataset", "Output", "dataset_text", "mechanism_text", "read_dataset", "read_event", "rows_text"]

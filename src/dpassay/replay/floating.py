@@ -36,7 +36,7 @@ from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_dataset, read_event, rows_text
-from dpassay.replay.laws_of import law_module
+from dpassay.replay.laws import law_module
 from dpassay.replay.numbers import bounds, fields, fraction, integer, precision, rational, show
 from dpassay.replay.witness import neighboring_cells
 

@@ -1,8 +1,8 @@
 """Exact laws of X-Map's replacement selection and neighbor selection of items, written from the definitions alone.
 
 Guerraoui, Kermarrec, Lin and Patra, "Heterogeneous Recommendations", technical report: Theorem 1 (PRS), Theorems 2 to 4
-(PNSA), the released code's readings of both, and our repairs. As in `dpassay.replay.laws` a similarity is a signed
-square root of a rational, so that order, ties and zeros are decided exactly, on signed squares.
+(PNSA), the released code's readings of both, and our repairs. A similarity is a signed square root of a rational, so
+that order, ties and zeros are decided exactly, on signed squares.
 
 Outputs: (item,) for PRS, the ascending item numbers of the neighbors for PNSA. A dataset has one row per user.
 """
@@ -10,37 +10,47 @@ Outputs: (item,) for PRS, the ascending item numbers of the neighbors for PNSA. 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.laws import MAX_CANDIDATES, MAX_NEIGHBORS, Undefined, draws, signed_root
-from dpassay.replay.numbers import fields, integer, maximum, rational, root
+from dpassay.replay.laws import (
+    MAX_CANDIDATES,
+    MAX_NEIGHBORS,
+    Dataset,
+    Law,
+    Ratings,
+    Undefined,
+    draws,
+    exponential,
+    is_zero,
+    read_numbers,
+    read_parameters,
+    shared,
+    signed_root,
+    signed_square,
+    square_norm,
+    truncation_margin,
+)
+from dpassay.replay.numbers import integer, maximum, rational, root
 
 __all__ = ["law", "read_output"]
 
-Law = dict[tuple[int, ...], Any]
-Column = Sequence[fmpq | None]
-Dataset = Sequence[Sequence[fmpq | None]]
-
 _REPLACEMENT = {"epsilon", "source_item", "num_source_items", "similarity", "norms", "significance_cap"}
 _NEIGHBORS = {"epsilon", "num_neighbors", "target"}
-_PARAMETERS: Mapping[tuple[str, str], set[str]] = {
-    ("prs", "paper"): _REPLACEMENT | {"sensitivity"},
-    ("prs", "released"): _REPLACEMENT | {"list_size"},
-    ("prs", "repaired"): _REPLACEMENT,
-    ("pnsa", "paper"): _NEIGHBORS | {"rho", "similarity", "norms"},
-    ("pnsa", "released"): _NEIGHBORS | {"significance_cap"},
-    ("pnsa", "repaired"): _NEIGHBORS | {"similarity", "threshold", "width"},
+_PARAMETERS: Mapping[tuple[str, str], tuple[set[str], ...]] = {
+    ("prs", "paper"): (_REPLACEMENT | {"sensitivity"},),
+    ("prs", "released"): (_REPLACEMENT | {"list_size"},),
+    ("prs", "repaired"): (_REPLACEMENT,),
+    ("pnsa", "paper"): (_NEIGHBORS | {"rho", "similarity", "norms"},),
+    ("pnsa", "released"): (_NEIGHBORS | {"significance_cap"},),
+    ("pnsa", "repaired"): (_NEIGHBORS | {"similarity", "threshold", "width"},),
 }
 _SIMILARITIES = ("adjusted_cosine", "cosine")
+_POSITIVE = ("epsilon", "sensitivity", "threshold", "width")
 
 
 def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
     """Law of the released item or items.
-
-    Args:
-        mechanism: {"id", "variant", "parameters"} with every parameter.
-        dataset: ratings, one row per user; None where missing.
 
     Raises:
         Rejected: an unknown mechanism or parameter, or more candidates or neighbors than this checker takes.
@@ -60,34 +70,20 @@ def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
 def read_output(output: Sequence[Any], mechanism: Mapping[str, Any], dataset: Dataset) -> tuple[int, ...]:
     """One output; raises `Rejected` for anything that is no output of the mechanism."""
     parameters = _checked(mechanism)
+    if mechanism["id"] != "prs":
+        return read_numbers(output, parameters, len(dataset[0]), "numbers of other items")
     items = tuple(integer(item, "an item number") for item in output)
-    if mechanism["id"] == "prs":
-        first = integer(parameters["num_source_items"], "num_source_items", at_least=1)
-        if len(items) != 1 or not first <= items[0] < len(dataset[0]):
-            raise Rejected(f"{list(items)} is not an output: one item of the target domain")
-        return items
-    k, target = (integer(parameters[name], name) for name in ("num_neighbors", "target"))
-    if list(items) != sorted(set(items)) or len(items) != k or items[-1] >= len(dataset[0]) or target in items:
-        raise Rejected(f"{list(items)} is not an output: {k} ascending numbers of other items")
+    first = integer(parameters["num_source_items"], "num_source_items", at_least=1)
+    if len(items) != 1 or not first <= items[0] < len(dataset[0]):
+        raise Rejected(f"{list(items)} is not an output: one item of the target domain")
     return items
 
 
 def _checked(mechanism: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields(mechanism, "the mechanism", ("id", "variant", "parameters"))
-    kind = (mechanism["id"], mechanism["variant"])
-    if kind not in _PARAMETERS:
-        raise Rejected(f"no exact law of {kind[0]} ({kind[1]}) is known here")
-    parameters: Mapping[str, Any] = mechanism["parameters"]
-    fields(parameters, f"parameters of {kind[0]}", _PARAMETERS[kind])
-    known = (*_SIMILARITIES, "normalized") if kind == ("pnsa", "repaired") else _SIMILARITIES
-    if parameters.get("similarity", known[0]) not in known:
-        raise Rejected(f"similarity is {parameters['similarity']!r}: this checker knows {', '.join(known)}")
-    if parameters.get("norms", "all") not in ("all", "co_raters"):
-        raise Rejected(f"norms is {parameters['norms']!r}: this checker knows all, co_raters")
-    for name in ("epsilon", "sensitivity", "threshold", "width"):
-        if name in parameters and rational(parameters[name]) <= 0:
-            raise Rejected(f"{name} must be positive")
-    return parameters
+    repaired = (mechanism["id"], mechanism["variant"]) == ("pnsa", "repaired")
+    similarities = (*_SIMILARITIES, "normalized") if repaired else _SIMILARITIES
+    choices = {"similarity": similarities, "norms": ("all", "co_raters")}
+    return read_parameters(mechanism, _PARAMETERS, choices, _POSITIVE)
 
 
 def _replacement_weights(variant: str, parameters: Mapping[str, Any], dataset: Dataset) -> dict[int, Any]:
@@ -103,10 +99,10 @@ def _replacement_weights(variant: str, parameters: Mapping[str, Any], dataset: D
     squares: dict[int, fmpq] = {}
     quantified: set[int] = set()
     for item in range(first, len(columns)):
-        pairs = _shared(columns[source], columns[item])
+        pairs = shared(columns[source], columns[item])
         product, square = _moments(columns[source], columns[item], parameters["norms"])
         factor = fmpq(min(len(pairs), cap), cap)
-        squares[item] = _signed_square(product, square) * factor**2
+        squares[item] = signed_square(product, square) * factor**2
         if pairs and square != 0:
             quantified.add(item)
     if variant == "paper":
@@ -121,7 +117,7 @@ def _replacement_weights(variant: str, parameters: Mapping[str, Any], dataset: D
     else:
         sensitivity = fmpq(2)
     scale = rational(parameters["epsilon"]) / (2 * sensitivity)
-    return {item: _exponential(scale * signed_root(square)) for item, square in squares.items()}
+    return {item: exponential(scale * signed_root(square)) for item, square in squares.items()}
 
 
 def _neighbor_weights(variant: str, parameters: Mapping[str, Any], dataset: Dataset) -> dict[int, Any]:
@@ -140,29 +136,18 @@ def _neighbor_weights(variant: str, parameters: Mapping[str, Any], dataset: Data
         squares, sensitivity = _repaired_squares(target, parameters, dataset)
         floor = _kth(squares, k) - rational(parameters["width"])
         scores = {item: maximum([signed_root(square), floor]) for item, square in squares.items()}
-        return {item: _exponential(scale * score / sensitivity) for item, score in scores.items()}
+        return {item: exponential(scale * score / sensitivity) for item, score in scores.items()}
     columns, norms = _columns(dataset, parameters["similarity"]), parameters["norms"]
-    squares = {item: _signed_square(*_moments(columns[target], columns[item], norms)) for item in others}
+    squares = {item: signed_square(*_moments(columns[target], columns[item], norms)) for item in others}
     sensitivities = {item: _sensitivity(columns[target], columns[item], norms) for item in others}
-    floor = _soft_floor(_kth(squares, k), sensitivities, k, parameters)
+    margin = truncation_margin(list(sensitivities.values()), k, parameters)
+    floor = fmpq(0) if margin is None else maximum([fmpq(0), _kth(squares, k) - margin])  # sim_k - min(sim_k, margin)
     weights: dict[int, Any] = {}
     for item, square in squares.items():
-        usable = sensitivities[item] is not None and not _is_zero(sensitivities[item])
+        usable = sensitivities[item] is not None and not is_zero(sensitivities[item])
         score = maximum([signed_root(square), floor])
-        weights[item] = _exponential(scale * score / sensitivities[item]) if usable else fmpq(1)
+        weights[item] = exponential(scale * score / sensitivities[item]) if usable else fmpq(1)
     return weights
-
-
-def _soft_floor(kth: Any, sensitivities: Mapping[int, Any], k: int, parameters: Mapping[str, Any]) -> Any:
-    """sim_k - min(sim_k, (4 k SS/epsilon) ln(k (N-k)/rho)), which is max(0, sim_k - that bound)."""
-    epsilon, rho, count = rational(parameters["epsilon"]), rational(parameters["rho"]), len(sensitivities)
-    if not 0 < rho < 1:
-        raise Rejected("rho must lie strictly between 0 and 1")
-    if count == k or any(each is None for each in sensitivities.values()):
-        return fmpq(0)
-    largest = maximum(sensitivities.values())
-    bound = fmpq(0) if _is_zero(largest) else largest * (4 * k / epsilon) * arb(k * (count - k) / rho).log()
-    return maximum([fmpq(0), kth - bound])
 
 
 def _released_weights(target: int, scale: fmpq, parameters: Mapping[str, Any], dataset: Dataset) -> dict[int, Any]:
@@ -171,11 +156,11 @@ def _released_weights(target: int, scale: fmpq, parameters: Mapping[str, Any], d
     own = columns[target]
     weights: dict[int, Any] = {}
     for item, other in enumerate(columns):
-        pairs = _shared(own, other)
+        pairs = shared(own, other)
         if item == target or not pairs:
             continue
         product, count = sum((x * y for x, y in pairs), fmpq(0)), len(pairs)
-        norm1, norm2 = _square_norm(own), _square_norm(other)
+        norm1, norm2 = square_norm(own), square_norm(other)
         whole = _weighted_square(product, norm1 * norm2, count, cap)
         without = [
             _weighted_square(product - x * y, square, count - 1, cap)
@@ -187,7 +172,7 @@ def _released_weights(target: int, scale: fmpq, parameters: Mapping[str, Any], d
             weights[item] = fmpq(1)
             continue
         sensitivity = maximum(abs(signed_root(square) - signed_root(whole)) for square in changed)
-        weights[item] = _exponential(scale * signed_root(whole) / sensitivity)
+        weights[item] = exponential(scale * signed_root(whole) / sensitivity)
     return weights
 
 
@@ -197,11 +182,11 @@ def _repaired_squares(target: int, parameters: Mapping[str, Any], dataset: Datas
     columns = _columns(dataset, "adjusted_cosine" if normalized else parameters["similarity"])
     others = {item: column for item, column in enumerate(columns) if item != target}
     if not normalized:
-        return {item: _signed_square(*_moments(columns[target], other, "all")) for item, other in others.items()}, fmpq(
+        return {item: signed_square(*_moments(columns[target], other, "all")) for item, other in others.items()}, fmpq(
             2
         )
     threshold = rational(parameters["threshold"])
-    norms = [_square_norm(row) for row in zip(*columns, strict=True)]
+    norms = [square_norm(row) for row in zip(*columns, strict=True)]
     squares = {}
     for item, other in others.items():
         cells = zip(columns[target], other, norms, strict=True)
@@ -221,43 +206,30 @@ def _columns(dataset: Dataset, similarity: str) -> list[list[fmpq | None]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _shared(a: Column, b: Column) -> list[tuple[fmpq, fmpq]]:
-    return [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
-
-
-def _square_norm(values: Sequence[fmpq | None]) -> fmpq:
-    return sum((x * x for x in values if x is not None), fmpq(0))
-
-
-def _moments(a: Column, b: Column, norms: str) -> tuple[fmpq, fmpq]:
+def _moments(a: Ratings, b: Ratings, norms: str) -> tuple[fmpq, fmpq]:
     """Scalar product, and product of the squared norms."""
-    pairs = _shared(a, b)
+    pairs = shared(a, b)
     product = sum((x * y for x, y in pairs), fmpq(0))
     if norms == "all":
-        return product, _square_norm(a) * _square_norm(b)
-    return product, _square_norm([x for x, _ in pairs]) * _square_norm([y for _, y in pairs])
-
-
-def _signed_square(product: fmpq, square: fmpq) -> fmpq:
-    """Signed square of product / sqrt(square); 0 where the denominator is."""
-    return fmpq(0) if square == 0 else abs(product) * product / square
+        return product, square_norm(a) * square_norm(b)
+    return product, square_norm([x for x, _ in pairs]) * square_norm([y for _, y in pairs])
 
 
 def _weighted_square(product: fmpq, square: fmpq, count: int, cap: int) -> fmpq:
-    return _signed_square(product, square) * fmpq(min(count, cap), cap) ** 2
+    return signed_square(product, square) * fmpq(min(count, cap), cap) ** 2
 
 
-def _sensitivity(a: Column, b: Column, norms: str) -> Any:
+def _sensitivity(a: Ratings, b: Ratings, norms: str) -> Any:
     """SS of Theorem 2 where it is positive, else exactly 0; None when it is infinite.
 
     Its sign is exact: that of a first term is the product's, that of a second one the scalar product's or 0.
     """
-    pairs = _shared(a, b)
+    pairs = shared(a, b)
     if not pairs:
         return fmpq(0)
     product, square = _moments(a, b, norms)
     counted = (a, b) if norms == "all" else tuple(zip(*pairs, strict=True))
-    norm1, norm2 = (_square_norm(values) for values in counted)
+    norm1, norm2 = (square_norm(values) for values in counted)
     rests = [(norm1 - x * x) * (norm2 - y * y) for x, y in pairs]
     if 0 in rests:
         return None
@@ -270,11 +242,3 @@ def _sensitivity(a: Column, b: Column, norms: str) -> Any:
 def _kth(squares: Mapping[int, fmpq], k: int) -> Any:
     """The k-th largest similarity, found on signed squares."""
     return signed_root(sorted(squares.values())[-k])
-
-
-def _exponential(exponent: Any) -> Any:
-    return fmpq(1) if _is_zero(exponent) else arb(exponent).exp()
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, fmpq) and bool(value == 0)

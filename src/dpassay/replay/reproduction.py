@@ -107,11 +107,7 @@ class _Sample:
 
     def text(self) -> dict[str, Any]:
         deviation = root(self.variance)
-        return {
-            "count": self.count,
-            "mean": down(self.mean, _SHOWN),
-            "standard_deviation": down(deviation, _SHOWN),
-        }
+        return {"count": self.count, "mean": down(self.mean, _SHOWN), "standard_deviation": down(deviation, _SHOWN)}
 
 
 def _cells(inputs: Mapping[str, Any], failure: fmpq) -> dict[str, Any]:

@@ -30,18 +30,9 @@ from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.formula import symbol
-from dpassay.replay.law import settle
-from dpassay.replay.laws import (
-    MAX_CANDIDATES,
-    MAX_NEIGHBORS,
-    Law,
-    Raised,
-    draws,
-    marginals,
-    partition_groups,
-    partition_law,
-    pncf_law,
-)
+from dpassay.replay.law_property import settle
+from dpassay.replay.laws import MAX_CANDIDATES, MAX_NEIGHBORS, Law, draws, marginals
+from dpassay.replay.neighbor_laws import Raised, partition_groups, partition_law, pncf_law
 from dpassay.replay.numbers import fields, integer, power, precision, rational, show
 
 __all__ = ["compute", "manly_means"]

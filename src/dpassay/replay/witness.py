@@ -36,8 +36,7 @@ from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_dataset, read_event, rows_text
-from dpassay.replay.laws import Law, Undefined
-from dpassay.replay.laws_of import law_module
+from dpassay.replay.laws import Law, Undefined, law_module
 from dpassay.replay.numbers import bounds, down, fields, integer, precision, rational, show
 
 __all__ = ["COMPONENTS", "SELECTIONS_OF_USERS", "compute", "neighboring_cells"]

@@ -9,6 +9,7 @@ import pytest
 
 from dpassay.commands.main import main
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import plain
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.pricdr import experiment as pricdr
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, SINGLE_DOMAIN, TABLE
@@ -28,7 +29,7 @@ def test_every_rival_of_the_paper_is_a_row() -> None:
 def test_runs_tables_and_resumption(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     told: list[str] = []
-    result = pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append)
+    result = plain(pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append))
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert result["inputs"] == list(SMALL.inputs)
     assert [(run["model"], run["seed"]) for run in result["runs"]] == [
@@ -46,7 +47,7 @@ def test_runs_tables_and_resumption(tmp_path: Path) -> None:
     assert any("epoch 2" in text for text in told)
 
     told.clear()
-    assert pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append) == result
+    assert plain(pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append)) == result
     assert not any("epoch" in text for text in told)
     other = synthetic_task(30, 40, 120, 300, 300, seed=1)
     pricdr.run(other, quick=True, seed=3, resume=path, models=LIGHT[:1], progress=told.append)
@@ -60,7 +61,7 @@ def test_runs_tables_and_resumption(tmp_path: Path) -> None:
 def test_printed_numbers_stand_beside_ours_for_their_task_only() -> None:
     task = dataclasses.replace(SMALL, name="Douban Book to Music")
     entries = [LIGHT[0], dataclasses.replace(LIGHT[1], label="ETL")]
-    result = pricdr.run(task, quick=True, models=entries)
+    result = plain(pricdr.run(task, quick=True, models=entries))
     clean = result["tables"][1]
     first = clean["rows"][1]
     assert first[0] == "ETL"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import plain
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.pricdr import sweeps
 from dpassay.models.task import synthetic_task
@@ -54,7 +55,7 @@ def test_ratings_of_one_domain_are_refused():
 
 def test_a_run_on_made_up_ratings_resumes(tmp_path):
     told: list[str] = []
-    result = sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append)
+    result = plain(sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append))
     text = json.dumps(result, allow_nan=False)
     assert len(result["runs"]) == 10
     assert any("epoch 3" in line for line in told)
@@ -65,7 +66,7 @@ def test_a_run_on_made_up_ratings_resumes(tmp_path):
     excess = 64 / (2 * math.log(4 * 2 * 204 * 120))
     assert noisy["noise"] == pytest.approx(1 / (math.sqrt(excess + 0.25) - 0.5))
     told.clear()
-    assert json.dumps(sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append)) == text
+    assert json.dumps(plain(sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append))) == text
     assert not any("epoch 3" in line for line in told)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from dpassay import experiments
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import plain
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr import experiment as pricdr
 from dpassay.experiments.pricdr import tasks as pricdr_tasks
@@ -26,7 +27,7 @@ def test_all_five_tasks_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pricdr_tasks, "OTHERS", pricdr_tasks.OTHERS[-2:])
     monkeypatch.setattr(pricdr_tasks, "EPOCHS", 3)
     monkeypatch.setattr(pricdr_tasks, "MANY", 150)  # between the two
-    result = pricdr_tasks.run(models=LIGHT, seed=1)
+    result = plain(pricdr_tasks.run(models=LIGHT, seed=1))
     assert [(run["task"], run["model"], run["seed"], run["epochs"]) for run in result["runs"]] == [
         (f"made up, 1/8 of Douban Movie to {target}", model, 1, epochs)
         for target, longest in (("Book", 3), ("Music", 20))

@@ -57,14 +57,7 @@ from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size,
 from dpassay.models.diverse_lists import exponential_top, greedy_determinant, marginal_relevance, spread, top_items
 from dpassay.runs.kept import Kept
 
-__all__ = [
-    "EPSILONS",
-    "Held",
-    "hold_out",
-    "item_chances",
-    "item_genres",
-    "run",
-]
+__all__ = ["EPSILONS", "Held", "hold_out", "item_chances", "item_genres", "run"]
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 LOWER_EPSILONS = (0.01, 0.03)
@@ -88,12 +81,8 @@ def run(
 ) -> dict[str, Any]:
     """Measures relevance, diversity and coverage of all methods on random splits.
 
-    Args:
-        data: ratings, or where to read them; None takes the small synthetic set. A MovieLens folder also gives genres.
-        quick: fewer splits and values of epsilon.
-        seed: of everything random.
-        resume: the file that keeps finished runs.
-        progress: called with a short text when a split is done.
+    Arguments are those of `dpassay.experiments.run`; a MovieLens folder also gives genres. Quick: fewer splits and
+    values of epsilon.
 
     Raises:
         InvalidInput: fewer than 20 items, a user with one rating only, or ratings outside (0, 5], which are no counts.
@@ -173,17 +162,17 @@ class Held:
 
     @cached_property
     def cosine(self) -> np.ndarray:
-        """Distances of items by who rated them."""
+        """Distances of items by who rated them, shape (items, items)."""
         return cosine_distances(self.rows("binary"))
 
     @cached_property
     def genre(self) -> np.ndarray | None:
-        """Distances of items by genre."""
+        """Distances of items by genre, shape (items, items)."""
         return None if self.genres is None else jaccard_distances(self.genres)
 
     @cached_property
     def volume(self) -> np.ndarray:
-        """X'X + I of the binary X: a common yardstick for log det, whatever jitter a method used."""
+        """X'X + I of the binary X, shape (items, items): a yardstick for log det, whatever jitter a method used."""
         rows = self.rows("binary")
         return rows.T @ rows + np.eye(rows.shape[1])
 
@@ -201,6 +190,8 @@ class Held:
 
 def hold_out(ratings: Ratings, genres: np.ndarray | None, seed: int, split: int) -> Held:
     """Holds a fifth of every user's ratings out, at random, at least one; the rest is the private dataset.
+
+    Genres have shape (items, genres).
 
     Raises:
         InvalidInput: a user with one rating, which can be held out or kept, but not both.

@@ -27,9 +27,7 @@ __all__ = [
 def precision(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Share of a list that is relevant to a user, averaged over the users that have anything relevant.
 
-    Args:
-        lists: int, shape (lists, k), no item twice in a list.
-        relevant: bool, shape (users, items).
+    Lists are item numbers, shape (lists, k), none twice in a list; `relevant` is bool, shape (users, items).
 
     Returns:
         Shape (lists,), in [0, 1].
@@ -41,23 +39,21 @@ def precision(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 
 
 def recall(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Share of what is relevant to a user that is in the list, averaged over users; see `precision`."""
+    """Share of what is relevant to a user that is in the list, averaged over users, shape (lists,); see `precision`."""
     hits = _hits(lists, relevant)
     wanted = relevant.sum(axis=1)
     return (hits / wanted[wanted > 0]).mean(axis=1)
 
 
 def hit_share(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Share of users for whom at least one item of the list is relevant; see `precision`."""
+    """Share of users for whom at least one item of the list is relevant, shape (lists,); see `precision`."""
     return (_hits(lists, relevant) > 0).mean(axis=1)
 
 
 def mean_distance(lists: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """Mean distance of the pairs in each list (intra-list diversity), shape (lists,).
 
-    Args:
-        lists: int, shape (lists, k), k >= 2.
-        distances: symmetric, zero diagonal, shape (items, items).
+    Lists are item numbers, shape (lists, k), k >= 2; distances are symmetric, shape (items, items).
 
     Raises:
         InvalidInput: malformed lists, or lists of one item.
@@ -72,9 +68,7 @@ def mean_distance(lists: np.ndarray, distances: np.ndarray) -> np.ndarray:
 def log_volume(lists: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """log det of the kernel's rows and columns of each list, shape (lists,); -inf where it is singular.
 
-    Args:
-        lists: int, shape (lists, k).
-        kernel: positive semidefinite, shape (items, items).
+    Lists are item numbers, shape (lists, k); the kernel is positive semidefinite, shape (items, items).
 
     Raises:
         InvalidInput: malformed lists.
@@ -94,7 +88,7 @@ def exposure(lists: np.ndarray, num_items: int) -> np.ndarray:
 
 
 def coverage(lists: np.ndarray, num_items: int) -> float:
-    """Share of the items that are in at least one of the lists; grows with the number of lists.
+    """Share of the items in at least one of the lists, shape (lists, size); grows with the number of lists.
 
     Raises:
         InvalidInput: malformed lists.
@@ -103,7 +97,7 @@ def coverage(lists: np.ndarray, num_items: int) -> float:
 
 
 def gini(shares: np.ndarray) -> float:
-    """Gini coefficient of nonnegative shares: 0 when all are equal, 1 - 1/n when one of n has everything.
+    """Gini coefficient of shares, shape (items,): 0 when all are equal, 1 - 1/n when one of n has everything.
 
     Raises:
         InvalidInput: a negative share, or all are 0.
@@ -116,15 +110,14 @@ def gini(shares: np.ndarray) -> float:
 
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
-    """Half the L1 distance of two probability vectors, in [0, 1]."""
+    """Half the L1 distance of two probability vectors of one shape, in [0, 1]."""
     return float(np.abs(first - second).sum() / 2)
 
 
 def cosine_distances(columns: np.ndarray) -> np.ndarray:
     """1 - cosine of every two columns, shape (items, items); a column of zeros has distance 1 to every other one.
 
-    Args:
-        columns: shape (users, items).
+    Columns have shape (users, items).
     """
     lengths = np.linalg.norm(columns, axis=0)
     unit = columns / np.where(lengths > 0, lengths, 1.0)
@@ -136,8 +129,7 @@ def cosine_distances(columns: np.ndarray) -> np.ndarray:
 def jaccard_distances(flags: np.ndarray) -> np.ndarray:
     """1 - |A and B| / |A or B| of every two rows of flags, shape (items, items); 0 for two rows without any.
 
-    Args:
-        flags: bool, shape (items, properties).
+    Flags have shape (items, properties).
     """
     numbers = flags.astype(float)
     both, sizes = numbers @ numbers.T, numbers.sum(axis=1)

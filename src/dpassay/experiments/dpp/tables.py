@@ -47,10 +47,7 @@ def kept(runs: Runs, method: str, features: str, theorem: str, asked: float) -> 
 def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) -> float:
     """The epsilon from which on `share` is kept, by interpolation in log epsilon; 0 or infinite outside the grid.
 
-    Args:
-        epsilons: increasing.
-        shares: kept at each.
-        share: looked for.
+    Epsilons increase; `shares` are what is kept at each.
     """
     below = [place for place, value in enumerate(shares) if value < share]
     if not below:
@@ -63,22 +60,12 @@ def threshold(epsilons: Sequence[float], shares: Sequence[float], share: float) 
 
 
 def tables(runs: Runs, ratings: Ratings) -> list[Table]:
-    """All tables.
-
-    Args:
-        runs: of the experiment.
-        ratings: for their name and size.
-    """
+    """All tables."""
     return [_main(runs, ratings.name), _jitters(runs, ratings), _uniformity(runs), _several(), _budget(runs)]
 
 
 def plots(runs: Runs, name: str) -> list[Plot]:
-    """Relevance and diversity against true epsilon, what is kept, distance from uniform, relevance against diversity.
-
-    Args:
-        runs: of the experiment.
-        name: of the dataset.
-    """
+    """Relevance and diversity against true epsilon and each other, what is kept, and the distance from uniform."""
     diversities = [("cosine_distance", "co-rating cosine")]
     if runs[0]["genre_distance"] is not None:
         diversities.append(("genre_distance", "genres"))
@@ -115,36 +102,27 @@ def _main(runs: Runs, name: str) -> Table:
 
 def _jitters(runs: Runs, ratings: Ratings) -> Table:
     num = ratings.num_items
-    rows = []
-    for epsilon in dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"]):
-        paper = paper_jitter("binary", num, epsilon)
-        exact = {family: required_jitter(family, "binary", num, epsilon) for family in ("k-DPP", "DPP")}
-        rows.append(
-            [
-                epsilon,
-                f"{exact['k-DPP']:.4g}",
-                f"{required_jitter('k-DPP', 'counts', num, epsilon):.4g}",
-                f"{exact['DPP']:.4g}",
-                f"{paper:.4g}",
-                f"{paper / exact['DPP']:.4g}",
-                f"{true_epsilon('DPP', 'binary', num, paper):.3g}",
-                f"{true_epsilon('k-DPP', 'binary', num, paper):.3g}",
-            ]
-        )
-    return Table(
-        f"Jitter for an epsilon per list, {num} items, one user added or removed",
-        [
-            "epsilon",
-            "k-DPP, binary, exact",
-            "k-DPP, counts up to 5, exact",
-            "DPP, binary, exact",
-            "paper's bound, binary",
-            "paper's over exact DPP",
-            "true epsilon of a DPP at the paper's jitter",
-            "of a k-DPP",
-        ],
-        rows,
-    )
+    asked = dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"])
+
+    def exact(family: Family, features: Features, epsilon: float) -> float:
+        return required_jitter(family, features, num, epsilon)
+
+    def paper(epsilon: float) -> float:
+        return paper_jitter("binary", num, epsilon)
+
+    cells: dict[str, Callable[[float], Any]] = {
+        "epsilon": lambda epsilon: epsilon,
+        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon):.4g}",
+        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon):.4g}",
+        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon):.4g}",
+        "paper's bound, binary": lambda epsilon: f"{paper(epsilon):.4g}",
+        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon):.4g}",
+        "true epsilon of a DPP at the paper's jitter": lambda epsilon: (
+            f"{true_epsilon('DPP', 'binary', num, paper(epsilon)):.3g}"
+        ),
+        "of a k-DPP": lambda epsilon: f"{true_epsilon('k-DPP', 'binary', num, paper(epsilon)):.3g}",
+    }
+    return Table.of(f"Jitter for an epsilon per list, {num} items, one user added or removed", cells, asked)
 
 
 def _uniformity(runs: Runs) -> Table:
@@ -203,10 +181,7 @@ def _budget(runs: Runs) -> Table:
         jitter = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon)[0]["jitter"]
         values = [
             [run["precision"] for run in _of(runs, *key)]
-            for key in (
-                ("k-DPP, exact law", "binary", "exact", epsilon),
-                ("exponential top-N", None, None, epsilon),
-            )
+            for key in (("k-DPP, exact law", "binary", "exact", epsilon), ("exponential top-N", None, None, epsilon))
         ]
         rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
     return Table(

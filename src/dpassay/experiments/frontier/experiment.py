@@ -62,17 +62,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Measures every method on the same readers.
+    """Measures every method on the same readers; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: MovieLens 100K (cut by genre), or whatever the experiment `xmap` takes; None is the small synthetic set.
-        quick: two folds and fewer epsilons.
-        seed: of everything random.
-        resume: keeps finished runs.
-        progress: told about every fold and method.
-
-    Returns:
-        "inputs", "domains", "tables", "points" (one per curve point of the picture) and "runs".
+    Data are MovieLens 100K (cut by genre), or whatever the experiment `xmap` takes. Quick: two folds and fewer
+    epsilons. The result also has "domains" and "points" (one per curve point of the picture).
 
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
@@ -129,13 +122,7 @@ def settings(quick: bool) -> list[dict[str, Any]]:
 
 
 class Fold:
-    """One fold: what is left of the ratings in every form that a method wants.
-
-    Args:
-        domains: source and target.
-        number: which fold.
-        seed: of the folds.
-    """
+    """One fold: what is left of the ratings in every form that a method wants."""
 
     def __init__(self, domains: Domains, number: int, seed: int) -> None:
         self.world = World(domains, number, seed, 1.0, 0)
@@ -186,9 +173,7 @@ class Fold:
 def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
     """One method on one fold.
 
-    Args:
-        fold: the data.
-        setting: see `settings`, and "fold" and "seed".
+    The setting is one of `settings`, with "fold" and "seed".
 
     Returns:
         "value", the mean over readers of the mean absolute error or of the precision at 10; "other_form", the same for

@@ -65,10 +65,7 @@ CURVES: dict[str, dict[str, Label]] = {
     },
 }
 """True epsilon for one rating of another person, anywhere."""
-PARTS = {
-    "PPNS repaired": Label(BLUE, ""),
-    "PriCDR, JLT repaired": Label(OLIVE, ""),
-}
+PARTS = {"PPNS repaired": Label(BLUE, ""), "PriCDR, JLT repaired": Label(OLIVE, "")}
 """True epsilon for a source rating only; drawn without text in the color of what covers all."""
 INFINITE = {
     "nPNS as printed": Label(BLUE, "nPNS as printed", claim=(1.0, None)),
@@ -102,11 +99,7 @@ KEY = (
 
 
 def draw(result: Mapping[str, Any]) -> str:
-    """The picture as an SVG file.
-
-    Args:
-        result: of the experiment.
-    """
+    """The picture as an SVG file."""
     found = result["points"]
 
     def panels(figure: Any) -> None:

@@ -82,10 +82,8 @@ class NoisyTotals:
 def totals(chosen: Any, ratings: np.ndarray, mechanism: NoisyTotals) -> tuple[np.ndarray, np.ndarray]:
     """S and C of every set of people, without noise.
 
-    Args:
-        chosen: who is in each set, 0 or 1, shape (sets, people).
-        ratings: shape (people, items), NaN where missing.
-        mechanism: says how ratings are clipped.
+    `chosen` says who is in each set, 0 or 1, shape (sets, people); ratings have shape (people, items), NaN where
+    missing.
 
     Returns:
         Two arrays of shape (sets, items).
@@ -101,10 +99,7 @@ def predicted(released: tuple[Any, Any], base: Any, mechanism: NoisyTotals) -> n
     S - C (base - middle) is C times the mean's distance from the base, plus noise of known variance. Its best linear
     estimate from a prior of variance `TASTE` needs C, for which the released one stands, 0 if that is negative.
 
-    Args:
-        released: S and C, arrays of one shape.
-        base: the prediction where nothing is known, in stars, of that shape.
-        mechanism: what they were released by.
+    `released` are S and C; `base` is the prediction where nothing is known, in stars; all have one shape.
 
     Returns:
         Predicted ratings within the scale.

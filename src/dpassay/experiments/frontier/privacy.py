@@ -93,12 +93,7 @@ class Privacy:
 
 
 def privacy_of(setting: dict[str, Any], facts: Facts) -> Privacy:
-    """The privacy of one setting of the experiment.
-
-    Args:
-        setting: "panel", "method", "variant" and "epsilon" (the mechanism's own parameter).
-        facts: of the fold.
-    """
+    """The privacy of one setting of the experiment."""
     method, variant, epsilon = setting["method"], setting["variant"], setting["epsilon"]
     if method in NO_DATA:
         return Privacy(None, 0.0)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.records import Table
+from dpassay.experiments.cells import difference, grouped
 from dpassay.runs.results import mean_interval
 
 __all__ = ["REFERENCE", "points", "tables"]
@@ -119,17 +120,12 @@ BETTER = {"ratings": -1, "lists": 1}  # the sign of a difference that is an impr
 def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One point per method and epsilon, all folds together.
 
-    Args:
-        records: runs, see `dpassay.experiments.frontier.experiment.measure`.
-
     Returns:
         The method's fields, "label", the epsilons of `Privacy` ("infinite" for infinity; means over readers, but
         "largest"), "value", "other_form" and "spread" (see `measure`), "readers", and "gap", "gap_low", "gap_high": the
         mean difference to `REFERENCE`, paired by reader, with its 95% t-interval.
     """
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for record in records:
-        groups.setdefault(tuple(record[name] for name in METHOD), []).append(record)
+    groups = grouped(records, METHOD)
     references = {key[0]: _by_reader(group) for key, group in groups.items() if key[1] == REFERENCE[key[0]]}
     result = []
     for key, group in groups.items():
@@ -148,13 +144,7 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    """All tables.
-
-    Args:
-        records: runs with their per-reader lists.
-        found: what `points` makes of them.
-        name: of the two domains.
-    """
+    """All tables."""
     folds = len({record["fold"] for record in records})
     return [
         Table(
@@ -185,7 +175,7 @@ def _points_table(found: Sequence[Mapping[str, Any]], panel: str, title: str, me
         row += [_number(point["largest"]), f"{point['delta']:.2g}" if point["delta"] else "0", f"{point['value']:.4f}"]
         if panel == "ratings":
             row.append("-" if point["other_form"] is None else f"{point['other_form']:.4f}")
-        rows.append([*row, _interval(point), "-" if point["spread"] is None else f"{point['spread']:.4f}"])
+        rows.append([*row, _gap(point), "-" if point["spread"] is None else f"{point['spread']:.4f}"])
     return Table(f"{title}: {mine[0]['readers']} readers", columns, rows)
 
 
@@ -208,7 +198,7 @@ def _first_gains(found: Sequence[Mapping[str, Any]], name: str) -> Table:
                 rows.append([*row, "nowhere", "-"])
             else:
                 first = min(gains, key=lambda point: point["true"])
-                rows.append([*row, _number(first["true"]), _interval(first)])
+                rows.append([*row, _number(first["true"]), _gap(first)])
     columns = ["panel", "method", "best value", "at true epsilon", "certainly better from true epsilon", "by (95%)"]
     title = (
         f"From which true epsilon a method beats the reader's own mean, or a random list ({name}; each interval 95%)"
@@ -224,10 +214,8 @@ def _by_reader(group: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     }
 
 
-def _interval(point: Mapping[str, Any]) -> str:
-    if not point["gap"]:
-        return "0"
-    return f"{point['gap']:+.4f} [{point['gap_low']:+.4f}, {point['gap_high']:+.4f}]"
+def _gap(point: Mapping[str, Any]) -> str:
+    return difference(point["gap"], point["gap_low"], point["gap_high"])
 
 
 def _number(value: float | str | None) -> str:

@@ -26,11 +26,7 @@ def run(
 ) -> dict[str, Any]:
     """Judges the paper's tables on MovieLens 100K, and measures the repaired selections on any ratings.
 
-    Args:
-        data: ratings, or where to read them; None takes the small synthetic set.
-        quick: fewer readings of the protocol, draws and settings.
-        seed: of everything random.
-        progress: called with a short text when a long step advances.
+    Arguments are those of `dpassay.experiments.run`. Quick: fewer readings of the protocol, draws and settings.
     """
     ratings = ratings_or_synthetic(data)
     context = Context(ratings, quick, seed, progress=progress)

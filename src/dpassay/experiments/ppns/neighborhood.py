@@ -73,13 +73,8 @@ def predict(
     Without hold-out and with all users as candidates a user has one neighbor set for all of the pairs; otherwise every
     pair has its own, drawn independently.
 
-    Args:
-        train: what neighbors and similarities come from.
-        users: shape (pairs,).
-        items: shape (pairs,).
-        selection: how neighbors are chosen.
-        protocol: with `hold_out`, every pair must be a rating of `train`.
-        seed: of ties and draws.
+    Neighbors and similarities come from `train`; users and items have shape (pairs,). With `hold_out`, every pair must
+    be a rating of `train`.
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
@@ -122,12 +117,7 @@ def predict_from_sets(
     With `centered`, what is averaged are the neighbors' ratings minus their own means, the user's mean is added, and
     the sum is clipped to the scale.
 
-    Args:
-        train: the neighbors' ratings.
-        users: shape (pairs,).
-        items: shape (pairs,).
-        weights: similarities to the neighbors, 0 elsewhere, shape (users, users).
-        centered: whether ratings are taken relative to each user's mean.
+    Users and items have shape (pairs,); weights are similarities to the neighbors, 0 elsewhere, shape (users, users).
 
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
@@ -142,7 +132,7 @@ def predict_from_sets(
 
 
 def similarities(train: Ratings, protocol: Protocol) -> np.ndarray:
-    """The protocol's similarity of all pairs of users."""
+    """The protocol's similarity of all pairs of users, shape (users, users)."""
     return _data(train).similarity(protocol.similarity)
 
 
@@ -155,7 +145,7 @@ def user_means(train: Ratings) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def folds(ratings: Ratings, number: int, seed: int = 0) -> tuple[tuple[Ratings, np.ndarray], ...]:
-    """Random folds: (the other folds' ratings, indices of this fold's), a partition of all ratings."""
+    """Random folds: (the other folds' ratings, indices of this fold's, shape (held,)), a partition of all."""
     parts = []
     order = np.random.default_rng(seed).permutation(len(ratings))
     for part in np.array_split(order, number):
@@ -173,7 +163,7 @@ def mean_absolute_error(
     """MAE (22) over the pairs that could be predicted (the errors that are not NaN).
 
     Args:
-        errors: absolute errors, NaN where there is no prediction.
+        errors: absolute errors, NaN where there is no prediction, shape (ratings,).
         users: the user of each.
         average: "trials": a random user, then a random rating of that user, skipped when it cannot be predicted.
             "users": a random user, then a random one of that user's predictable ratings. "ratings": a random rating.
@@ -189,11 +179,8 @@ def paired_differences(first: np.ndarray, second: np.ndarray, users: np.ndarray,
 
     A user's errors share neighbors, so users, not ratings, are the independent units of a paired comparison.
 
-    Args:
-        first: absolute errors, NaN without a prediction, shape (draws, ratings).
-        second: the same of the other method; one with a single draw is paired with every draw of the other.
-        users: the user of each rating.
-        num_users: of the dataset.
+    Both are absolute errors, NaN without a prediction, shape (draws, ratings); one with a single draw is paired with
+    every draw of the other. `users` says whose each rating is.
     """
     difference = np.broadcast_to(first - second, (max(len(first), len(second)), len(users)))
     both = ~np.isnan(difference)
@@ -204,7 +191,7 @@ def paired_differences(first: np.ndarray, second: np.ndarray, users: np.ndarray,
 
 
 def trial_weights(covered: np.ndarray, users: np.ndarray, average: str) -> np.ndarray:
-    """Probability that a trial takes each pair, up to a factor; see `mean_absolute_error`."""
+    """Probability that a trial takes each pair, up to a factor, shape (ratings,); see `mean_absolute_error`."""
     if average == "ratings":
         return covered.astype(float)
     among = covered if average == "users" else np.ones(len(users), bool)
@@ -289,12 +276,7 @@ def _parts(items: np.ndarray, num_users: int) -> Iterator[tuple[int, np.ndarray]
 
 
 def _predict_item(
-    data: _Data,
-    users: np.ndarray,
-    item: int,
-    selection: Selection,
-    protocol: Protocol,
-    generator: np.random.Generator,
+    data: _Data, users: np.ndarray, item: int, selection: Selection, protocol: Protocol, generator: np.random.Generator
 ) -> np.ndarray:
     """Predictions of one item for the given users, each from neighbors of its own."""
     raters = np.flatnonzero(data.rated[:, item])

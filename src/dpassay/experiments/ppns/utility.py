@@ -38,13 +38,7 @@ from dpassay.mechanisms.npns import FloorNormSelection, Protect
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix
 
-__all__ = [
-    "EPSILONS",
-    "FLOORS",
-    "Accuracy",
-    "repaired_utility",
-    "utility_tables",
-]
+__all__ = ["EPSILONS", "FLOORS", "Accuracy", "repaired_utility", "utility_tables"]
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 FLOORS = (20.0, 40.0, 80.0)
@@ -52,8 +46,6 @@ FLOOR = 40.0
 """The floor shown for the other comparisons; the sweep over `FLOORS` is reported beside it."""
 FOLDS = 5
 RHO, PROBABILITY = 0.5, 0.5
-
-Sets = Callable[[Ratings, np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -92,14 +84,8 @@ def repaired_utility(
 ) -> list[Accuracy]:
     """Accuracy of the private selections, and of kNN, PPNS and PNCF at the same epsilon.
 
-    Args:
-        ratings: the dataset; it is split into 5 folds.
-        epsilons: nats, for the whole neighbor set.
-        floors: c of the floor-norm cosine.
-        num_neighbors: k.
-        draws: neighbor sets per user and fold; errors are averaged over them.
-        seed: of folds and draws.
-        progress: told about every method.
+    The ratings are split into 5 folds. Epsilons, nats, are for the whole neighbor set, `floors` are c of the floor-norm
+    cosine, and errors are averaged over `draws` neighbor sets per user and fold.
     """
     k = num_neighbors
 
@@ -137,37 +123,27 @@ def repaired_utility(
 
 def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
     """The accuracies as one table."""
-    columns = [
-        "method",
-        "epsilon of the set",
-        "c",
-        "k",
-        "MAE, eq. 6",
-        "MAE, mean-centered",
-        "covered",
-        "MAE, all ratings",
-    ]
-    rows = [
-        [
-            entry.method,
-            "none" if entry.epsilon == float("inf") else f"{entry.epsilon:g}",
-            "-" if entry.norm_floor is None else f"{entry.norm_floor:g}",
-            entry.num_neighbors,
-            f"{entry.error:.4f}",
-            f"{entry.centered_error:.4f}",
-            f"{entry.covered:.0%}",
-            f"{entry.complete_error:.4f}",
-        ]
-        for entry in results
-    ]
-    return (Table(f"Accuracy of private neighbor selection on {name}, held out", columns, rows),)
+    cells: dict[str, Callable[[Accuracy], Any]] = {
+        "method": lambda each: each.method,
+        "epsilon of the set": lambda each: "none" if each.epsilon == float("inf") else f"{each.epsilon:g}",
+        "c": lambda each: "-" if each.norm_floor is None else f"{each.norm_floor:g}",
+        "k": lambda each: each.num_neighbors,
+        "MAE, eq. 6": lambda each: f"{each.error:.4f}",
+        "MAE, mean-centered": lambda each: f"{each.centered_error:.4f}",
+        "covered": lambda each: f"{each.covered:.0%}",
+        "MAE, all ratings": lambda each: f"{each.complete_error:.4f}",
+    }
+    return (Table.of(f"Accuracy of private neighbor selection on {name}, held out", cells, results),)
 
 
 @functools.lru_cache(maxsize=256)
 def errors(
     ratings: Ratings, sets: tuple[Any, ...], num_neighbors: int, draws: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Absolute errors of eq. (6), of the mean-centered prediction, and of that with the user's mean in its gaps."""
+    """Absolute errors of eq. (6), of the mean-centered prediction, and of that with the user's mean in its gaps.
+
+    Each of shape (draws, ratings), NaN where there is no prediction.
+    """
     draws = 1 if sets[0] == "nearest" else draws
     plain, centered, complete = (np.full((draws, len(ratings)), np.nan, np.float32) for _ in range(3))
     for number, (train, test) in enumerate(folds(ratings, FOLDS, seed)):

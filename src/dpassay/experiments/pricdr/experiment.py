@@ -76,20 +76,14 @@ def run(
 ) -> dict[str, Any]:
     """Trains and tests every model with every seed.
 
-    Args:
-        data: the folder of Douban Book and Music (see `dpassay.models.task.load_task`), or a task; None takes a small
-            synthetic one and two seeds.
-        quick: two seeds and two epochs.
-        seed: the first seed.
-        resume: the file that keeps finished runs.
-        progress: told about every run and epoch.
-        models: the rows; None takes `MODELS`.
-        limit: of epochs; None takes the model's own number.
+    Arguments are those of `dpassay.experiments.run`, and: the rows, `models`, by default `MODELS`; the `limit` of
+    epochs, by default the model's own number. Data are the folder of Douban Book and Music (see
+    `dpassay.models.task.load_task`), or a task; None takes a small synthetic one and two seeds. Quick: two seeds and
+    two epochs.
 
     Returns:
-        "inputs"; "runs", each the record of `ranking.evaluate` with "model", "seed" and "limit" (of epochs, null for
-        the model's own number); "tables", by both protocols, with the printed numbers if the task is theirs; for that
-        task "plots", ours against printed.
+        "inputs"; "runs", each the record of `ranking.evaluate` with "model", "seed" and "limit" (null for the model's
+        own number); "tables", by both protocols, with the printed numbers if the task is theirs; for that task "plots".
 
     Raises:
         InvalidInput: data that are no such folder.

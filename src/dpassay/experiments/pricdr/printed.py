@@ -4,21 +4,15 @@ from collections.abc import Mapping
 
 __all__ = ["CROSS_DOMAIN", "METRICS", "PROPOSED", "SINGLE_DOMAIN", "SYMMETRIC", "TABLE"]
 
-
 METRICS = ("HR5", "NDCG5", "MRR5", "HR10", "NDCG10", "MRR10")
-
 
 SINGLE_DOMAIN = ("BPR", "NeuMF", "DMF")
 
-
 CROSS_DOMAIN = ("CoNet", "DDTCDR", "DARec", "ETL")
-
 
 SYMMETRIC = "PriCDR-SYM"
 
-
 PROPOSED = ("PriCDR-J", "PriCDR-S")
-
 
 _PRINTED = {
     "Amazon Music to Book": """
@@ -94,7 +88,6 @@ _PRINTED = {
         PriCDR-S 0.3801 0.2736 0.2440 0.5109 0.3158 0.2609
     """,
 }
-
 
 TABLE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     task: {method: tuple(numbers) for method, *numbers in map(str.split, text.strip().splitlines())}

@@ -30,9 +30,7 @@ PROTOCOLS = {
 def ranks(heldout: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     """The rank of each user's held-out item, 1 for the best, ties and scores that are no numbers counted against it.
 
-    Args:
-        heldout: its scores, shape (users,).
-        negatives: scores of the items it is ranked against, shape (users, negatives).
+    Its scores have shape (users,), those of the items it is ranked against shape (users, negatives).
 
     Returns:
         int64, shape (users,).
@@ -51,18 +49,11 @@ def metrics(rank: np.ndarray) -> dict[str, float]:
 
 
 def evaluate(
-    epochs: Iterator[Scores],
-    task: Task,
-    limit: int | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    epochs: Iterator[Scores], task: Task, limit: int | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Trains a model and tests it, epochs chosen on the validation items by both `PROTOCOLS`.
 
-    Args:
-        epochs: what the model's `train` returns.
-        task: what it is trained on.
-        limit: of epochs; None takes all.
-        progress: told about every epoch.
+    `epochs` is what the model's `train` returns; no `limit` takes all of them.
 
     Returns:
         A flat record of the test: "authors_HR5" and "clean_HR5", and so on for all `METRICS`; "validation_NDCG10" at

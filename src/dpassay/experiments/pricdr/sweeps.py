@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import difference, grouped
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.task import Task, load_task, synthetic_task
@@ -144,15 +145,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Trains every setting of `plan`, both readings.
+    """Trains every setting of `plan`, both readings; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
-            settings and epochs.
-        quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
-        seed: the first of the consecutive seeds.
-        resume: keeps finished runs.
-        progress: told about every run.
+    Data are the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
+    settings and epochs. Quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
 
     Raises:
         InvalidInput: ratings instead of a folder, or an unreadable one.
@@ -193,11 +189,7 @@ def _measured(
 
 
 def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
-    keys = ("reading", "model", "epsilon", "num_rows", "density", "share")
-    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for run in runs:
-        found.setdefault(tuple(run[key] for key in keys), []).append(run)
-    return found
+    return grouped(runs, ("reading", "model", "epsilon", "num_rows", "density", "share"))
 
 
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
@@ -236,8 +228,8 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> Table:
             continue
         cells = []
         for metric in SHOWN:
-            mean, low, high = mean_interval([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired])
-            cells.append(f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]")
+            each = [a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired]
+            cells.append(difference(*mean_interval(each)))
         rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
     return Table(
         f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",

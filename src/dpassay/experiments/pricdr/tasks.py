@@ -58,13 +58,8 @@ def run(
 ) -> dict[str, Any]:
     """Trains and tests every model once on each of the five tasks.
 
-    Args:
-        data: none: what is not made up is `experiment pricdr`.
-        quick: the last task only, at an eighth of its size, two epochs.
-        seed: of the data and the models.
-        resume: the file that keeps finished runs.
-        progress: told about every run and epoch.
-        models: the rows; None takes those of `pricdr`.
+    Arguments are those of `dpassay.experiments.run`, and the rows, `models`, by default those of `pricdr`. There are no
+    data: what is not made up is `experiment pricdr`. Quick: the last task only, at an eighth of its size, two epochs.
 
     Raises:
         InvalidInput: data are given.

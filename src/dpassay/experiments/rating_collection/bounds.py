@@ -51,11 +51,8 @@ class Shape:
 def excess(kind: str, epsilon: float, shape: Shape, gamma: float = GAMMA) -> tuple[float, float, float]:
     """What (6) or (7) adds to rho0 sqrt(s), the sharper bound on it, and the root mean square of the noise; float64.
 
-    Args:
-        kind: "laplace" or "response" (5 stars).
-        epsilon: nats per entry.
-        shape: true ratings of missing cells are taken at the end of the scale, the worst case.
-        gamma: failure probability.
+    `kind` is "laplace" or "response" (5 stars), epsilon in nats per entry, `gamma` the failure probability; true
+    ratings of missing cells are taken at the end of the scale, the worst case.
     """
     cells, rated = shape.cells, shape.rated
     if kind == "laplace":

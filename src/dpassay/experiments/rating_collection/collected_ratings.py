@@ -49,12 +49,8 @@ def known_truth(seed: int, num_users: int = 120, num_items: int = 80) -> tuple[n
 def perturbed(id: str, variant: str, epsilon: float, matrix: np.ndarray, seed: int) -> np.ndarray:
     """What the collector gets, shape (users, items), in stars, NaN where missing.
 
-    Args:
-        id: `modified_laplace` or `randomized_response`.
-        variant: of the mechanism.
-        epsilon: nats per entry.
-        matrix: stars, NaN where missing.
-        seed: of the users' coins.
+    `id` is `modified_laplace` or `randomized_response`, epsilon in nats per entry, the seed that of the users' coins;
+    the matrix is in stars, too.
     """
     built = mechanism(id, variant=variant, epsilon=epsilon)
     key = jax.random.key(seed)
@@ -76,16 +72,10 @@ def seed_runs(
 ) -> Iterator[dict[str, Any]]:
     """The clean run of one seed, then every release.
 
-    Args:
-        setting: what the records call it.
-        matrix: stars, NaN where missing, shape (users, items); a tenth is held out.
-        truth: the true ratings, where they are known.
-        seed: of the held-out ratings and of the users' coins.
-        releases: pairs of a variant and an epsilon, for both mechanisms.
-        transplant: also complete every release with the penalty of the clean data, whose many singular values take
-            most of the time.
-        kept: the runs that are finished.
-        progress: told about every run.
+    The matrix is in stars, NaN where missing, shape (users, items), and a tenth of it is held out; `truth` are the true
+    ratings, where they are known. Releases are pairs of a variant and an epsilon, for both mechanisms. To `transplant`
+    is to complete every release with the penalty of the clean data too, whose many singular values take most of the
+    time.
     """
     cells = np.argwhere(~np.isnan(matrix))
     held = tuple(np.random.default_rng([seed, 2]).permutation(cells)[: len(cells) // 10].T)
@@ -219,9 +209,7 @@ def debiased(release: np.ndarray, coefficients: tuple[float, ...]) -> dict[str, 
     genuine with a chance that the counts estimate; a is what it keeps of x - 3 in the mean, so 3 + (z - 3)/a has the
     mean x, and the weight a^2 in the completion makes the noise of all cells alike. At eps -> infinity, a = 1.
 
-    Args:
-        release: stars, NaN where missing, shape (users, items).
-        coefficients: alpha, beta, gamma of the mechanism.
+    The release is in stars, NaN where missing, shape (users, items); the coefficients are alpha, beta, gamma.
 
     Returns:
         "debiased_item_mean" and "debiased", shape (users, items).

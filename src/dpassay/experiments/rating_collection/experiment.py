@@ -8,8 +8,9 @@ in stars (1 to 5); the modified Laplace mechanism works on (rating - 3)/2. Seeds
 ratings are held out and the same key is used.
 """
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import grouped
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
 from dpassay.runs.kept import Kept
@@ -33,6 +35,7 @@ SEEDS = 5
 REPAIRED = (1.0, 4.0, 10.0)
 """Where the repaired variants are run, on one seed: their law differs by rounding only."""
 NAME = "rating-collection"
+Group = Sequence[Mapping[str, Any]]
 
 
 def run(
@@ -45,16 +48,8 @@ def run(
 ) -> dict[str, Any]:
     """Errors of the collector's predictions by mechanism, epsilon and method.
 
-    Args:
-        data: ratings of 1 to 5 stars, or where to read them; None takes the small synthetic set.
-        quick: fewer epsilons, seeds and variants.
-        seed: the first of the seeds.
-        resume: the file that keeps finished runs.
-        progress: called with a short text when a long step advances.
-
-    Returns:
-        "inputs", "tables", "plots", "runs" (one record per setting, mechanism, variant, epsilon and seed; epsilon None
-        is the clean data).
+    Arguments are those of `dpassay.experiments.run`. Quick: fewer epsilons, seeds and variants. Of the runs, one for
+    each setting, mechanism, variant, epsilon and seed, those of epsilon None are the clean data.
 
     Raises:
         InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5.
@@ -84,17 +79,11 @@ def run(
 
 def _series(label: str, runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> Series:
     """Mean, smallest and largest over seeds by epsilon, of the paper's variant, without the limit."""
-    values: dict[float, list[float]] = {}
-    for entry in runs:
-        chosen = (entry["mechanism"], entry["variant"], entry["setting"]) == (id, "paper", setting)
-        if chosen and entry["epsilon"] < LIMIT and key in entry:
-            values.setdefault(entry["epsilon"], []).append(entry[key])
+    own = [run for run in runs if _is(run, setting, id) and run["epsilon"] < LIMIT and key in run]
+    values = [[run[key] for run in group] for group in grouped(own, ("epsilon",)).values()]
+    epsilons = list(dict.fromkeys(run["epsilon"] for run in own))
     return Series(
-        label,
-        list(values),
-        [float(np.mean(v)) for v in values.values()],
-        low=[min(v) for v in values.values()],
-        high=[max(v) for v in values.values()],
+        label, epsilons, [float(np.mean(v)) for v in values], low=[*map(min, values)], high=[*map(max, values)]
     )
 
 
@@ -123,66 +112,49 @@ def _is(entry: dict[str, Any], setting: str, id: str, variant: str = "paper") ->
 
 
 def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
+    named: dict[str, Callable[[Group], str]] = {
+        "mechanism": lambda group: group[0]["mechanism"],
+        "variant": lambda group: group[0]["variant"],
+        "eps of an entry": lambda group: "" if group[0]["epsilon"] is None else f"{group[0]['epsilon']:g}",
+        "eps of a user": lambda group: "" if group[0]["epsilon"] is None else f"{group[0]['user_epsilon']:,.0f}",
+    }
     tables = []
     for setting, name, key in (
         ("ratings", f"{ratings.name}, RMSE on held-out ratings", "rmse"),
         ("ratings", f"{ratings.name}, MAE on held-out ratings", "mae"),
         ("known truth", "a known truth of low rank, error of the completion ||Theta^ - Theta||_F", "frobenius"),
     ):
-        rows = [
-            [
-                *_named(group[0], ratings),
-                *(_spread([e[f"{m}_{key}"] for e in group if f"{m}_{key}" in e]) for m in METHODS),
-            ]
-            for group in _groups(runs, setting)
-        ]
-        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", *METHODS.values()]
-        tables.append(
-            Table(f"{name} (mean over seeds, standard deviation; one seed where there is none)", columns, rows)
-        )
+        errors = {title: functools.partial(_spread, f"{method}_{key}") for method, title in METHODS.items()}
+        title = f"{name} (mean over seeds, standard deviation; one seed where there is none)"
+        tables.append(Table.of(title, {**named, **errors}, _groups(runs, setting)))
+    bounds: dict[str, Callable[[Group], str]] = {
+        "p": lambda group: f"{_mean(group, 'share_released'):.4f}",
+        "rho": lambda group: f"{_mean(group, 'rho'):,.1f}",
+        "bound (6) or (7)": lambda group: f"{_mean(group, 'bound'):,.1f}",
+        "ratio": lambda group: f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
+        "bound p^(-1/2)": lambda group: f"{_mean(group, 'bound_on_error'):,.1f}",
+        "error of (4)": lambda group: f"{_mean(group, 'constrained_frobenius'):,.1f}",
+        "its rank": lambda group: f"{_mean(group, 'constrained_rank'):.1f}",
+    }
     for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
-        rows = [
-            [
-                *_named(group[0], ratings),
-                f"{_mean(group, 'share_released'):.4f}",
-                f"{_mean(group, 'rho'):,.1f}",
-                f"{_mean(group, 'bound'):,.1f}",
-                f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
-                f"{_mean(group, 'bound_on_error'):,.1f}",
-                f"{_mean(group, 'constrained_frobenius'):,.1f}",
-                f"{_mean(group, 'constrained_rank'):.1f}",
-            ]
-            for group in _groups(runs, setting)
-            if group[0]["variant"] == "paper"
-        ]
-        columns = ["mechanism", "variant", "eps of an entry", "eps of a user", "p", "rho", "bound (6) or (7)", "ratio"]
-        columns += ["bound p^(-1/2)", "error of (4)", "its rank"]
-        tables.append(
-            Table(f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}", columns, rows)
-        )
+        title = f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}"
+        printed = [group for group in _groups(runs, setting) if group[0]["variant"] == "paper"]
+        tables.append(Table.of(title, {**named, **bounds}, printed))
     return tables
 
 
-def _groups(runs: list[dict[str, Any]], setting: str) -> list[list[dict[str, Any]]]:
+def _groups(runs: list[dict[str, Any]], setting: str) -> list[Group]:
     """Runs that differ by the seed only."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for entry in runs:
-        if entry["setting"] == setting:
-            groups.setdefault((entry["mechanism"], entry["variant"], entry["epsilon"]), []).append(entry)
-    return list(groups.values())
+    own = (entry for entry in runs if entry["setting"] == setting)
+    return list(grouped(own, ("mechanism", "variant", "epsilon")).values())
 
 
-def _named(entry: dict[str, Any], ratings: Ratings) -> list[str]:
-    if entry["epsilon"] is None:
-        return ["none", "", "", ""]
-    return [entry["mechanism"], entry["variant"], f"{entry['epsilon']:g}", f"{entry['user_epsilon']:,.0f}"]
-
-
-def _mean(group: list[dict[str, Any]], key: str) -> float:
+def _mean(group: Group, key: str) -> float:
     return float(np.mean([entry[key] for entry in group]))
 
 
-def _spread(values: list[float]) -> str:
+def _spread(key: str, group: Group) -> str:
+    values = [entry[key] for entry in group if key in entry]
     if not values:
         return ""
     deviation = f" ({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
@@ -191,9 +163,6 @@ def _spread(values: list[float]) -> str:
 
 def comparisons(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Paired differences of the error of (4) between successive eps, and between the limit and the clean ratings.
-
-    Args:
-        runs: of a result of `run`.
 
     Returns:
         {name: {"claimed": "negative" or "zero", "differences": [one number per seed]}}.

@@ -72,9 +72,8 @@ class Split:
 def load_domains(data: Ratings | Path | str | None) -> Domains:
     """The two domains of a dataset.
 
-    Args:
-        data: a folder with the rating files of two domains (source first by name), the folder of MovieLens 100K (cut
-            by genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
+    Data are a folder with the rating files of two domains (source first by name), the folder of MovieLens 100K (cut by
+    genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
 
     Raises:
         InvalidInput: the folder holds neither, or a file is malformed.
@@ -106,9 +105,7 @@ def by_genre(ratings: Ratings, item_file: Path) -> Domains:
     The genres in descending order of their number of films go to the two domains by turns, the first to the source; a
     film goes where more of its genres are, or, if equal, to the source when its number is odd.
 
-    Args:
-        ratings: MovieLens 100K.
-        item_file: its `u.item`: fields separated by |, the id first, 19 genre flags last.
+    The file is `u.item`: fields separated by |, the id first, 19 genre flags last.
 
     Raises:
         InvalidInput: the file is malformed, or does not list the films of the ratings.

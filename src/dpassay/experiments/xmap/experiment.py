@@ -64,15 +64,10 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Predicts every hidden rating under all methods and sweeps.
+    """Predicts every hidden rating under all methods and sweeps; arguments are those of `dpassay.experiments.run`.
 
-    Args:
-        data: a folder with the rating files of two domains, MovieLens 100K (cut by genre), other ratings (cut by
-            popularity), or None for the small synthetic set.
-        quick: fewer folds, and fewer points of every sweep.
-        seed: of everything random.
-        resume: keeps finished runs.
-        progress: told about every fold and part.
+    Data may be a folder with the rating files of two domains, MovieLens 100K (cut by genre), or other ratings (cut by
+    popularity). Quick: fewer folds, and fewer points of every sweep.
 
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
@@ -135,18 +130,12 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
             "epsilon' of PNSA and PNCF",
             [{"recommender": f"pnsa/{name}", "epsilon_prime": e} for name in VARIANTS for e in epsilons],
         ),
-        (
-            "both epsilons",
-            [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid],
-        ),
+        ("both epsilons", [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid]),
         (
             "both epsilons, large",
             [{**each, "epsilon": e, "epsilon_prime": e} for each in both for e in epsilons if e > max(grid)],
         ),
-        (
-            "neighbors",
-            [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))],
-        ),
+        ("neighbors", [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))]),
         (
             "overlap",
             [
@@ -182,9 +171,7 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
 def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
     """One method on one fold.
 
-    Args:
-        world: the fold.
-        setting: see `DEFAULT`, and "seed".
+    The setting is as `DEFAULT`, and has "seed".
 
     Returns:
         Counts; mean absolute errors of the three forms in `item_neighbors.Predictions` ("mae" is that of `centered`),
@@ -232,12 +219,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
 class World:
     """A split, and what is computed from it once.
 
-    Args:
-        domains: source and target.
-        fold: which of the five.
-        seed: of the folds.
-        overlap: share of the training users whose two accounts are linked.
-        kept: target ratings that a reader keeps.
+    Of the training users, the share `overlap` has two accounts that are linked; a reader keeps `kept` target ratings.
     """
 
     def __init__(self, domains: Domains, fold: int, seed: int, overlap: float, kept: int) -> None:
@@ -266,7 +248,7 @@ class World:
         return self._items[variant]
 
     def baseline(self, name: str, generator: np.random.Generator) -> np.ndarray:
-        """Predictions without any neighbor."""
+        """Predictions without any neighbor, shape (hidden,)."""
         data = self.split
         mine = hstack([data.source[data.readers], data.target[data.readers]]).tocsr()
         own = np.asarray(mine.sum(1)).ravel() / np.diff(mine.indptr)

@@ -1,13 +1,14 @@
 """Tables and plots of the experiment `xmap`: errors, differences paired by reader, and which epsilon is true."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
 from dpassay.core.registry import expected_outcomes
+from dpassay.experiments.cells import difference, grouped
 from dpassay.runs.results import mean_interval
 
 __all__ = ["Pooled", "claimed_epsilon", "paired", "plots", "pool", "tables", "true_epsilon"]
@@ -55,17 +56,8 @@ class Pooled:
 
 
 def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
-    """The settings of one part, each with all its folds, in order.
-
-    Args:
-        records: runs, see `dpassay.experiments.xmap.experiment.measure`.
-        part: which.
-    """
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for record in records:
-        if record["part"] == part:
-            groups.setdefault(tuple(record[name] for name in METHOD), []).append(record)
-    return [Pooled(group) for group in groups.values()]
+    """The settings of one part, each with all its folds, in order."""
+    return [Pooled(group) for group in grouped((each for each in records if each["part"] == part), METHOD).values()]
 
 
 def paired(one: Pooled, two: Pooled, forms: tuple[str, str] = ("mae", "mae")) -> tuple[float, float, float]:
@@ -87,10 +79,6 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
     """Epsilon of all that one reader sees, protecting any other user, of the predictions without item means; nats.
 
     Infinite unless both the mapping and the recommender are private by a claim that holds.
-
-    Args:
-        pooled: the method.
-        outcomes: verdicts by claim, as `dpassay.judging.verification.expected_outcomes` gives them.
     """
     if pooled.setting["recommender"] == "reader's mean":
         return 0.0
@@ -102,12 +90,7 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
 
 
 def tables(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    """All tables.
-
-    Args:
-        records: runs with their per-reader lists.
-        name: of the two domains.
-    """
+    """All tables."""
     return [
         _methods(records, name),
         *(_sweep(records, *each, name) for each in SWEEPS),
@@ -130,12 +113,7 @@ SWEEPS = (
 
 
 def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[Plot]:
-    """One plot per sweep.
-
-    Args:
-        records: runs with their per-reader lists.
-        name: of the two domains.
-    """
+    """One plot per sweep."""
     result = []
     for part, axis, title in SWEEPS:
         lines = _lines(records, part, axis)
@@ -190,50 +168,31 @@ def _named(records: Sequence[Mapping[str, Any]], label: str) -> Pooled:
 def _methods(records: Sequence[Mapping[str, Any]], name: str) -> Table:
     methods, outcomes = pool(records, "methods"), expected_outcomes()
     base, plain = _named(records, "item mean"), _named(records, "NX-Map")
-    rows = []
-    for each in methods:
-        claimed = claimed_epsilon(each)
-        rows.append(
-            [
-                _label(each.setting),
-                _number(each.setting["epsilon"]),
-                _number(each.setting["epsilon_prime"]),
-                f"{each.mean['mae']:.4f}",
-                f"{each.spread:.4f}",
-                f"{each.mean['rounded']:.4f}",
-                f"{each.mean['own']:.4f}",
-                f"{each.mean['positive']:.4f}",
-                _interval(paired(each, base)),
-                _interval(paired(each, plain)),
-                f"{each.mean['mapped']:.0%}",
-                f"{each.mean['covered']:.0%}",
-                "-" if claimed == 0 else f"{claimed:.1f}",
-                _number(true_epsilon(each, outcomes)),
-            ]
-        )
+    cells: dict[str, Callable[[Pooled], str]] = {
+        "method": lambda each: _label(each.setting),
+        "epsilon per replacement": lambda each: _number(each.setting["epsilon"]),
+        "epsilon' per prediction": lambda each: _number(each.setting["epsilon_prime"]),
+        "MAE": lambda each: f"{each.mean['mae']:.4f}",
+        "sd of folds": lambda each: f"{each.spread:.4f}",
+        "MAE rounded": lambda each: f"{each.mean['rounded']:.4f}",
+        "MAE of sum s r / sum |s|": lambda each: f"{each.mean['own']:.4f}",
+        "same, s > 0 only": lambda each: f"{each.mean['positive']:.4f}",
+        "minus item mean (95%)": lambda each: difference(*paired(each, base)),
+        "minus NX-Map (95%)": lambda each: difference(*paired(each, plain)),
+        "ratings mapped": lambda each: f"{each.mean['mapped']:.0%}",
+        "predictions with a neighbor": lambda each: f"{each.mean['covered']:.0%}",
+        "claimed for a reader: L epsilon + T epsilon'": lambda each: (
+            f"{claimed:.1f}" if (claimed := claimed_epsilon(each)) else "-"
+        ),
+        "true for a reader, without item means": lambda each: _number(true_epsilon(each, outcomes)),
+    }
     one = methods[0]
-    return Table(
+    title = (
         f"Predicting hidden ratings on {name}: {one.readers} readers, {one.predictions} ratings, k = "
         f"{plain.setting['k']}; a reader has L = {one.mean['source_ratings']:.1f} source ratings and T = "
-        f"{one.mean['predictions_per_reader']:.1f} predictions on average",
-        [
-            "method",
-            "epsilon per replacement",
-            "epsilon' per prediction",
-            "MAE",
-            "sd of folds",
-            "MAE rounded",
-            "MAE of sum s r / sum |s|",
-            "same, s > 0 only",
-            "minus item mean (95%)",
-            "minus NX-Map (95%)",
-            "ratings mapped",
-            "predictions with a neighbor",
-            "claimed for a reader: L epsilon + T epsilon'",
-            "true for a reader, without item means",
-        ],
-        rows,
+        f"{one.mean['predictions_per_reader']:.1f} predictions on average"
     )
+    return Table.of(title, cells, methods)
 
 
 def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: str, name: str) -> Table:
@@ -268,23 +227,16 @@ def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
         )
     rest = [*pool(records, "both epsilons"), *pool(records, "both epsilons, large")]
     same = [each for each in rest if each.setting["epsilon"] == each.setting["epsilon_prime"]]
-    result.append(
-        Table(
-            f"What the whole of X-Map costs at epsilon = epsilon' ({name})",
-            ["method", "epsilon", "claimed for a reader", "true for a reader", "MAE", "without item means"],
-            [
-                [
-                    _label(each.setting),
-                    f"{each.setting['epsilon']:g}",
-                    f"{claimed_epsilon(each):.1f}",
-                    _number(true_epsilon(each, outcomes)),
-                    f"{each.mean['mae']:.4f}",
-                    f"{each.mean['positive']:.4f}",
-                ]
-                for each in sorted(same, key=lambda each: (_label(each.setting), each.setting["epsilon"]))
-            ],
-        )
-    )
+    whole: dict[str, Callable[[Pooled], str]] = {
+        "method": lambda each: _label(each.setting),
+        "epsilon": lambda each: f"{each.setting['epsilon']:g}",
+        "claimed for a reader": lambda each: f"{claimed_epsilon(each):.1f}",
+        "true for a reader": lambda each: _number(true_epsilon(each, outcomes)),
+        "MAE": lambda each: f"{each.mean['mae']:.4f}",
+        "without item means": lambda each: f"{each.mean['positive']:.4f}",
+    }
+    same.sort(key=lambda each: (_label(each.setting), each.setting["epsilon"]))
+    result.append(Table.of(f"What the whole of X-Map costs at epsilon = epsilon' ({name})", whole, same))
     return result
 
 
@@ -299,16 +251,12 @@ def _directions(records: Sequence[Mapping[str, Any]], name: str) -> Table:
             change = paired(last, first)
             side = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "not decided"
             ends = f"{first.setting[axis]:g} to {last.setting[axis]:g}"
-            rows.append([part, label, ends, _interval(change), side])
+            rows.append([part, label, ends, difference(*change), side])
     return Table(
         f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
         ["sweep", "method", "from, to", "change (95%)", "MAE"],
         rows,
     )
-
-
-def _interval(value: tuple[float, float, float]) -> str:
-    return f"{value[0]:+.4f} [{value[1]:+.4f}, {value[2]:+.4f}]" if any(value) else "0"
 
 
 def _number(value: float | None) -> str:

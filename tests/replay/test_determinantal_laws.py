@@ -14,9 +14,8 @@ from dpassay.core.numerics import float64
 from dpassay.mechanisms import describe
 from dpassay.mechanisms.dpp import exact_epsilon
 from dpassay.replay import Rejected, check
-from dpassay.replay.determinantal import kernel_matrix, law, read_output
-from dpassay.replay.laws import Undefined
-from dpassay.replay.laws_of import law_module
+from dpassay.replay.determinantal_laws import kernel_matrix, law, read_output
+from dpassay.replay.laws import Undefined, law_module
 from dpassay.replay.numbers import precision, rational
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -114,7 +113,7 @@ def test_what_is_no_law_is_refused() -> None:
         law(stated(dp.mechanism("kdpp", jitter=0.0)), dataset)
     with pytest.raises(Undefined):
         law(stated(dp.mechanism("kdpp", size=3)), dataset)
-    with pytest.raises(Rejected, match="dot and polynomial"):
+    with pytest.raises(Rejected, match="knows dot, polynomial"):
         law(stated(dp.mechanism("dpp", kernel="rbf")), dataset)
     with pytest.raises(Rejected, match="at most 8"):
         law(stated(dp.mechanism("dpp")), exactly(np.ones((1, 9))))

@@ -18,18 +18,20 @@ from typing import Any
 from flint import arb, fmpq, fmpq_mat
 
 from dpassay.replay import Rejected
-from dpassay.replay.laws import Undefined
-from dpassay.replay.numbers import fields, integer, rational
+from dpassay.replay.laws import Dataset, Law, Undefined, read_parameters
+from dpassay.replay.numbers import integer, rational
 
 __all__ = ["MAX_ITEMS", "kernel_matrix", "law", "minors", "read_output"]
 
 MAX_ITEMS = 8
 
-Dataset = Sequence[Sequence[fmpq | None]]
-Law = dict[tuple[int, ...], Any]
-
 _COMMON = {"jitter", "kernel", "scale", "degree", "offset", "max_square_norm"}
-_PARAMETERS: Mapping[str, set[str]] = {"dpp": _COMMON, "dpp_eigen": _COMMON, "kdpp": _COMMON | {"size"}}
+_PARAMETERS = {
+    ("dpp", "paper"): (_COMMON,),
+    ("dpp_eigen", "paper"): (_COMMON,),
+    ("kdpp", "paper"): (_COMMON | {"size"},),
+}
+_CHOICES = {"kernel": ("dot", "polynomial")}
 
 
 def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
@@ -56,7 +58,7 @@ def law(mechanism: Mapping[str, Any], dataset: Dataset) -> Law:
 
 def read_output(output: Sequence[Any], mechanism: Mapping[str, Any], dataset: Dataset) -> tuple[int, ...]:
     """A set as ascending numbers, or a mask of as many booleans as there are items; raises `Rejected` for others."""
-    _checked(mechanism)
+    read_parameters(mechanism, _PARAMETERS, _CHOICES)
     num = len(dataset[0])
     if not isinstance(output, Sequence) or isinstance(output, str):
         raise Rejected(f"{output!r} is not a set of items: write ascending item numbers, or a mask of booleans")
@@ -75,7 +77,7 @@ def read_output(output: Sequence[Any], mechanism: Mapping[str, Any], dataset: Da
 
 def kernel_matrix(mechanism: Mapping[str, Any], dataset: Dataset) -> fmpq_mat:
     """L, jitter included; a missing entry counts as 0, a row longer than `max_square_norm` is scaled down to it."""
-    parameters = _checked(mechanism)
+    parameters = read_parameters(mechanism, _PARAMETERS, _CHOICES)
     num = len(dataset[0])
     if num > MAX_ITEMS:
         raise Rejected(f"{num} items; this checker enumerates the subsets of at most {MAX_ITEMS}")
@@ -160,14 +162,3 @@ def _size(mechanism: Mapping[str, Any], num: int) -> int:
     if size > num:
         raise Undefined(f"a set of {size} of {num} items")
     return size
-
-
-def _checked(mechanism: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields(mechanism, "the mechanism", ("id", "variant", "parameters"))
-    if mechanism["id"] not in _PARAMETERS or mechanism["variant"] != "paper":
-        raise Rejected(f"no exact law of {mechanism['id']} ({mechanism['variant']}) is known here")
-    parameters: Mapping[str, Any] = mechanism["parameters"]
-    fields(parameters, f"parameters of {mechanism['id']}", _PARAMETERS[mechanism["id"]])
-    if parameters["kernel"] not in ("dot", "polynomial"):
-        raise Rejected(f"kernel is {parameters['kernel']!r}: this checker knows dot and polynomial")
-    return parameters

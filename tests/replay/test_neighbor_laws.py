@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpassay.replay import Rejected
-from dpassay.replay.laws import Undefined, draws, marginals, partition_groups, similarities
-from dpassay.replay.laws import law as exact_law
+from dpassay.replay.laws import Undefined, draws, marginals
+from dpassay.replay.neighbor_laws import law as exact_law
+from dpassay.replay.neighbor_laws import partition_groups, similarities
 from dpassay.replay.numbers import bounds, down, power, precision, rational, root, up
 
 COMMON = {"num_neighbors": 2, "target": 0, "similarity": "cosine", "ties": "index", "no_overlap": "zero"}

@@ -20,7 +20,8 @@ from flint import fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import dataset_text, mechanism_text, read_dataset, read_event, rows_text
 from dpassay.replay.formula import decide, symbol, text, variables
-from dpassay.replay.laws import Profile, marginals, signed_root
+from dpassay.replay.laws import marginals, signed_root
+from dpassay.replay.neighbor_laws import Profile
 from dpassay.replay.numbers import bounds, down, fields, precision, rational, show
 
 __all__ = ["compute", "settle"]
