@@ -33,6 +33,7 @@ from dpassay.attacks.outcomes import (
     permitted_advantage,
 )
 from dpassay.attacks.reconstruction import composed_advantage
+from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.records import Plot, Series, Table
@@ -41,7 +42,6 @@ from dpassay.mechanisms import describe, mechanism
 from dpassay.mechanisms.determinantal import masks
 from dpassay.mechanisms.dpp import required_jitter
 from dpassay.mechanisms.dpp_subset_jittered import MAX_EXACT_ITEMS
-from dpassay.mechanisms.selection import check_count, check_positive
 
 __all__ = ["METHODS", "METRICS", "coin_advantage", "log_laws", "product_advantage", "pure_advantage", "run"]
 

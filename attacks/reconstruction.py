@@ -28,12 +28,12 @@ from dpassay.attacks.outcomes import (
     mean_metric,
     permitted_advantage,
 )
+from dpassay.core.checks import check_count
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, describe, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
-from dpassay.mechanisms.selection import check_count
 
 __all__ = ["METHODS", "METRICS", "AbstractDevice", "composed_advantage", "device", "log_priors", "run"]
 

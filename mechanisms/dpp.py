@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, log_minor
 from dpassay.mechanisms.determinantal_batches import sample_process
-from dpassay.mechanisms.selection import check_count, check_positive
 
 __all__ = ["DeterminantalPointProcess", "exact_epsilon", "replacement_epsilon", "required_jitter"]
 

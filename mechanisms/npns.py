@@ -9,13 +9,13 @@ from typing import Literal, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.checks import check_positive
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.selection import (
     AbstractNeighborSelection,
     AbstractWeightedSelection,
     Candidates,
     Plan,
-    check_positive,
     fixed_groups,
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity

@@ -9,19 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.checks import check_count, check_open_unit
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
-from dpassay.mechanisms.selection import (
-    AbstractWeightedSelection,
-    Candidates,
-    Plan,
-    check_count,
-    check_open_unit,
-    fixed_groups,
-    laplace,
-    ranks,
-)
+from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, fixed_groups, laplace, ranks
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
 
 __all__ = ["Noise", "PrivateNeighborFiltering", "Release", "Truncation"]

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.checks import check_count, check_open_unit, check_positive
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.mechanisms.item_similarity import (
@@ -24,14 +25,7 @@ from dpassay.mechanisms.item_similarity import (
     released_sensitivities,
     usable_sensitivities,
 )
-from dpassay.mechanisms.selection import (
-    Candidates,
-    Plan,
-    check_count,
-    check_open_unit,
-    check_positive,
-    fixed_groups,
-)
+from dpassay.mechanisms.selection import Candidates, Plan, fixed_groups
 
 __all__ = [
     "ConstantSensitivitySelection",

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
@@ -27,7 +28,6 @@ from dpassay.mechanisms.item_similarity import (
     item_similarities,
     quantified_items,
 )
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, snap
 from dpassay.mechanisms.wallenius import gumbel
 

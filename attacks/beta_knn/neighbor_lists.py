@@ -18,11 +18,11 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from dpassay.attacks.beta_knn.premise import Similarity
+from dpassay.core.checks import check_choices, check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.ppns import PartitionedSelection
-from dpassay.mechanisms.selection import check_choices, check_count, check_open_unit, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, floor_norm_sensitivity
 
 __all__ = [

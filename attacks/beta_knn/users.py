@@ -33,9 +33,9 @@ from dpassay.attacks.beta_knn.neighbor_lists import (
 )
 from dpassay.attacks.beta_knn.premise import KnownItems, Premise, Similarity
 from dpassay.attacks.outcomes import Metric, difference_metric, mean_metric
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.runs.parallel import processors, results_in_parallel
 
