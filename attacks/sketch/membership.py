@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,8 @@ from scipy.linalg import qr
 from scipy.special import gammaincc
 from scipy.stats import binom, chi2
 
-from dpassay.attacks.outcomes import auc
+from dpassay.attacks.metrics import auc
+from dpassay.attacks.sketch.settings import Method, Shape
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.data.ratings import Ratings
@@ -51,12 +52,10 @@ __all__ = [
     "FALSE_POSITIVES",
     "GAUSSIAN",
     "LIFTS",
-    "METHODS",
     "PREPARE",
     "VARIANTS",
     "Outcome",
     "PairLaw",
-    "Shape",
     "attack",
     "binarized",
     "choose_entries",
@@ -72,9 +71,8 @@ __all__ = [
     "threshold",
 ]
 
-Shape = Literal["data", "full_rank", "rank_deficient"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-VARIANTS = {
+VARIANTS: dict[Method, tuple[str, str]] = {
     "jlt": ("jlt", "paper"),
     "jlt_released": ("jlt", "released"),
     "jlt_repaired": ("jlt", "repaired"),
@@ -82,7 +80,6 @@ VARIANTS = {
     "sjlt_released": ("sjlt", "released"),
     "sjlt_repaired": ("sjlt", "repaired"),
 }
-METHODS: tuple[str, ...] = tuple(VARIANTS)
 
 PREPARE: dict[type[Any], Callable[[Any], Any]] = {
     GaussianSketch: centered,
@@ -171,7 +168,7 @@ def binarized(
         ratings: any.
         rows: items at most.
         columns: users at most.
-        shape: see `run`.
+        shape: see `SketchSettings`.
         positive_from: ratings from here on are 1; the middle of the scale if None.
         seed: of the users.
 

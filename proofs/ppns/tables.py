@@ -30,7 +30,7 @@ from dpassay.experiments.ppns.neighborhood import (
     trial_weights,
 )
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
-from dpassay.experiments.ppns.selection import (
+from dpassay.mechanisms.batched_users import (
     NearestNeighbors,
     PartitionedNeighbors,
     Selection,
