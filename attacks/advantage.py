@@ -7,7 +7,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["composed_advantage", "permitted_advantage"]
+__all__ = ["composed_advantage", "permitted_advantage", "right"]
 
 
 def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
@@ -51,3 +51,8 @@ def composed_advantage(losses: np.ndarray, chances: np.ndarray, step: float, rou
     total = np.maximum(irfft(rfft(law, padded) ** rounds, padded)[:length], 0.0)
     summed = step * (rounds * lowest + np.arange(length))
     return float(min(1.0, (total * -np.expm1(-np.maximum(summed, 0.0))).sum()))
+
+
+def right(advantage: float) -> str:
+    """The share of right guesses when either case is as likely, in words."""
+    return f"{(1 + advantage) / 2:.1%}"

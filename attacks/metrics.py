@@ -1,14 +1,18 @@
 """Numbers that an attack is measured by, with intervals that take targets, not their ratings, as independent."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-__all__ = ["Metric", "auc", "difference_metric", "mean_metric"]
+from dpassay.core.records import Series
+
+__all__ = ["Metric", "auc", "difference_metric", "mean_metric", "metric_series"]
 
 CONFIDENCE = 0.95
 
@@ -72,6 +76,12 @@ def mean_metric(
     residuals = weights / weights.mean() * (values - mean)
     half = float(student.ppf(0.5 + CONFIDENCE / 2, n - 1) * residuals.std(ddof=1) / math.sqrt(n))
     return Metric(name, mean, meaning, max(bounds[0], mean - half), min(bounds[1], mean + half), n)
+
+
+def metric_series(label: str, x: Sequence[Any], metrics: Sequence[Metric]) -> Series:
+    """A line of a plot through metrics with their intervals, one for each x."""
+    low, high = [each.low for each in metrics], [each.high for each in metrics]
+    return Series(label, list(x), [each.value for each in metrics], low=low, high=high)
 
 
 def auc(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:

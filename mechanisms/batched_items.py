@@ -195,7 +195,7 @@ def log_weights(pairs: Pairs, rows: np.ndarray, selection: Any) -> np.ndarray:
     else:
         kth = np.partition(score, -k, axis=1)[:, -k, None]
         if isinstance(selection, ConstantSensitivitySelection):
-            width = selection.width
+            width: Any = selection.width
         elif others == k:
             width = kth
         else:

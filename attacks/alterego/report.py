@@ -12,7 +12,7 @@ from dpassay.attacks.alterego.alteregos import VARIANTS
 from dpassay.attacks.alterego.measurement import NAMES, Result, World, measured
 from dpassay.attacks.alterego.settings import AlterEgoSettings, Method
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
+from dpassay.attacks.metrics import Metric, difference_metric, mean_metric, metric_series
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
@@ -195,13 +195,7 @@ def _methods_table(measured: Mapping[Method, Result]) -> Table:
 
 def _rounds_plot(result: Result, method: Method) -> Plot:
     found = [mean_metric("", column / result.rated, "", weights=result.rated) for column in result.hits.T]
-    series = Series(
-        NAMES[method],
-        list(result.looks),
-        [metric.value for metric in found],
-        low=[metric.low for metric in found],
-        high=[metric.high for metric in found],
-    )
+    series = metric_series(NAMES[method], result.looks, found)
     base = float(result.guess_hits.sum() / result.rated.sum())
     return Plot(
         "Source items found, by the number of mapped profiles seen",

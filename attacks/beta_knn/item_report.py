@@ -167,12 +167,11 @@ def _conclusion(works: bool, difference: float, advantage: Metric) -> str:
 
 def _comparison(outcomes: dict[str, ItemOutcome]) -> Table:
     names = ("yield", "precision", "guess-precision", "advantage")
-    names_of: dict[str, str] = {**NAMES, BARE: BARE}
     rows = []
     for label, outcome in outcomes.items():
         values = _values(outcome)
         numbers = [*(values[name] for name in names), float(np.nanmean(outcome.kept))]
-        rows.append([names_of[label], *(f"{number:.3f}" for number in numbers)])
+        rows.append([NAMES.get(label, label), *(f"{number:.3f}" for number in numbers)])
     return Table(
         "The same attack on the repaired selection, and without fake accounts",
         ["recommender", *names, "share of the true neighbors in a list"],

@@ -38,7 +38,7 @@ from dpassay.mechanisms.similarity import TIE_TOLERANCE
 __all__ = ["NAMES", "VARIANTS", "ItemOutcome", "ItemScene", "nearest_items"]
 
 VARIANTS: dict[ItemMethod, Variant] = {"pnsa": "paper", "pnsa_released": "released", "pnsa_repaired": "repaired"}
-NAMES: dict[ItemMethod, str] = {
+NAMES: dict[str, str] = {
     "item_knn": "item kNN without privacy",
     "pnsa": "PNSA as printed",
     "pnsa_released": "PNSA as released",

@@ -10,7 +10,7 @@ from dpassay.mechanisms.similarity import floor_norm_sensitivity
 
 __all__ = ["NAMES", "Recommender", "with_beta"]
 
-NAMES: dict[UserMethod, str] = {
+NAMES: dict[str, str] = {
     "knn": "k nearest neighbors",
     "top_beta_k": "k of the top beta k",
     "npns": "nPNS",

@@ -320,7 +320,7 @@ def _accuracy(
     except InvalidInput as refusal:
         return f"What it costs in accuracy was not measured: {refusal}.", None
     attacked, *_ = recommenders
-    names: dict[str, str] = {**NAMES, RANDOM: RANDOM}
+    names = {**NAMES, RANDOM: RANDOM}
     width = ratings.scale[1] - ratings.scale[0]
 
     def mean(values: np.ndarray) -> Metric:

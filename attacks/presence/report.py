@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage, right
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric, mean_metric
+from dpassay.attacks.metrics import Metric, mean_metric, metric_series
 from dpassay.attacks.presence.laws import jittered_mechanism, log_laws, pair_laws, product_advantage, worst_advantage
 from dpassay.attacks.presence.settings import PresenceSettings
 from dpassay.attacks.presence.simulation import (
@@ -132,9 +132,9 @@ def _summary(
     num, alone = world.rows.shape[1], float(crowds[0][:, 1].mean())
     sentences = [
         f"Somebody who knows everybody's data saw {rounds} recommended sets and said whether one person is in the "
-        f"database beside {world.others_each} others: {_right(found[rounds].value)} of the guesses were right, where a "
-        f"coin has 50%. In the long run no attacker can have more than {_right(limit)} on these persons.",
-        f"With nobody else in the data it could be {_right(alone)}: the crowd protects, which the guarantee does not "
+        f"database beside {world.others_each} others: {right(found[rounds].value)} of the guesses were right, where a "
+        f"coin has 50%. In the long run no attacker can have more than {right(limit)} on these persons.",
+        f"With nobody else in the data it could be {right(alone)}: the crowd protects, which the guarantee does not "
         "count on.",
     ]
     soon = next((look for look, metric in found.items() if metric.value > NOTICEABLE), None)
@@ -143,19 +143,14 @@ def _summary(
     if math.isfinite(claimed):
         sentences.append(
             f"The privacy that is promised (epsilon {claimed:.3g} for one set, {rounds * claimed:.3g} for {rounds}) "
-            f"allows {_right(permitted_advantage(rounds * claimed))}; on no data can an attacker have more than "
-            f"{_right(worst[rounds])}."
+            f"allows {right(permitted_advantage(rounds * claimed))}; on no data can an attacker have more than "
+            f"{right(worst[rounds])}."
         )
     else:
         sentences.append("This sampler promises nothing: no number bounds the attacker on other data.")
     number = float(np.mean([code.bit_count() for code in shown.ravel().tolist()]))
     sentences.append(f"A recommended set holds {number:.1f} of the {num} items on average.")
     return sentences
-
-
-def _right(advantage: float) -> str:
-    """The share of right guesses when she is there in half of the cases."""
-    return f"{(1 + advantage) / 2:.1%}"
 
 
 def _by_rounds(
@@ -199,14 +194,8 @@ def _plots(
     crowds: dict[int, np.ndarray],
     rounds: int,
 ) -> list[Plot]:
-    looks, metrics = list(found), list(found.values())
-    attacker = Series(
-        "attacker",
-        looks,
-        [metric.value for metric in metrics],
-        low=[metric.low for metric in metrics],
-        high=[metric.high for metric in metrics],
-    )
+    looks = list(found)
+    attacker = metric_series("attacker", looks, list(found.values()))
     lines = {
         "most of any test here": [float(limits[look].mean()) for look in looks],
         "most on any data": [worst[look] for look in looks],

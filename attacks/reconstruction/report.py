@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage, right
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric
+from dpassay.attacks.metrics import Metric, metric_series
 from dpassay.attacks.reconstruction.collector import (
     advantage_limit,
     chosen_targets,
@@ -134,27 +134,22 @@ def _summary(
         f"With noise of epsilon {epsilon:g} on each rating, collected {_times(rounds)}, the collector guessed "
         f"{_percent(head['value-accuracy'])} of a user's ratings to the exact value, if told what she rated; "
         f"{_percent(prior['value-accuracy'])} can be guessed without collecting anything.",
-        f"Whether she rated one given item at all it told right in {_right(head['advantage'].value)}, where a coin has "
-        f"50%; epsilon permits {_right(permitted_advantage(rounds * epsilon))}, and no test on these answers has more "
-        f"than {_right(limits[rounds])}.",
+        f"Whether she rated one given item at all it told right in {right(head['advantage'].value)}, where a coin has "
+        f"50%; epsilon permits {right(permitted_advantage(rounds * epsilon))}, and no test on these answers has more "
+        f"than {right(limits[rounds])}.",
         "As for all her ratings together, whether her device sent her own list or an empty one was told right in "
-        f"{_right(head['profile-advantage'].value)}.",
+        f"{right(head['profile-advantage'].value)}.",
     ]
     if most > rounds:
         sentences.append(
             f"Asked {most} times with fresh noise, the collector had {_percent(last['value-accuracy'])} of the values, "
-            f"and was right about one given item in {_right(last['advantage'].value)}."
+            f"and was right about one given item in {right(last['advantage'].value)}."
         )
     return sentences
 
 
 def _times(rounds: int) -> str:
     return "once" if rounds == 1 else f"{rounds} times"
-
-
-def _right(advantage: float) -> str:
-    """The share of right guesses when either case is as likely."""
-    return f"{(1 + advantage) / 2:.1%}"
 
 
 def _percent(metric: Metric) -> str:
@@ -194,14 +189,7 @@ def _plots(sweep: dict[float, _Point], prior: dict[str, Metric]) -> list[Plot]:
     epsilons = list(sweep)
 
     def observed(name: str, label: str) -> Series:
-        each = [point.results[name] for point in sweep.values()]
-        return Series(
-            label,
-            epsilons,
-            [metric.value for metric in each],
-            low=[metric.low for metric in each],
-            high=[metric.high for metric in each],
-        )
+        return metric_series(label, epsilons, [point.results[name] for point in sweep.values()])
 
     limits = [point.limit for point in sweep.values()]
     permitted = [permitted_advantage(epsilon) for epsilon in epsilons]

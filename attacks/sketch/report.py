@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage, right
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
 from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
 from dpassay.attacks.sketch.membership import (
@@ -177,15 +177,15 @@ def _summary(
         kept = "was not seen to break it"
     sentences = [
         f"Somebody who knows all ratings but one looked at a published sketch of them and said whether that one is "
-        f"there: {_right(advantage.value)} of the guesses were right, where a coin has 50% ({num_entries} ratings).",
+        f"there: {right(advantage.value)} of the guesses were right, where a coin has 50% ({num_entries} ratings).",
         f"For {certain.value:.0%} of the ratings every sketch was a proof that it is there, or that it is not.",
-        f"The privacy that was promised (epsilon {epsilon:g}, delta {delta:.2g}) allows {_right(permitted)} right "
+        f"The privacy that was promised (epsilon {epsilon:g}, delta {delta:.2g}) allows {right(permitted)} right "
         f"guesses; the sketch {kept}.",
     ]
     if type(target) is not type(repaired):
         sentences.append(
             f"The repaired sketch keeps the same promise with noise of {_plain(repaired.noise)} in place of "
-            f"{_plain(target.noise)} ratings, and leaves {_right(mended)} right guesses."
+            f"{_plain(target.noise)} ratings, and leaves {right(mended)} right guesses."
         )
     return sentences
 
@@ -506,13 +506,8 @@ def _series(label: str, x: Any, y: Any, **interval: Any) -> Series:
     return Series(label, [float(value) for value in x], [float(value) for value in y], **interval)
 
 
-def _right(advantage: float) -> str:
-    """The share of right guesses when either case is as likely."""
-    return f"{(1 + advantage) / 2:.1%}"
-
-
 def _both(advantage: float) -> tuple[str, str]:
-    return _right(advantage), _plain(advantage)
+    return right(advantage), _plain(advantage)
 
 
 def _plain(value: float) -> str:
