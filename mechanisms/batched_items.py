@@ -255,12 +255,7 @@ def race(
 
 
 def _sensitivities(
-    ratings: csr_matrix,
-    values: np.ndarray,
-    dot: np.ndarray,
-    common: np.ndarray,
-    squares: np.ndarray,
-    cap: int | None,
+    ratings: csr_matrix, values: np.ndarray, dot: np.ndarray, common: np.ndarray, squares: np.ndarray, cap: int | None
 ) -> np.ndarray:
     """The largest change over the co-raters of every pair: SS of Theorem 2; with `cap` the released code's."""
     size = ratings.shape[1]

@@ -243,12 +243,7 @@ def truncated_groups(num_neighbors: int, rho: float, scale: float, score: np.nda
 
 
 def noisy_partition_lists(
-    score: np.ndarray,
-    groups: Sequence[Group],
-    noise: float,
-    scale: float,
-    count: int,
-    generator: np.random.Generator,
+    score: np.ndarray, groups: Sequence[Group], noise: float, scale: float, count: int, generator: np.random.Generator
 ) -> np.ndarray:
     """Lists of the repaired PPNS of one target: noise on every score, then partitions of the noisy order, each anew.
 

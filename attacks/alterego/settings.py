@@ -32,8 +32,7 @@ class AlterEgoSettings(AttackSettings):
     )
 
     method: Method = setting(
-        "prs",
-        "alterego (no privacy, the most similar item), prs (as printed), prs_released, or prs_repaired.",
+        "prs", "alterego (no privacy, the most similar item), prs (as printed), prs_released, or prs_repaired."
     )
     epsilon: float = setting(1.0, "Of one replaced rating, nats.")
     links: Links = setting(

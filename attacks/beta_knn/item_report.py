@@ -121,11 +121,7 @@ def _victim(scene: ItemScene, outcome: ItemOutcome) -> dict[str, Any]:
     number = int(np.argsort(outcome.hits, kind="stable")[len(outcome.hits) // 2])
     row = scene.matrix[scene.targets[number]]
     rows = [
-        [
-            f"item {place}",
-            "no" if math.isnan(row[item]) else "yes",
-            "" if math.isnan(row[item]) else f"{row[item]:g}",
-        ]
+        [f"item {place}", "no" if math.isnan(row[item]) else "yes", "" if math.isnan(row[item]) else f"{row[item]:g}"]
         for place, item in enumerate(outcome.named[number][:8], 1)
     ]
     return {

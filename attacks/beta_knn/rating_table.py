@@ -68,10 +68,7 @@ class RatingTable:
     """
 
     def __init__(
-        self,
-        ratings: Ratings,
-        further: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
-        num_further: int = 0,
+        self, ratings: Ratings, further: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None, num_further: int = 0
     ) -> None:
         rows, items, values = ratings.users, ratings.items, ratings.values
         if further is not None:

@@ -40,8 +40,7 @@ class Attack(AttackSettings):
     beta: float = setting(1.0, "Fakes per neighbor; beta k fake users attack one target.")
     num_known: int = setting(8, "m, how many of the target's ratings the attacker knows.")
     choice: KnownItems = setting(
-        "random",
-        "Which ratings the attacker knows: random ones, or those of the most popular or rarest items.",
+        "random", "Which ratings the attacker knows: random ones, or those of the most popular or rarest items."
     )
     wrong: float = setting(0.0, "Share of the known ratings that the attacker has wrong by one star.")
     channel: Literal["ratings", "top_n", "both"] = setting(
@@ -107,8 +106,7 @@ class UserSettings(Attack):
     )
 
     method: UserMethod = setting(
-        "knn",
-        "How the recommender chooses neighbors: nearest, k of the beta k nearest, nPNS, PNCF, PPNS, or ours.",
+        "knn", "How the recommender chooses neighbors: nearest, k of the beta k nearest, nPNS, PNCF, PPNS, or ours."
     )
     num_neighbors: int | None = setting(None, "k. Default: 50, or a tenth of the users if that is less.")
     targets: int | None = setting(
@@ -150,12 +148,10 @@ class ItemSettings(AttackSettings):
     )
 
     method: ItemMethod = setting(
-        "item_knn",
-        "item_knn (k most similar items, no privacy), pnsa (as printed), pnsa_released, or pnsa_repaired.",
+        "item_knn", "item_knn (k most similar items, no privacy), pnsa (as printed), pnsa_released, or pnsa_repaired."
     )
     epsilon: float = setting(
-        1.0,
-        "The report's eps', nats: half for drawing one item's neighbors, half for noise on their similarities.",
+        1.0, "The report's eps', nats: half for drawing one item's neighbors, half for noise on their similarities."
     )
     num_neighbors: int = setting(10, "k.")
     beta: float = setting(1.0, "There are beta k fakes, rounded; 0 for none, where the channel is public.")
@@ -169,8 +165,7 @@ class ItemSettings(AttackSettings):
     list_length: int = setting(10, "N of top_n.")
     guesses: int = setting(20, "Items that the attacker names, at most.")
     looks: Literal["once", "twice"] = setting(
-        "once",
-        "Once, or twice: the same is read before the target's unknown ratings arrive, and what is new counts.",
+        "once", "Once, or twice: the same is read before the target's unknown ratings arrive, and what is new counts."
     )
     turnover: float = setting(0.05, "Share of all other users' ratings that arrive between the two looks.")
     rounds: int = setting(1, "How often everything is read, with fresh randomness.")

@@ -340,13 +340,7 @@ def _accuracy(
     table = Table(
         f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
         f"(scale {ratings.scale[0]:g} to {ratings.scale[1]:g}, 95% intervals)",
-        [
-            "method",
-            "epsilon of one list",
-            "error",
-            f"more than {names[attacked]}",
-            "ratings that a neighbor has",
-        ],
+        ["method", "epsilon of one list", "error", f"more than {names[attacked]}", "ratings that a neighbor has"],
         rows,
     )
     parts = [

@@ -33,13 +33,7 @@ from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.runs.parallel import processors
 
-__all__ = [
-    "Evidence",
-    "Scene",
-    "UserOutcome",
-    "popularity_shares",
-    "simulate",
-]
+__all__ = ["Evidence", "Scene", "UserOutcome", "popularity_shares", "simulate"]
 
 CELLS = 1 << 21  # entries of a block of lists x items: some 100 MB per thread in all temporary arrays
 MAX_CANDIDATES = 1 << 26  # users and fakes; each costs some 100 bytes per thread
@@ -161,12 +155,7 @@ class Scene:
     """One dataset, recommender and attack, with everything that its targets share."""
 
     def __init__(
-        self,
-        ratings: Ratings,
-        recommender: Recommender,
-        attack: Attack,
-        targets: np.ndarray | int | None,
-        paired: bool,
+        self, ratings: Ratings, recommender: Recommender, attack: Attack, targets: np.ndarray | int | None, paired: bool
     ) -> None:
         self.ratings, self.recommender, self.attack, self.paired = ratings, recommender, attack, paired
         self.num_fakes = attack.num_fakes(recommender.num_neighbors)

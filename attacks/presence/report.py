@@ -318,14 +318,7 @@ def _repair(built: Any, world: World, rounds: int) -> dict[str, Any]:
         "tables": [
             Table(
                 f"Jitter for {rounds} recommendations by {method}, all users of these data",
-                [
-                    "epsilon in all",
-                    "epsilon each",
-                    "jitter",
-                    "permitted advantage",
-                    "most on any data",
-                    "sets changed",
-                ],
+                ["epsilon in all", "epsilon each", "jitter", "permitted advantage", "most on any data", "sets changed"],
                 rows,
             )
         ],

@@ -88,11 +88,7 @@ def chosen_targets(symbols: np.ndarray, number: int | None, seed: int) -> np.nda
 
 
 def collect(
-    sender: AbstractDevice,
-    symbols: np.ndarray,
-    targets: np.ndarray,
-    checkpoints: Sequence[int],
-    seed: tuple[int, int],
+    sender: AbstractDevice, symbols: np.ndarray, targets: np.ndarray, checkpoints: Sequence[int], seed: tuple[int, int]
 ) -> dict[int, Tally]:
     """Collects from all targets and judges the guesses after the given numbers of collections, ascending."""
     generator = np.random.default_rng(seed)

@@ -199,10 +199,7 @@ def _plots(sweep: dict[float, _Point], prior: dict[str, Metric]) -> list[Plot]:
             "Exact values recovered from one collection",
             "epsilon per rating",
             "share of a user's ratings",
-            [
-                observed("value-accuracy", "collector"),
-                Series("guess without collecting", epsilons, guess),
-            ],
+            [observed("value-accuracy", "collector"), Series("guess without collecting", epsilons, guess)],
             x_scale="log",
         ),
         Plot(
@@ -274,12 +271,7 @@ def _victim(
 
 
 def _privacy(
-    head: dict[str, Metric],
-    limit: float,
-    epsilon: float,
-    sender: AbstractDevice,
-    rounds: int,
-    rated: np.ndarray,
+    head: dict[str, Metric], limit: float, epsilon: float, sender: AbstractDevice, rounds: int, rated: np.ndarray
 ) -> list[Privacy]:
     """For one rating and for the whole vector; `rated` has shape (targets, items)."""
     loss = max(float(sender.losses(level)[0].max()) for level in range(1, sender.num_levels + 1))

@@ -153,12 +153,7 @@ class Outcome:
 
 
 def binarized(
-    ratings: Ratings,
-    rows: int,
-    columns: int,
-    shape: Shape = "data",
-    positive_from: float | None = None,
-    seed: int = 0,
+    ratings: Ratings, rows: int, columns: int, shape: Shape = "data", positive_from: float | None = None, seed: int = 0
 ) -> np.ndarray:
     """The positive ratings of randomly chosen users and, among them, of the items rated most.
 

@@ -261,10 +261,7 @@ def _privacy_says(outcome: Outcome, advantage: Metric, permitted: float, found: 
 
 def _guess_table(outcome: Outcome, permitted: float) -> Table:
     mechanism, advantage = outcome.mechanism, outcome.advantage.mean()
-    rows: list[list[Any]] = [
-        ["without the sketch (coin)", *_both(0.0)],
-        ["with the sketch", *_both(advantage)],
-    ]
+    rows: list[list[Any]] = [["without the sketch (coin)", *_both(0.0)], ["with the sketch", *_both(advantage)]]
     exact = outcome.exact_advantage
     if exact is not None:
         rows.append(["best possible on these ratings (exact law)", *_both(exact.mean())])
@@ -294,12 +291,7 @@ def _roc_table(outcome: Outcome) -> Table:
         rows.append([f"{aim:g}", f"{outcome.roc[1, :, index].mean():.3f}", tpr.cell(), *known])
     return Table(
         "False alarms (FPR) against recognized ratings (TPR), one threshold for all",
-        [
-            "FPR aimed at",
-            "FPR",
-            "TPR (95% interval)",
-            *["FPR, best test", "TPR, best test"] * (limit is not None),
-        ],
+        ["FPR aimed at", "FPR", "TPR (95% interval)", *["FPR, best test", "TPR, best test"] * (limit is not None)],
         rows,
     )
 
