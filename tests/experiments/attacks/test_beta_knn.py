@@ -48,8 +48,8 @@ def test_the_sweep_covers_every_recommender() -> None:
     assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in UserSettings.methods() for b in (1.0, 8.0)}
     assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
     *_, varied = result["tables"]
-    assert {row[0] for row in varied.rows} == {"knn", "ppns"}
-    assert all(row[varied.columns.index("targets")] == 20 for row in varied.rows)
+    assert {row[0] for row in varied["rows"]} == {"knn", "ppns"}
+    assert all(row[varied["columns"].index("targets")] == 20 for row in varied["rows"])
 
 
 def test_every_variation_changes_the_attack_or_the_recommender() -> None:
