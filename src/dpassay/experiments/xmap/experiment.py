@@ -52,9 +52,7 @@ DEFAULT: dict[str, Any] = {
 """NX-Map on fresh readers, all others linked."""
 _MODULES = (
     *(f"dpassay.experiments.{name}" for name in ("cross_domain", "domains", "item_neighbors", "meta_paths")),
-    *(
-        f"dpassay.mechanisms.{name}" for name in ("prs", "pnsa", "batched_items")
-    ),  # what replacements and neighbors take constants from
+    *(f"dpassay.mechanisms.{name}" for name in ("prs", "pnsa")),  # what replacements and neighbors take constants from
 )
 
 
