@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
-from statsmodels.stats.proportion import proportion_confint
 
 from dpassay.core.records import Series
 
@@ -70,7 +69,7 @@ def mean_metric(
     if n == 1:
         return Metric(name, mean, meaning, *bounds, trials=1)
     if np.ptp(values) == 0:
-        unseen = float(proportion_confint(0, n, 1 - CONFIDENCE, method="beta")[1])
+        unseen = 1 - (0.5 - CONFIDENCE / 2) ** (1 / n)  # Clopper and Pearson's upper bound for 0 of n
         return Metric(name, mean, meaning, mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), n)
     # Linearised ratio of means (Cochran, "Sampling Techniques", sec. 2.11).
     residuals = weights / weights.mean() * (values - mean)

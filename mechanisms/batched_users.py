@@ -273,7 +273,9 @@ def noisy_partition_lists(
 
 
 def smallest(values: np.ndarray, count: int) -> np.ndarray:
-    """Which entries are among the `count` smallest of their row; never those of no candidate.
+    """Which entries of `values`, shape (rows, columns), are among the `count` smallest of their row; bool, same shape.
+
+    Never those of no candidate.
 
     Equal entries at the bound are all taken: use it on `descending` scores or on continuous random numbers.
     """
@@ -285,7 +287,7 @@ def smallest(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def descending(scores: np.ndarray) -> np.ndarray:
-    """Distinct int64 keys, ascending where scores descend and, at equal scores, where the column number ascends.
+    """Distinct int64 keys of scores, the same shape: the largest score first, of equal ones the lower column.
 
     The low bits hold the column, the others the score in steps of 2^-52 for up to 1024 columns (a double in [1/2, 1] is
     not rounded at all), 2^-42 for a million. Scores lie in [-1, 1]; -inf gets a key of at least `NO_CANDIDATE`.

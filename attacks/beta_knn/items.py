@@ -160,14 +160,22 @@ class ItemScene:
         return judged, _Seen(float(secret in named), float(secret in without), reading.kept), named
 
     def infer(self, evidence: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """The unknown items of most evidence, if it is above 0; of equal ones the more popular."""
+        """The unknown items of most evidence, if it is above 0, surest first; of equal ones the more popular.
+
+        Args:
+            evidence: shape (items,).
+            known: items, shape (m,).
+
+        Returns:
+            Items, shape (at most `guesses`,).
+        """
         evidence = evidence.copy()
         evidence[known] = 0.0
         order = np.lexsort((-self.catalogue.popularity, -np.round(evidence, 12)))[: self.settings.guesses]
         return order[evidence[order] > 1e-12]
 
     def observe(self, number: int, hidden: np.ndarray) -> Reading:
-        """What is read of a target who has rated the known and these hidden items, all looks together."""
+        """What is read of a target who has rated the known and these hidden items (any number), all looks together."""
         # Both worlds of the paired experiment get the same randomness, which cancels in their difference.
         generator = np.random.default_rng([self.settings.seed, 12, int(self.targets[number])])
         reading = self.read(number, hidden, False, generator)

@@ -105,7 +105,7 @@ class Outcome:
         return _share(self.hits - self.guess_hits, self.inferred)
 
     def part(self, targets: np.ndarray) -> Self:
-        """The outcome of some targets, by position."""
+        """The outcome of some targets, by position, shape (chosen,)."""
         whole = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(self, **{name: each[targets] for name, each in whole.items() if isinstance(each, np.ndarray)})
 

@@ -178,11 +178,12 @@ class RatingTable:
         Args:
             rows: see `predict`.
             weights: see `predict`.
-            known: items that are not recommended.
+            known: items that are not recommended, shape (m,).
             length: N.
 
         Returns:
-            List, item and predicted rating of every recommendation; a list with fewer predictable items is shorter.
+            List, item and predicted rating of every recommendation, shape (recommendations,) each; a list with fewer
+            predictable items is shorter.
         """
         if self.packed is None:
             return self._recommend(rows, weights, known, length)

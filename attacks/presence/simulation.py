@@ -108,7 +108,7 @@ def simulate(
 
 
 def set_places(built: Any, num_items: int) -> np.ndarray:
-    """Where the set with a binary number, the first item's bit the lowest, stands in the list of outputs."""
+    """Place of each binary number's set among the outputs, the first item's bit the lowest; shape (2^items,)."""
     listed = masks(num_items, getattr(built, "size", None))
     places = np.full(1 << num_items, -1)
     places[listed @ (1 << np.arange(num_items))] = np.arange(len(listed))

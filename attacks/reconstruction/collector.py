@@ -70,7 +70,11 @@ class Tally:
 
 
 def rating_levels(ratings: Ratings) -> np.ndarray:
-    """The rating scale: all whole numbers of it if the ratings are whole, else the values that occur."""
+    """The rating scale, shape (d,), ascending: all whole numbers of it if the ratings are whole, else what occurs.
+
+    Raises:
+        InvalidInput: more values than can be told apart.
+    """
     values, (low, high) = np.unique(ratings.values), ratings.scale
     if np.all(values == np.round(values)) and low == round(low) and high == round(high) and high - low < MAX_LEVELS:
         return np.arange(low, high + 1)
@@ -90,7 +94,15 @@ def chosen_targets(symbols: np.ndarray, number: int | None, seed: int) -> np.nda
 def collect(
     sender: AbstractDevice, symbols: np.ndarray, targets: np.ndarray, checkpoints: Sequence[int], seed: tuple[int, int]
 ) -> dict[int, Tally]:
-    """Collects from all targets and judges the guesses after the given numbers of collections, ascending."""
+    """Collects from all targets and judges the guesses after some numbers of collections.
+
+    Args:
+        sender: what a device sends.
+        symbols: of all users, shape (users, items).
+        targets: rows, shape (targets,).
+        checkpoints: numbers of collections, ascending.
+        seed: of the noise.
+    """
     generator = np.random.default_rng(seed)
     tallies = {number: Tally() for number in checkpoints}
     size = max(1, CELLS // (symbols.shape[1] * (sender.num_levels + 1)))
@@ -195,6 +207,12 @@ def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
 
 
 def advantage_limit(sender: AbstractDevice, mine: np.ndarray, rounds: int) -> float:
-    """The largest advantage for the targets' ratings: total variation, averaged over users and their ratings."""
+    """The largest advantage for the targets' ratings: total variation, averaged over users and their ratings.
+
+    Args:
+        sender: what a device sends.
+        mine: the targets' symbols, shape (targets, items).
+        rounds: collections, each with fresh noise.
+    """
     each = [composed_advantage(*sender.losses(level), rounds) for level in range(1, sender.num_levels + 1)]
     return float(np.mean(np.array([0.0, *each])[mine].sum(1) / (mine > 0).sum(1)))

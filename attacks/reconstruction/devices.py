@@ -30,7 +30,7 @@ class AbstractDevice(abc.ABC):
 
     @abc.abstractmethod
     def sample(self, generator: np.random.Generator, symbols: np.ndarray) -> np.ndarray:
-        """One fresh answer per entry, of the symbols' shape; their meaning is the device's, NaN or 0 is missing."""
+        """One fresh answer per entry, in the symbols' shape; what it means is the device's, NaN or 0 is missing."""
 
     @abc.abstractmethod
     def log_likelihoods(self, answers: np.ndarray) -> np.ndarray:
@@ -41,8 +41,8 @@ class AbstractDevice(abc.ABC):
         """Privacy loss of the answer to a rated `symbol` against a missing entry.
 
         Returns:
-            Losses in nats (none below the true one) with their probabilities under `symbol`, and the step of a lattice
-            that holds them.
+            Losses in nats (none below the true one) with their probabilities under `symbol`, shape (outcomes,) each,
+            and the step of a lattice that holds them.
         """
 
     @abc.abstractmethod

@@ -455,7 +455,10 @@ def is_thin(mechanism: Any, matrix: Any) -> bool:
 
 @float64
 def independent_items(mechanism: Any, matrix: np.ndarray) -> np.ndarray:
-    """The matrix, without items that are combinations of others where these would make the lifting arbitrary."""
+    """The matrix, without items that are combinations of others where these would make the lifting arbitrary.
+
+    Shape (items, users), and no more items.
+    """
     if not is_thin(mechanism, matrix):
         return matrix
     prepared = np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
@@ -484,7 +487,7 @@ def _dots(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def attack(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, seed: int, trials: int) -> Outcome:
-    """Attacks every entry; see `sketch_scores` for the arguments."""
+    """Attacks every entry, shape (targets, 2), of a matrix, shape (items, users); see `sketch_scores`."""
     law = pair_law(mechanism, matrix, entries)
     scores, errors = _simulated(mechanism, matrix, entries, law, trials, seed)
     half = trials // 2

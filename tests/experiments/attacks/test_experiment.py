@@ -89,7 +89,8 @@ def test_finished_runs_are_not_run_again(
 
 def test_the_plan_has_every_method_and_settings_that_exist() -> None:
     plan = attacks._plan(synthetic(), quick=False)
-    for attack, kind in attacks.SETTINGS.items():
+    for attack, (kind, module) in attacks.REPORTS.items():
+        assert kind.report == module.__name__
         own = [settings for name, settings in plan if name == attack]
         assert {each["method"] for each in own} == set(kind.methods())
         assert [kind(**each) for each in own]

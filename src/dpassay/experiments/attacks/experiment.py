@@ -1,20 +1,23 @@
 """What the attacks beside `beta-knn` find out, method by method, and sybils where items are compared."""
 
-import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dpassay.attacks.advantage import permitted_advantage
-from dpassay.attacks.alterego.measurement import compare
-from dpassay.attacks.alterego.settings import AlterEgoSettings
+from dpassay.attacks.alterego import measurement
+from dpassay.attacks.beta_knn import item_report
 from dpassay.attacks.beta_knn.settings import ItemSettings
 from dpassay.attacks.metrics import Metric
+from dpassay.attacks.presence import report as presence_report
 from dpassay.attacks.presence.settings import PresenceSettings
+from dpassay.attacks.reconstruction import report as reconstruction_report
 from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
+from dpassay.attacks.sketch import report as sketch_report
 from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
@@ -23,13 +26,13 @@ from dpassay.runs.results import FinishedRuns
 
 __all__ = ["run"]
 
-SETTINGS: Mapping[str, type[AttackSettings]] = {
-    "items": ItemSettings,
-    "sketch": SketchSettings,
-    "reconstruction": ReconstructionSettings,
-    "presence": PresenceSettings,
+REPORTS: Mapping[str, tuple[type[AttackSettings], ModuleType]] = {
+    "items": (ItemSettings, item_report),
+    "sketch": (SketchSettings, sketch_report),
+    "reconstruction": (ReconstructionSettings, reconstruction_report),
+    "presence": (PresenceSettings, presence_report),
 }
-"""Attacks whose report is about one method; AlterEgos are compared by `alterego.measurement.compare`."""
+"""Attacks whose report is about one method; AlterEgos are compared by `measurement.compare`."""
 
 EPSILON = 1.0
 Settings = Mapping[str, Any]
@@ -53,11 +56,8 @@ def run(
         progress: told what is attacked.
     """
     ratings = ratings_or_synthetic(data)
-    finished = FinishedRuns(
-        resume,
-        [ratings.fingerprint()],
-        [__name__, *(kind.report for kind in SETTINGS.values()), AlterEgoSettings.report],
-    )
+    modules = [measurement.__name__, *(module.__name__ for _, module in REPORTS.values())]
+    finished = FinishedRuns(resume, [ratings.fingerprint()], [__name__, *modules])
     runs: list[dict[str, Any]] = []
     for attack, settings in _plan(ratings, quick):
         progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
@@ -85,26 +85,31 @@ def _plan(ratings: Ratings, quick: bool) -> list[tuple[str, Settings]]:
     told = [{"channel": "similar_scores", "beta": 0.0, **look} for look in looks]
     told += [{"channel": channel, "beta": 1.0, "looks": "once"} for channel in ("ratings", "top_n")]
     plan: list[tuple[str, Settings]] = []
-    for method in SETTINGS["items"].methods():
+    for method in _methods("items"):
         for channel in told[:2] if quick else told:
             plan.append(("items", {"method": method, "turnover": 0.05, **channel, "targets": 5 if quick else 20}))
     for shape in ("full_rank",) if quick else ("full_rank", "rank_deficient"):
-        for method in ("jlt", "jlt_repaired") if quick else SETTINGS["sketch"].methods():
+        for method in ("jlt", "jlt_repaired") if quick else _methods("sketch"):
             plan.append(("sketch", {"method": method, "shape": shape, **sketches}))
-    plan += [("reconstruction", {"method": method, **answers}) for method in SETTINGS["reconstruction"].methods()]
+    plan += [("reconstruction", {"method": method, **answers}) for method in _methods("reconstruction")]
     for others in crowds:
-        for method in ("dpp", "kdpp") if quick else SETTINGS["presence"].methods():
+        for method in ("dpp", "kdpp") if quick else _methods("presence"):
             plan.append(("presence", {"method": method, "others": others, **seen}))
     plan.append(("alterego", {"rounds": 4 if quick else 10, "targets": 10 if quick else 30}))
     return plan
+
+
+def _methods(attack: str) -> tuple[str, ...]:
+    kind, _ = REPORTS[attack]
+    return kind.methods()
 
 
 def _reported(
     ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """One method's metrics, and what its claim permits in place of `advantage`."""
-    work = importlib.import_module(SETTINGS[attack].report).run
-    report = work(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    _, module = REPORTS[attack]
+    report = module.run(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
     claim = report.privacy[0]
     permitted = permitted_advantage(claim.epsilon_claimed, claim.delta)
     size = {name: report.settings[name] for name in ("items", "users", "num_items") if name in report.settings}
@@ -114,7 +119,7 @@ def _reported(
 def _alteregos(
     ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    measured = compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    measured = measurement.compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
     promised = {method: math.inf if method == "alterego" else settings["rounds"] * EPSILON for method in measured}
     return [
         {"method": method, "permitted": permitted_advantage(promised[method]), **_numbers(metrics)}
