@@ -22,12 +22,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.kernels import Kernel, always_semidefinite, features, kernel_matrix
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.wallenius import uniform
 
 __all__ = [

@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, log_minor
 from dpassay.mechanisms.determinantal_batches import sample_process
-from dpassay.mechanisms.selection import check_count, check_positive
 
 __all__ = ["DeterminantalPointProcess", "exact_epsilon", "replacement_epsilon", "required_jitter"]
 

@@ -12,11 +12,11 @@ from typing import Any, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, masks
-from dpassay.mechanisms.selection import check_positive
 
 __all__ = ["MAX_EXACT_ITEMS", "JitteredSubsets"]
 

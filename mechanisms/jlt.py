@@ -17,11 +17,11 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_choices, check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float
-from dpassay.mechanisms.selection import check_choices, check_count, check_open_unit, check_positive
 from dpassay.mechanisms.sketch_profile import (
     exact_delta,
     exact_epsilon,

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_count
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
@@ -25,7 +26,6 @@ from dpassay.mechanisms.determinantal import (
     masks,
 )
 from dpassay.mechanisms.determinantal_batches import sample_fixed_size
-from dpassay.mechanisms.selection import check_count
 from dpassay.mechanisms.wallenius import uniform
 
 __all__ = ["FixedSizeProcess", "exact_epsilon"]

@@ -16,13 +16,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.exact_integers import MAX_SCALE, discrete_laplace, logistic_coin
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive, laplace
+from dpassay.mechanisms.selection import laplace
 from dpassay.mechanisms.wallenius import uniform
 
 __all__ = ["Coupling", "DiscreteModifiedLaplace", "ModifiedLaplace", "rescaled"]

@@ -8,6 +8,7 @@ from typing import Literal, final
 
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_positive
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import (
@@ -15,7 +16,6 @@ from dpassay.mechanisms.selection import (
     AbstractWeightedSelection,
     Candidates,
     Plan,
-    check_positive,
     fixed_groups,
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity

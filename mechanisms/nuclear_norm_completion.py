@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Float
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 
 __all__ = ["Completion", "NuclearNormCompletion", "Precision"]
 

@@ -8,20 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_count, check_open_unit
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.mechanisms.selection import (
-    AbstractWeightedSelection,
-    Candidates,
-    Plan,
-    check_count,
-    check_open_unit,
-    fixed_groups,
-    laplace,
-    ranks,
-)
+from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, fixed_groups, laplace, ranks
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
 
 __all__ = ["Noise", "PrivateNeighborFiltering", "Release", "Truncation"]

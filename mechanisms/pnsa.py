@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, final
 
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_count, check_open_unit, check_positive
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
@@ -24,7 +25,7 @@ from dpassay.mechanisms.item_similarity import (
     released_sensitivities,
     usable_sensitivities,
 )
-from dpassay.mechanisms.selection import Candidates, Plan, check_count, check_open_unit, check_positive, fixed_groups
+from dpassay.mechanisms.selection import Candidates, Plan, fixed_groups
 
 __all__ = ["ConstantSensitivitySelection", "ItemNeighborSelection", "ReleasedItemSelection", "SoftFloor"]
 

@@ -14,13 +14,14 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.item_similarity import ItemSimilarity, Norms
 from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ItemNeighborSelection
-from dpassay.mechanisms.selection import check_count, check_open_unit, check_positive, laplace
+from dpassay.mechanisms.selection import laplace
 from dpassay.mechanisms.similarity import as_matrix, predict
 
 __all__ = ["ConstantSensitivityFiltering", "ItemFiltering"]

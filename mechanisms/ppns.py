@@ -12,6 +12,7 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_choices, check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
@@ -22,10 +23,6 @@ from dpassay.mechanisms.selection import (
     Candidates,
     Plan,
     Ties,
-    check_choices,
-    check_count,
-    check_open_unit,
-    check_positive,
     drawn_rows,
     fixed_groups,
     laplace,

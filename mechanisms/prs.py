@@ -15,13 +15,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms.item_similarity import ItemSimilarity, Norms, check_item, item_similarities, quantified_items
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
+from dpassay.mechanisms.item_similarity import (
+    ItemSimilarity,
+    Norms,
+    check_item,
+    item_similarities,
+    quantified_items,
+)
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, snap
 from dpassay.mechanisms.wallenius import gumbel
 

@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.exact_integers import word62
-from dpassay.mechanisms.selection import check_choices, check_count, check_positive
 from dpassay.mechanisms.wallenius import MAX_OUTPUTS, uniform
 
 __all__ = ["Indexing", "IntegerRandomizedResponse", "RandomizedResponse"]

@@ -14,14 +14,15 @@ import abc
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_choices, check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Bool, Float, Int, Real
@@ -48,10 +49,6 @@ __all__ = [
     "Sensitivity",
     "Ties",
     "Weight",
-    "check_choices",
-    "check_count",
-    "check_open_unit",
-    "check_positive",
     "drawn_rows",
     "fixed_groups",
     "laplace",
@@ -308,36 +305,6 @@ def laplace(key: Any, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Standard Laplace variables."""
     key_size, key_sign = jax.random.split(key)
     return jnp.log(uniform(key_size, shape)) * jnp.where(uniform(key_sign, shape) < 0.5, 1.0, -1.0)
-
-
-def check_count(name: str, value: Any, least: int) -> None:
-    """Raises InvalidInput unless `value` is an integer >= `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInput(f"{name} is {value!r}; it must be an integer >= {least}")
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raises InvalidInput unless `value` is a finite number > 0."""
-    if not _is_number(value) or not math.isfinite(value) or not value > 0:
-        raise InvalidInput(f"{name} is {value!r}; it must be a finite number > 0")
-
-
-def check_open_unit(name: str, value: Any) -> None:
-    """Raises InvalidInput unless 0 < `value` < 1."""
-    if not _is_number(value) or not 0 < value < 1:
-        raise InvalidInput(f"{name} is {value!r}; it must lie strictly between 0 and 1")
-
-
-def check_choices(mechanism: Any) -> None:
-    """Raises InvalidInput when a field whose type lists its values (a `Literal`) has another one."""
-    for field in fields(mechanism):
-        value = getattr(mechanism, field.name)
-        if get_origin(field.type) is Literal and value not in get_args(field.type):
-            raise InvalidInput(f"{field.name} is {value!r}; use one of {', '.join(get_args(field.type))}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @partial(jax.jit, static_argnums=0)

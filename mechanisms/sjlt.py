@@ -14,6 +14,7 @@ from typing import Any, Literal, final
 import jax
 import jax.numpy as jnp
 
+from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
@@ -31,7 +32,6 @@ from dpassay.mechanisms.jlt import (
     released_noise,
     standard_normal,
 )
-from dpassay.mechanisms.selection import check_count, check_positive
 from dpassay.mechanisms.wallenius import uniform
 
 __all__ = ["ColumnSketch", "Hadamard", "ReleasedSparseSketch", "SparseAwareSketch", "hadamard_transform"]

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erfc, erfcx, gammaln, logsumexp
 
+from dpassay.core.checks import check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
-from dpassay.mechanisms.selection import check_count, check_open_unit, check_positive
 
 __all__ = [
     "exact_delta",

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpassay.attacks.beta_knn.neighbor_lists import RatingTable, Recommender, SelectionPlan
+from dpassay.attacks.beta_knn.neighbor_lists import SelectionPlan
+from dpassay.attacks.beta_knn.rating_table import RatingTable
+from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 

@@ -10,29 +10,18 @@ recommendations is the full simulator's business.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from dpassay.attacks.beta_knn.settings import KnownItems, Similarity
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
-__all__ = [
-    "CHOICES",
-    "SIMILARITIES",
-    "TIE_RULES",
-    "KnownItems",
-    "Premise",
-    "Similarity",
-    "attack_premise",
-    "known_items",
-    "some_list_has_target",
-]
+__all__ = ["CHOICES", "SIMILARITIES", "TIE_RULES", "Premise", "attack_premise", "known_items", "some_list_has_target"]
 
-Similarity = Literal["cosine", "pearson", "full_cosine"]
-KnownItems = Literal["random", "popular", "rare"]
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 CHOICES: tuple[KnownItems, ...] = get_args(KnownItems)
 TIE_RULES = ("random", "fakes_first", "index", "against", "for")

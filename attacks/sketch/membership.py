@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,8 @@ from scipy.linalg import qr
 from scipy.special import gammaincc
 from scipy.stats import binom, chi2
 
-from dpassay.attacks.outcomes import auc
+from dpassay.attacks.metrics import auc
+from dpassay.attacks.sketch.settings import Method, Shape
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float
@@ -51,12 +52,10 @@ __all__ = [
     "FALSE_POSITIVES",
     "GAUSSIAN",
     "LIFTS",
-    "METHODS",
     "PREPARE",
     "VARIANTS",
     "Outcome",
     "PairLaw",
-    "Shape",
     "attack",
     "binarized",
     "choose_entries",
@@ -72,9 +71,8 @@ __all__ = [
     "threshold",
 ]
 
-Shape = Literal["data", "full_rank", "rank_deficient"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-VARIANTS = {
+VARIANTS: dict[Method, tuple[str, str]] = {
     "jlt": ("jlt", "paper"),
     "jlt_released": ("jlt", "released"),
     "jlt_repaired": ("jlt", "repaired"),
@@ -82,7 +80,6 @@ VARIANTS = {
     "sjlt_released": ("sjlt", "released"),
     "sjlt_repaired": ("sjlt", "repaired"),
 }
-METHODS: tuple[str, ...] = tuple(VARIANTS)
 
 PREPARE: dict[type[Any], Callable[[Any], Any]] = {
     GaussianSketch: centered,
@@ -156,12 +153,7 @@ class Outcome:
 
 
 def binarized(
-    ratings: Ratings,
-    rows: int,
-    columns: int,
-    shape: Shape = "data",
-    positive_from: float | None = None,
-    seed: int = 0,
+    ratings: Ratings, rows: int, columns: int, shape: Shape = "data", positive_from: float | None = None, seed: int = 0
 ) -> np.ndarray:
     """The positive ratings of randomly chosen users and, among them, of the items rated most.
 
@@ -171,7 +163,7 @@ def binarized(
         ratings: any.
         rows: items at most.
         columns: users at most.
-        shape: see `run`.
+        shape: see `SketchSettings`.
         positive_from: ratings from here on are 1; the middle of the scale if None.
         seed: of the users.
 
@@ -463,7 +455,10 @@ def is_thin(mechanism: Any, matrix: Any) -> bool:
 
 @float64
 def independent_items(mechanism: Any, matrix: np.ndarray) -> np.ndarray:
-    """The matrix, without items that are combinations of others where these would make the lifting arbitrary."""
+    """The matrix, without items that are combinations of others where these would make the lifting arbitrary.
+
+    Shape (items, users), and no more items.
+    """
     if not is_thin(mechanism, matrix):
         return matrix
     prepared = np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
@@ -492,7 +487,7 @@ def _dots(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def attack(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, seed: int, trials: int) -> Outcome:
-    """Attacks every entry; see `sketch_scores` for the arguments."""
+    """Attacks every entry, shape (targets, 2), of a matrix, shape (items, users); see `sketch_scores`."""
     law = pair_law(mechanism, matrix, entries)
     scores, errors = _simulated(mechanism, matrix, entries, law, trials, seed)
     half = trials // 2

@@ -10,25 +10,17 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from dpassay.attacks.outcomes import (
-    AttackReport,
-    Metric,
-    Privacy,
-    ThreatModel,
-    difference_metric,
-    mean_metric,
-    permitted_advantage,
-)
+from dpassay.attacks.advantage import permitted_advantage, right
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
 from dpassay.attacks.sketch.membership import (
     FALSE_POSITIVES,
     GAUSSIAN,
     LIFTS,
-    METHODS,
     MOST_SIGNS,
     PREPARE,
     VARIANTS,
     Outcome,
-    Shape,
     attack,
     binarized,
     choose_entries,
@@ -40,7 +32,7 @@ from dpassay.attacks.sketch.membership import (
     pair_law,
     threshold,
 )
-from dpassay.core.errors import InvalidInput
+from dpassay.attacks.sketch.settings import Method, SketchSettings
 from dpassay.core.numerics import float64
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
@@ -55,10 +47,8 @@ from dpassay.mechanisms import (
 )
 from dpassay.mechanisms.sketch_profile import exact_delta, exact_epsilon, fixed_norm_delta
 
-__all__ = ["METHODS", "METRICS", "run"]
-
-METRICS = ("advantage", "auc", "tpr-at-fpr-1-percent", "told-with-certainty")
-NAMES = {
+__all__ = ["run"]
+NAMES: dict[Method, str] = {
     "jlt": "JLT as printed",
     "jlt_released": "JLT as released",
     "jlt_repaired": "JLT repaired",
@@ -71,109 +61,42 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # section 6.1 of t
 ONE_PERCENT = FALSE_POSITIVES.index(0.01)
 
 
-def run(
-    ratings: Ratings,
-    *,
-    method: str = "jlt",
-    seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
-    epsilon: float = 1.0,
-    delta: float | None = None,
-    sketch_rows: int = 40,
-    density: float = 0.5,
-    rows: int = 60,
-    columns: int = 40,
-    shape: Shape = "data",
-    positive_from: float | None = None,
-    targets: int = 40,
-    trials: int = 200,
-) -> AttackReport:
+def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
     """Attacks single ratings in a published sketch.
 
     Args:
         ratings: the matrix that was sketched.
-        method: which sketch, one of `METHODS`.
-        seed: of everything random.
         progress: called with one line now and then.
-        epsilon: nats, that the sketch was made for.
-        delta: that the sketch was made for; one over the number of users if None, as in the paper.
-        sketch_rows: r, rows of the sketch. The paper uses 100 to 800, its code 204.
-        density: share of entries of the random matrix that are not 0, for sjlt and sjlt_released. The experiments use
-            0.1 to 0.9; Algorithm 1 asks for about one over the number of users.
-        rows: at most this many items, those rated most by the users below, so that the attack takes seconds.
-        columns: at most this many users, drawn at random.
-        shape: "full_rank": at least as many items as users, by dropping users; "rank_deficient": at most four items
-            for five users, by dropping items (the paper's Amazon Movie to Book has 24,091 and 29,476); "data":
-            whichever of them the whole of the ratings is.
-        positive_from: ratings from here on count as 1, others as none; the middle of the scale if None (3 for 1 to 5,
-            as in the paper).
-        targets: ratings that are attacked.
-        trials: sketches of each of the two matrices for each target; half of them choose the threshold.
-
-    Returns:
-        Metrics "advantage", "auc", "tpr-at-fpr-1-percent" and "told-with-certainty", entries as independent units.
+        **settings: see `SketchSettings`.
 
     Raises:
-        InvalidInput: an unknown method or shape, a setting out of its range, or ratings that leave nothing to attack.
+        InvalidInput: a setting out of its range, or ratings that leave nothing to attack.
     """
     start = time.monotonic()
-    if method not in VARIANTS:
-        raise InvalidInput(f"method {method!r}: use one of {', '.join(METHODS)}")
-    if targets < 2:
-        raise InvalidInput(f"targets is {targets}; attack at least 2 ratings, or no interval can be given")
-    if trials < 20:
-        raise InvalidInput(f"trials is {trials}; give at least 20, half of them choose the threshold")
+    chosen = SketchSettings(**settings)
+    method, epsilon, trials, seed = chosen.method, chosen.epsilon, chosen.trials, chosen.seed
     id, variant = VARIANTS[method]
-    matrix = binarized(ratings, rows, columns, shape, positive_from, seed)
-    delta = 1 / matrix.shape[1] if delta is None else delta
-    sizes = {"epsilon": epsilon, "delta": delta, "num_rows": sketch_rows}
-    sparse = {"density": density} if id == "sjlt" and variant != "repaired" else {}
+    matrix = binarized(ratings, chosen.rows, chosen.columns, chosen.shape, chosen.positive_from, seed)
+    delta = 1 / matrix.shape[1] if chosen.delta is None else chosen.delta
+    sizes = {"epsilon": epsilon, "delta": delta, "num_rows": chosen.sketch_rows}
+    sparse = {"density": chosen.density} if id == "sjlt" and variant != "repaired" else {}
     target = mechanism(id, variant, **sizes, **sparse)
-    repaired = mechanism(id, "repaired", **sizes)
     if isinstance(target, LIFTS):
         matrix = independent_items(target, matrix)
     items, users = matrix.shape
-    entries = choose_entries(target, matrix, targets, seed)
+    entries = choose_entries(target, matrix, chosen.targets, seed)
 
     progress(f"{method}: {len(entries)} ratings, {trials} sketches with and {trials} without each of them")
     outcome = attack(target, matrix, entries, seed, trials)
-    if variant == "repaired":
-        mended, error = float(outcome.advantage.mean()), outcome.error
-    elif id == "jlt":  # known exactly, which no simulation betters
-        mended, error = float(_exact(repaired, matrix, entries).mean()), _inner_product_error(repaired, matrix)
-    else:
-        progress(f"{id}_repaired: the same ratings")
-        simulated = attack(repaired, matrix, entries, seed, trials)
-        mended, error = float(simulated.advantage.mean()), simulated.error
-
+    repaired = mechanism(id, "repaired", **sizes)
+    mended = _mended(method, outcome, repaired, matrix, entries, seed, trials, progress)
     metrics = _metrics(outcome)
-    advantage, certain = metrics[0], metrics[3]
-    permitted = permitted_advantage(epsilon, delta)
     found = _found_epsilon(target, (items, users), outcome)
-    exact = outcome.exact_advantage
-    if found == math.inf or (advantage.low is not None and advantage.low > permitted):
-        kept = "breaks it"
-    elif found is not None and found > epsilon:
-        kept = f"was not seen to break it here, but does on other data, where its true epsilon is {found:.3g}"
-    else:
-        kept = "was not seen to break it"
-    summary = [
-        f"Somebody who knows all ratings but one looked at a published sketch of them and said whether that one is "
-        f"there: {_right(advantage.value)} of the guesses were right, where a coin has 50% ({len(entries)} ratings).",
-        f"For {certain.value:.0%} of the ratings every sketch was a proof that it is there, or that it is not.",
-        f"The privacy that was promised (epsilon {epsilon:g}, delta {delta:.2g}) allows {_right(permitted)} right "
-        f"guesses; the sketch {kept}.",
-    ]
-    if variant != "repaired":
-        summary.append(
-            f"The repaired sketch keeps the same promise with noise of {_plain(repaired.noise)} in place of "
-            f"{_plain(target.noise)} ratings, and leaves {_right(mended)} right guesses."
-        )
-    tables = [_guess_table(outcome, permitted), _roc_table(outcome)]
     plots = [_roc_plot(outcome, epsilon, delta)]
     if id == "jlt":
         progress("exact advantage at other epsilons")
         plots.append(_epsilon_plot(matrix, entries, sizes))
+    permitted = permitted_advantage(epsilon, delta)
     return AttackReport(
         attack="sketch",
         title=f"Is one rating in the published sketch? ({NAMES[method]}, {items} items, {users} users)",
@@ -182,25 +105,25 @@ def run(
         threat_model=ThreatModel(
             knows=f"All ratings of the {items} items by the {users} users but one, and the published program.",
             does="Nothing to the system; computes which of the two possible datasets explains the sketch better.",
-            sees=f"One published sketch, {sketch_rows} rows of {users} numbers.",
+            sees=f"One published sketch, {chosen.sketch_rows} rows of {users} numbers.",
         ),
-        summary=summary,
+        summary=_summary(metrics, len(entries), target, found, repaired, mended[0]),
         settings={
             "method": method,
             "epsilon": epsilon,
             "delta": delta,
-            "sketch_rows": sketch_rows,
+            "sketch_rows": chosen.sketch_rows,
             **sparse,
             "items": items,
             "users": users,
-            "shape": shape,
-            "positive_from": threshold(ratings, positive_from),
+            "shape": chosen.shape,
+            "positive_from": threshold(ratings, chosen.positive_from),
             "targets": len(entries),
             "trials": trials,
         },
         metrics=metrics,
         dataset=ratings,
-        tables=tables,
+        tables=[_guess_table(outcome, permitted), _roc_table(outcome)],
         plots=plots,
         victim=_victim(outcome, matrix, entries, trials),
         privacy=(
@@ -208,16 +131,63 @@ def run(
                 what=f"one rating, there or not, in one sketch ({NAMES[method]})",
                 epsilon_claimed=epsilon,
                 epsilon_found=found,
-                advantage=advantage,
+                advantage=metrics[0],
                 delta=delta,
-                says=_privacy_says(outcome, advantage, permitted, found, exact),
+                says=_privacy_says(outcome, metrics[0], permitted, found),
             ),
         ),
-        repair=_repair(method, outcome, (mended, error), matrix, entries, sizes, permitted),
+        repair=_repair(method, outcome, mended, matrix, entries, sizes, permitted),
         limits=_limits(target, ratings, matrix),
         seed=seed,
         seconds=time.monotonic() - start,
     )
+
+
+def _mended(
+    method: Method,
+    outcome: Outcome,
+    repaired: Any,
+    matrix: np.ndarray,
+    entries: np.ndarray,
+    seed: int,
+    trials: int,
+    progress: Callable[[str], None],
+) -> tuple[float, float]:
+    """The advantage that the repaired sketch leaves on the same ratings, and its error."""
+    id, variant = VARIANTS[method]
+    if variant != "repaired" and id == "jlt":  # known exactly, which no simulation betters
+        return float(_exact(repaired, matrix, entries).mean()), _inner_product_error(repaired, matrix)
+    if variant != "repaired":
+        progress(f"{id}_repaired: the same ratings")
+        outcome = attack(repaired, matrix, entries, seed, trials)
+    return float(outcome.advantage.mean()), outcome.error
+
+
+def _summary(
+    metrics: Sequence[Metric], num_entries: int, target: Any, found: float | None, repaired: Any, mended: float
+) -> list[str]:
+    epsilon, delta = target.epsilon, target.delta
+    permitted = permitted_advantage(epsilon, delta)
+    advantage, certain = metrics[0], metrics[3]
+    if found == math.inf or (advantage.low is not None and advantage.low > permitted):
+        kept = "breaks it"
+    elif found is not None and found > epsilon:
+        kept = f"was not seen to break it here, but does on other data, where its true epsilon is {found:.3g}"
+    else:
+        kept = "was not seen to break it"
+    sentences = [
+        f"Somebody who knows all ratings but one looked at a published sketch of them and said whether that one is "
+        f"there: {right(advantage.value)} of the guesses were right, where a coin has 50% ({num_entries} ratings).",
+        f"For {certain.value:.0%} of the ratings every sketch was a proof that it is there, or that it is not.",
+        f"The privacy that was promised (epsilon {epsilon:g}, delta {delta:.2g}) allows {right(permitted)} right "
+        f"guesses; the sketch {kept}.",
+    ]
+    if type(target) is not type(repaired):
+        sentences.append(
+            f"The repaired sketch keeps the same promise with noise of {_plain(repaired.noise)} in place of "
+            f"{_plain(target.noise)} ratings, and leaves {right(mended)} right guesses."
+        )
+    return sentences
 
 
 def _metrics(outcome: Outcome) -> list[Metric]:
@@ -271,9 +241,7 @@ def _found_epsilon(mechanism: Any, shape: tuple[int, int], outcome: Outcome) -> 
     return None
 
 
-def _privacy_says(
-    outcome: Outcome, advantage: Metric, permitted: float, found: float | None, exact: np.ndarray | None
-) -> str:
+def _privacy_says(outcome: Outcome, advantage: Metric, permitted: float, found: float | None) -> str:
     if found == math.inf:
         return (
             "Sketches occur with the rating that cannot occur without it: no epsilon holds at this delta, and the "
@@ -281,6 +249,7 @@ def _privacy_says(
         )
     stands = "exceeds" if advantage.low is not None and advantage.low > permitted else "does not exceed"
     text = f"The measured advantage of {advantage.value:.3f} {stands} the {permitted:.3f} that the claim permits."
+    exact = outcome.exact_advantage
     if exact is not None:
         most = (_plain(exact.mean()), _plain(exact.max()))
         text += f" No attacker has more than {most[0]} on these ratings on average, {most[1]} on one."
@@ -292,10 +261,7 @@ def _privacy_says(
 
 def _guess_table(outcome: Outcome, permitted: float) -> Table:
     mechanism, advantage = outcome.mechanism, outcome.advantage.mean()
-    rows: list[list[Any]] = [
-        ["without the sketch (coin)", *_both(0.0)],
-        ["with the sketch", *_both(advantage)],
-    ]
+    rows: list[list[Any]] = [["without the sketch (coin)", *_both(0.0)], ["with the sketch", *_both(advantage)]]
     exact = outcome.exact_advantage
     if exact is not None:
         rows.append(["best possible on these ratings (exact law)", *_both(exact.mean())])
@@ -325,12 +291,7 @@ def _roc_table(outcome: Outcome) -> Table:
         rows.append([f"{aim:g}", f"{outcome.roc[1, :, index].mean():.3f}", tpr.cell(), *known])
     return Table(
         "False alarms (FPR) against recognized ratings (TPR), one threshold for all",
-        [
-            "FPR aimed at",
-            "FPR",
-            "TPR (95% interval)",
-            *["FPR, best test", "TPR, best test"] * (limit is not None),
-        ],
+        ["FPR aimed at", "FPR", "TPR (95% interval)", *["FPR, best test", "TPR, best test"] * (limit is not None)],
         rows,
     )
 
@@ -427,7 +388,7 @@ def _victim(outcome: Outcome, matrix: np.ndarray, entries: np.ndarray, trials: i
 
 
 def _repair(
-    method: str,
+    method: Method,
     outcome: Outcome,
     mended: tuple[float, float],
     matrix: np.ndarray,
@@ -537,13 +498,8 @@ def _series(label: str, x: Any, y: Any, **interval: Any) -> Series:
     return Series(label, [float(value) for value in x], [float(value) for value in y], **interval)
 
 
-def _right(advantage: float) -> str:
-    """The share of right guesses when either case is as likely."""
-    return f"{(1 + advantage) / 2:.1%}"
-
-
 def _both(advantage: float) -> tuple[str, str]:
-    return _right(advantage), _plain(advantage)
+    return right(advantage), _plain(advantage)
 
 
 def _plain(value: float) -> str:

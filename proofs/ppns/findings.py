@@ -16,7 +16,7 @@ from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, folds, paired_differences, predict, trial_weights
 from dpassay.experiments.ppns.printed import AXES, METHODS
-from dpassay.experiments.ppns.selection import NearestNeighbors, Selection, TopWeighted, exponential_scale
+from dpassay.mechanisms.batched_users import NearestNeighbors, Selection, TopWeighted, exponential_scale
 from dpassay.mechanisms.ppns import formula_beta
 from dpassay.mechanisms.similarity import overlap_matrix, sensitivity_matrix
 from dpassay.proofs.decisions import supported

@@ -1,6 +1,6 @@
 """The settings of the experiments of Lu and Shen (PPNS), section 7."""
 
-from dpassay.experiments.ppns.selection import (
+from dpassay.mechanisms.batched_users import (
     NearestNeighbors,
     PartitionedNeighbors,
     Selection,

@@ -18,7 +18,7 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, predict, select_sets, similarities
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
-from dpassay.experiments.ppns.selection import NearestNeighbors, Selection, TruncatedNeighbors, descending
+from dpassay.mechanisms.batched_users import NearestNeighbors, Selection, TruncatedNeighbors, descending
 from dpassay.mechanisms.ppns import Rule, formula_beta, partition_quotas
 from dpassay.proofs.ppns.settings import NEIGHBORS, RHO, paper_method
 from dpassay.replay import check

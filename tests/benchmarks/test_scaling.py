@@ -21,9 +21,9 @@ def test_tables_and_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "OURS", 5)
     result = run("scaling", quick=True)
     swept, whole, growth, literal = result["tables"]
-    assert dict(zip(swept.columns, swept.rows[0], strict=True))["lists"] == 40 * (50 + 200)
-    assert [row[5] for row in whole.rows] == ["1", "4"]
-    assert literal.rows[0][-1] > 1  # the attack word for word is slower
+    assert dict(zip(swept["columns"], swept["rows"][0], strict=True))["lists"] == 40 * (50 + 200)
+    assert [row[5] for row in whole["rows"]] == ["1", "4"]
+    assert literal["rows"][0][-1] > 1  # the attack word for word is slower
     beta, users, items = result["plots"]
-    assert [plot.series[0].x for plot in (beta, users, items)] == [[1.0, 4.0], [120], [80, 160]]
-    assert items.series[0].y == [row[-1] for row in growth.rows[1:]]
+    assert [plot["series"][0]["x"] for plot in (beta, users, items)] == [[1.0, 4.0], [120], [80, 160]]
+    assert items["series"][0]["y"] == [row[-1] for row in growth["rows"][1:]]

@@ -1,85 +1,44 @@
-"""`dpassay attack`: options from signatures, exit codes, files, and one clear line for whatever cannot be used."""
+"""`dpassay attack`: options from settings, exit codes, files, and one clear line for whatever cannot be used."""
 
 import importlib
 import inspect
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import click
 import numpy as np
 import pytest
 
+from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.commands import attack as attack_commands
-from dpassay.commands.attack import MODULES, _Module, _option, _read, _settings, _Source, attack
+from dpassay.commands.attack import SETTINGS, _option, _options, attack
 from dpassay.commands.main import main
+from dpassay.core.errors import InvalidInput
 from dpassay.report.attack_text import ATTACKS
 from dpassay.report.schema import validate_attack
 
-MODULE = '''
+WORK = """
 import math
 import time
-from collections.abc import Callable
-from typing import Literal, get_args
 
 import jax  # as a real attack does: help must not pay for it
 
-from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel
+from dpassay.attacks.attack_report import AttackReport, ThreatModel
+from dpassay.attacks.metrics import Metric
 from dpassay.core.errors import InvalidInput
-from dpassay.data.ratings import Ratings
 
-Choice = Literal["popular", "rare"]
-Method = Literal["plain", "noisy"]
-METHODS: tuple[Method, ...] = get_args(Method)
-WORKERS = {"plain": Metric, "noisy": Privacy}
-METRICS = ("advantage", "unseen")
-FAKES = 4 * 10
 seen = {}
 
-def _ignore(text):
-    pass
-
-def run(
-    ratings: Ratings,
-    *,
-    method: Method = "plain",
-    seed: int = 0,
-    progress: Callable[[str], None] = _ignore,
-    num_fakes: int = FAKES,
-    share: float = 0.5,
-    choice: Choice = "popular",
-    level: Literal[1, 2] | None = None,
-    limit: float | None = None,
-    shuffled: bool = True,
-    note: str = "",
-) -> AttackReport:
-    """Attacks nobody.
-
-    Args:
-        ratings: anything.
-        method: plain, or noisy.
-        seed: of nothing.
-        progress: told.
-        num_fakes: accounts, which
-            may be many.
-        share: of the items.
-        choice: which items.
-        level: how deep;
-            none if None.
-        limit: at most, nats.
-        shuffled: whether the order is random.
-        note: "interrupt" or "fail".
-
-    Raises:
-        InvalidInput: never.
-    """
-    if note == "interrupt":
+def run(ratings, *, progress, **settings):
+    if settings.get("note") == "interrupt":
         raise KeyboardInterrupt
-    if note == "fail":
+    if settings.get("note") == "fail":
         raise InvalidInput("num_fakes is 0; make at least one")
-    seen.update(locals())
+    seen.update(settings)
     progress("working")
     return AttackReport(
         attack="presence",
@@ -87,36 +46,54 @@ def run(
         mechanism="kdpp/paper",
         parameters={},
         threat_model=ThreatModel("all", "nothing", "one set"),
-        summary=[f"{num_fakes} accounts were made."],
-        settings={"method": method, "num_fakes": num_fakes},
+        summary=["Accounts were made."],
+        settings=settings,
         metrics=[
             Metric("advantage", 0.25, "Better than guessing.", 0.2, 0.3, 100),
             Metric("unseen", math.nan, "Nothing to see."),
         ],
         dataset=ratings,
-        seed=seed,
+        seed=settings["seed"],
         seconds=0.5,
     )
-'''
-OTHER = MODULE.replace('Literal["plain", "noisy"]', 'Literal["item"]').replace('= "plain",', '= "item",')
-OTHER = (
-    OTHER.replace("how deep;", "how far;")
-    .replace("4 * 10", "7")
-    .replace('    note: str = "",\n', "    deep: bool = False,\n")
-)
-OTHER = OTHER.replace('        note: "interrupt" or "fail".', "        deep: further.").replace(
-    'if note == "', 'if "" == "'
-)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(AttackSettings):
+    report: ClassVar = "fake_attack"
+    metrics: ClassVar = ("advantage", "unseen")
+
+    method: Literal["plain", "noisy"] = setting("plain", "Plain, or noisy.")
+    num_fakes: int = setting(40, "Accounts, which may be many.")
+    share: float = setting(0.5, "Of the items.")
+    choice: Literal["popular", "rare"] = setting("popular", "Which items.")
+    level: Literal[1, 2] | None = setting(None, "How deep; none if None.")
+    limit: float | None = setting(None, "At most, nats.")
+    shuffled: bool = setting(True, "Whether the order is random.")
+    note: str = setting("", '"interrupt" or "fail".')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item(AttackSettings):
+    report: ClassVar = "fake_attack_items"
+    metrics: ClassVar = ("advantage", "unseen")
+
+    method: Literal["item"] = setting("item", "Plain, or noisy.")
+    num_fakes: int = setting(7, "Accounts, which may be many.")
+    share: float = setting(0.5, "Of the items.")
+    level: Literal[1, 2] | None = setting(None, "How far; none if None.")
+    deep: bool = setting(False, "Further.")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Two modules that attack, both behind `presence`."""
-    (tmp_path / "fake_attack.py").write_text(MODULE)
-    (tmp_path / "fake_attack_items.py").write_text(OTHER)
+    """Two kinds of settings and the modules that attack, both behind `presence`."""
+    for kind in (Plain, Item):
+        (tmp_path / f"{kind.report}.py").write_text(WORK)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(attack_commands, "MODULES", {"presence": ("fake_attack", "fake_attack_items")})
+    monkeypatch.setattr(attack_commands, "SETTINGS", {"presence": (Plain, Item)})
     yield tmp_path
     for name in ("fake_attack", "fake_attack_items"):
         sys.modules.pop(name, None)
@@ -187,17 +164,18 @@ def test_settings_reach_the_attack_as_their_types_and_others_stay_its_own(capsys
     values = ("--share", 0.25, "--choice", "rare", "--level", 2, "--limit", 1, "--no-shuffled", "--note", "x")
     assert run(capsys, "presence", "--method", "noisy", *values)[0] == 0
     seen = importlib.import_module("fake_attack").seen
-    assert [seen[name] for name in ("method", "num_fakes", "share", "choice")] == ["noisy", 40, 0.25, "rare"]
+    assert [seen[name] for name in ("method", "share", "choice")] == ["noisy", 0.25, "rare"]
     assert [seen[name] for name in ("level", "limit", "shuffled", "note")] == [2, 1.0, False, "x"]
     assert type(seen["level"]) is int
+    seen.clear()
     run(capsys, "presence")
-    assert [seen[name] for name in ("level", "limit", "shuffled", "choice")] == [None, None, True, "popular"]
+    assert seen == {"method": "plain", "seed": 0}
 
 
 def test_the_method_chooses_the_module_its_defaults_and_its_settings(capsys, folder):
     assert run(capsys, "presence", "--method", "item", "--deep", "--json", "out.json")[0] == 0
     seen = importlib.import_module("fake_attack_items").seen
-    assert (seen["method"], seen["num_fakes"], seen["deep"]) == ("item", 7, True)
+    assert seen == {"method": "item", "deep": True, "seed": 0}
     assert importlib.import_module("fake_attack").seen == {}
     assert "--deep is not for --method plain" in refused(capsys, "presence", "--deep")
     assert "--note is not for --method item" in refused(capsys, "presence", "--method", "item", "--note", "x")
@@ -246,27 +224,6 @@ def test_unknown_attacks_are_refused(capsys, folder):
     assert "magic" in refused(capsys, "magic")
 
 
-def test_the_source_is_read_without_running_it(folder):
-    found = _read("fake_attack")
-    assert found.methods == ("plain", "noisy")
-    assert found.metrics == ("advantage", "unseen")
-    assert set(_Source("fake_attack")["WORKERS"]) == {"plain", "noisy"}
-    assert "fake_attack" not in sys.modules
-    real = inspect.signature(importlib.import_module("fake_attack").run).parameters
-    assert found.settings == {name: one for name, one in real.items() if name not in attack_commands.COMMON}
-    assert len(found.settings) == 7
-
-
-def test_what_must_be_computed_is_read_from_the_module_itself(folder):
-    (folder / "fake_attack_items.py").write_text(
-        MODULE.replace("get_args(Method)", "tuple(one for one in _all())").replace(
-            "FAKES =", 'def _all():\n    return ["plain"]\n\nFAKES ='
-        ).replace("METHODS: tuple[Method, ...] = tuple(one for one in _all())\n", "")
-        + "\nMETHODS = tuple(one for one in _all())\n"
-    )  # fmt: skip
-    assert _read("fake_attack_items").methods == ("plain",)
-
-
 @pytest.mark.parametrize(
     ("annotation", "default", "given", "expected"),
     [
@@ -300,15 +257,12 @@ def test_a_flag_can_be_turned_off_and_choices_are_joined():
         _option("sizes", [list[int]], None, "")
 
 
-def test_settings_without_an_argument_of_ones_own_are_no_options():
-    def bare(ratings: Any, *, method: str = "a", seed: int = 0, progress: Any = None) -> None:
-        """Nothing.
+def test_method_and_seed_are_no_options_of_their_own():
+    @dataclass(frozen=True, kw_only=True)
+    class Bare(AttackSettings):
+        method: Literal["a"] = setting("a", "The one.")
 
-        Args:
-            method: the one.
-        """
-
-    assert _settings([_Module("x", bare, ("a",), ())]) == []
+    assert _options([Bare]) == []
 
 
 def test_help_lists_every_attack_and_needs_no_jax():
@@ -318,12 +272,12 @@ def test_help_lists_every_attack_and_needs_no_jax():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "\n  attack " in done.stdout
-    assert all(name in done.stdout for name in MODULES)
-    assert MODULES.keys() == ATTACKS.keys()
+    assert all(name in done.stdout for name in SETTINGS)
+    assert SETTINGS.keys() == ATTACKS.keys()
     assert isinstance(attack, click.Group)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_help_of_an_attack_explains_every_option_and_needs_no_jax(name):
     code = (
         f"import sys; from dpassay.commands.main import main; assert main(['attack', {name!r}, '--help']) == 0; "
@@ -337,24 +291,20 @@ def test_help_of_an_attack_explains_every_option_and_needs_no_jax(name):
         assert len(option.help or "") > 3, option.name
 
 
-@pytest.mark.parametrize("module", [module for modules in MODULES.values() for module in modules])
-def test_what_is_read_of_an_attack_is_what_its_module_has(module):
-    found, real = _read(module), importlib.import_module(module)
-    assert found.methods == tuple(real.METHODS)
-    assert found.metrics == real.METRICS
-    parameters = inspect.signature(real.run).parameters
-    assert found.settings == {key: one for key, one in parameters.items() if key not in attack_commands.COMMON}
-    assert found.run.__doc__ == real.run.__doc__
-    assert {"method", "seed", "progress"} <= parameters.keys()
-    assert set(found.settings) <= set(found.explained), "an argument without a line in Args"
+@pytest.mark.parametrize("kind", [kind for kinds in SETTINGS.values() for kind in kinds])
+def test_settings_name_the_module_that_takes_them(kind):
+    parameters = inspect.signature(importlib.import_module(kind.report).run).parameters
+    assert list(parameters) == ["ratings", "progress", "settings"]
+    assert parameters["settings"].kind is inspect.Parameter.VAR_KEYWORD
+    with pytest.raises(InvalidInput, match="method is 'magic'; use one of"):
+        kind(method="magic")
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_a_misspelled_metric_is_refused_before_the_run_with_those_there_are(capsys, name):
-    for module in MODULES[name]:
-        found = _read(module)
-        said = refused(capsys, name, "--method", found.methods[0], "--fail-above", "advantag=0.1", "--data", "absent")
-        assert f"no metric is called 'advantag'; choose from {', '.join(found.metrics)}" in said
+    for kind in SETTINGS[name]:
+        said = refused(capsys, name, "--method", kind.methods()[0], "--fail-above", "advantag=0.1", "--data", "absent")
+        assert f"no metric is called 'advantag'; choose from {', '.join(kind.metrics)}" in said
 
 
 def test_a_metric_that_this_attack_cannot_measure_does_not_pass(capsys):
@@ -364,7 +314,7 @@ def test_a_metric_that_this_attack_cannot_measure_does_not_pass(capsys):
     assert "exact-value could not be measured, which does not pass the limit 0.900" in " ".join(out.split())
 
 
-def test_no_attack_has_the_methods_of_another_module():
-    for modules in MODULES.values():
-        methods = [method for module in modules for method in _read(module).methods]
+def test_no_method_is_of_two_kinds():
+    for kinds in SETTINGS.values():
+        methods = [method for kind in kinds for method in kind.methods()]
         assert len(set(methods)) == len(methods)

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel, mean_metric
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.metrics import Metric, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.report import attack_text

@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dpassay.attacks.outcomes import AttackReport, Metric, Privacy, ThreatModel
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.metrics import Metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.report import attack_text

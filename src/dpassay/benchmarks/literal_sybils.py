@@ -8,7 +8,7 @@ import math
 import jax
 import numpy as np
 
-from dpassay.attacks.beta_knn.neighbor_lists import Recommender
+from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import similarities
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.attacks.beta_knn.neighbor_lists import Method, Recommender
-from dpassay.attacks.beta_knn.users import Attack, Scene, simulate, sweep
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.settings import Attack, UserMethod
+from dpassay.attacks.beta_knn.sweeps import sweep
+from dpassay.attacks.beta_knn.users import Scene, simulate
 from dpassay.benchmarks.literal_sybils import drawn_lists, shares_shown, with_fakes
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
@@ -26,7 +28,7 @@ SIZES: dict[str, tuple[int, int, int]] = {
     "MovieLens 25M": (162_541, 59_047, 25_000_095),
 }
 TARGETS = {"MovieLens 100K": None, "MovieLens 1M": 1000, "MovieLens 25M": 100}
-METHODS: tuple[Method, ...] = ("knn", "npns", "pncf", "ppns")
+METHODS: tuple[UserMethod, ...] = ("knn", "npns", "pncf", "ppns")
 BETAS = (1.0, 2.0, 4.0, 8.0)
 GROWING = {
     "users": tuple((1000 * factor, 4000, 100_000 * factor) for factor in (1, 4, 16, 64)),

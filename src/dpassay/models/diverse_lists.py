@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.mechanisms.selection import check_count, check_positive
 from dpassay.mechanisms.wallenius import gumbel
 
 __all__ = ["exponential_top", "greedy_determinant", "marginal_relevance", "spread", "top_items"]

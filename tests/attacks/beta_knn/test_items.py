@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.attacks.beta_knn import items as attack
+from dpassay.attacks.beta_knn.item_report import run
+from dpassay.attacks.beta_knn.items import ItemScene, nearest_items
+from dpassay.attacks.beta_knn.settings import ItemMethod, ItemSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
-from dpassay.mechanisms import mechanism
 
 NAN = float("nan")
-PRIVATE: tuple[attack.Method, ...] = ("pnsa", "pnsa_released", "pnsa_repaired")
 
 
 def random_matrix(seed: int, users: int = 8, items: int = 7) -> np.ndarray:
@@ -22,78 +22,10 @@ def random_matrix(seed: int, users: int = 8, items: int = 7) -> np.ndarray:
     return matrix
 
 
-def with_fakes(matrix: np.ndarray, fakes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The matrix with equal fakes as one row, how many users a row stands for, and all fakes written out."""
-    fake = np.full((1, matrix.shape[1]), NAN)
-    fake[0, :3] = [5, 2, 4]
-    copies = np.append(np.ones(len(matrix)), fakes)
-    return np.concatenate([matrix, fake]), copies, np.concatenate([matrix, np.repeat(fake, fakes, axis=0)])
-
-
-@pytest.mark.parametrize("method", PRIVATE)
-def test_weights_are_those_of_the_mechanism(method: attack.Method) -> None:
-    for seed in range(3):  # one shape, one compilation
-        check_weights(method, seed)
-
-
-def check_weights(method: attack.Method, seed: int) -> None:
-    matrix, copies, literal = with_fakes(random_matrix(seed), 3)
-    k, epsilon = 2, 3.0
-    items = np.arange(matrix.shape[1])
-    pairs = attack.pair_statistics(matrix, copies, items, method)
-    logs = attack.log_weights(pairs, items, method, k, epsilon)
-    for item in (1,):  # rated by the fakes, as some of the others are
-        selection = mechanism("pnsa", attack.VARIANTS[method], target=int(item), num_neighbors=k, epsilon=epsilon)
-        others = items != item
-        np.testing.assert_allclose(logs[item, others], selection.log_weights(literal), atol=1e-9)
-        assert logs[item, item] == -np.inf
-        if method != "pnsa_repaired":
-            theirs = selection.candidate_sensitivities(literal)
-            np.testing.assert_allclose(pairs.sensitivity[item, others], theirs, atol=1e-9)
-
-
-@pytest.mark.parametrize("method", attack.METHODS)
-def test_statistics_of_some_items_are_those_of_all(method: attack.Method) -> None:
-    matrix, copies, _ = with_fakes(random_matrix(3), 3)
-    whole = attack.pair_statistics(matrix, copies, np.arange(7), method)
-    some = attack.pair_statistics(matrix, copies, np.array([4, 1]), method)
-    order = np.random.default_rng(0).permutation(len(matrix))
-    moved = attack.pair_statistics(matrix[order], copies[order], np.arange(7), method)
-    for name in ("score", "sensitivity", "common"):
-        array = getattr(whole, name)
-        np.testing.assert_allclose(getattr(some, name), array[[4, 1]], atol=1e-12)
-        np.testing.assert_allclose(getattr(moved, name), array, atol=1e-12)
-        np.testing.assert_allclose(array, array.T, atol=1e-12)
-    changed = matrix.copy()
-    changed[np.flatnonzero(~np.isnan(matrix[:, 4]))[0], 4] = NAN
-    renewed = attack.pair_statistics(changed, copies, np.arange(7), method)
-    assert np.abs(renewed.score - whole.score).max() > 1e-6
-    rows = np.flatnonzero(~np.isnan(matrix[np.flatnonzero(~np.isnan(matrix[:, 4]))[0]]))
-    patched = whole.patched(rows, attack.pair_statistics(changed, copies, rows, method))
-    np.testing.assert_allclose(patched.score, renewed.score, atol=1e-12)
-    np.testing.assert_allclose(patched.sensitivity, renewed.sensitivity, atol=1e-12)
-
-
-def test_drawn_lists_have_the_mechanisms_law() -> None:
-    matrix = random_matrix(4, items=5)
-    selection = mechanism("pnsa", target=0, num_neighbors=2, epsilon=6.0)
-    items = np.array([0])
-    pairs = attack.pair_statistics(matrix, np.ones(len(matrix)), items, "pnsa")
-    logs = attack.log_weights(pairs, items, "pnsa", 2, 6.0)
-    draws = 20_000
-    lists = attack.draw_neighbors(np.repeat(logs, draws, axis=0), 2, False, np.random.default_rng(0))
-    lists = np.sort(lists, axis=1)
-    for output in selection.outputs(matrix):
-        expected = math.exp(float(selection.log_prob(output, matrix)))
-        observed = (lists == np.asarray(output)).all(1).mean()
-        # Five standard deviations of at most 0.0036: each fails with probability below 1e-6.
-        assert observed == pytest.approx(expected, abs=0.018)
-
-
 def test_without_privacy_the_most_similar_items_are_listed() -> None:
-    logs = np.array([[-np.inf, 0.2, 0.9, 0.2, -np.inf], [-np.inf, -np.inf, 0.3, -np.inf, -np.inf]])
-    lists = attack.draw_neighbors(logs, 2, True, np.random.default_rng(0))
-    np.testing.assert_array_equal(lists, [[2, 1], [2, -1]])
+    score = np.array([[1.0, 0.2, 0.9, 0.2, 0.0], [0.2, 1.0, 0.3, -0.1, 0.0]])
+    np.testing.assert_array_equal(nearest_items(score, np.array([0, 1]), 2), [[2, 1], [2, 0]])
+    np.testing.assert_array_equal(nearest_items(-score, np.array([0, 1]), 2), [[-1, -1], [3, -1]])
 
 
 def secluded() -> Ratings:
@@ -105,9 +37,9 @@ def secluded() -> Ratings:
 
 
 @pytest.mark.parametrize("channel", ["similar_items", "similar_scores", "ratings", "top_n", "both"])
-def test_a_user_with_items_of_her_own_is_read_completely(channel: attack.Channel) -> None:
+def test_a_user_with_items_of_her_own_is_read_completely(channel: Any) -> None:
     data = secluded()
-    report = attack.run(data, channel=channel, num_known=2, num_neighbors=5, targets=7, guesses=4, seed=1)
+    report = run(data, channel=channel, num_known=2, num_neighbors=5, targets=7, guesses=4, seed=1)
     # Every user shares all items with herself only (user 0) or with five others who rated the same ones.
     assert report.metric("precision").value == 1
     assert report.metric("yield").value == 1
@@ -118,35 +50,20 @@ def test_a_user_with_items_of_her_own_is_read_completely(channel: attack.Channel
 def test_the_secluded_user_without_a_rating_does_not_show_it() -> None:
     data = secluded()
     settings = scene_settings(channel="similar_items", num_known=2, num_neighbors=5, guesses=4, targets=7)
-    scene = attack._Scene(data, settings)
+    scene = ItemScene(data, settings)
     number = int(np.flatnonzero(scene.targets == 0)[0])
     known = scene.known[number]
     hidden = np.setdiff1d(np.arange(6), known)
-    evidence, _, _ = scene.observe(number, hidden)
+    evidence = scene.observe(number, hidden).evidence
     np.testing.assert_array_equal(np.sort(scene.infer(evidence, known)), hidden)
-    without, _, _ = scene.observe(number, hidden[1:])
+    without = scene.observe(number, hidden[1:]).evidence
     np.testing.assert_array_equal(np.sort(scene.infer(without, known)), hidden[1:])
 
 
-def scene_settings(**changes: Any) -> attack._Settings:
-    defaults: dict[str, Any] = {
-        "method": "item_knn",
-        "epsilon": 1.0,
-        "num_neighbors": 3,
-        "beta": 1.0,
-        "num_known": 3,
-        "choice": "random",
-        "channel": "ratings",
-        "list_length": 3,
-        "guesses": 5,
-        "looks": "once",
-        "turnover": 0.2,
-        "rounds": 1,
-        "targets": 5,
-        "wrong": 0.0,
-        "seed": 0,
-    }
-    return attack._Settings(**{**defaults, **changes})
+def scene_settings(**changes: Any) -> ItemSettings:
+    defaults: dict[str, Any] = {"num_neighbors": 3, "num_known": 3, "channel": "ratings", "list_length": 3}
+    defaults |= {"guesses": 5, "turnover": 0.2, "targets": 5}
+    return ItemSettings(**{**defaults, **changes})
 
 
 def literal_predictions(matrix: np.ndarray, fake: np.ndarray, fakes: int, k: int) -> dict[int, float]:
@@ -169,7 +86,7 @@ def literal_predictions(matrix: np.ndarray, fake: np.ndarray, fakes: int, k: int
 @pytest.mark.parametrize("wrong", [0.0, 1.0])
 def test_predictions_are_those_of_a_literal_recommender(seed: int, wrong: float) -> None:
     data = Ratings.from_dense(random_matrix(seed, users=9, items=10))
-    scene = attack._Scene(data, scene_settings(seed=seed, wrong=wrong, beta=4 / 3))
+    scene = ItemScene(data, scene_settings(seed=seed, wrong=wrong, beta=4 / 3))
     for number, target in enumerate(scene.targets):
         known = scene.known[number]
         assert (np.abs(scene.told[number] - scene.matrix[target, known]) == wrong).all()
@@ -194,27 +111,27 @@ def test_predictions_are_those_of_a_literal_recommender(seed: int, wrong: float)
 
 def test_two_looks_count_what_is_new() -> None:
     data = Ratings.from_dense(random_matrix(5, users=12, items=12))
-    scene = attack._Scene(data, scene_settings(channel="similar_scores", looks="twice", turnover=0.0))
+    scene = ItemScene(data, scene_settings(channel="similar_scores", looks="twice", turnover=0.0))
     for number, target in enumerate(scene.targets):
         hidden = np.setdiff1d(np.flatnonzero(~np.isnan(scene.matrix[target])), scene.known[number])
-        evidence, _, _ = scene.observe(number, hidden)
-        nothing, _, _ = scene.observe(number, hidden[:0])
+        evidence = scene.observe(number, hidden).evidence
+        nothing = scene.observe(number, hidden[:0]).evidence
         assert not nothing.any()
         assert evidence.any()
     # Where others' ratings arrive meanwhile, something is new without the target.
-    scene = attack._Scene(data, scene_settings(channel="similar_scores", looks="twice", turnover=0.5))
-    nothing, _, _ = scene.observe(0, hidden[:0])
+    scene = ItemScene(data, scene_settings(channel="similar_scores", looks="twice", turnover=0.5))
+    nothing = scene.observe(0, hidden[:0]).evidence
     assert nothing.any()
 
 
-@pytest.mark.parametrize("method", attack.METHODS)
+@pytest.mark.parametrize("method", ItemSettings.methods())
 @pytest.mark.parametrize("channel", ["similar_items", "both"])
-def test_report_on_synthetic_ratings(method: attack.Method, channel: attack.Channel) -> None:
+def test_report_on_synthetic_ratings(method: ItemMethod, channel: Any) -> None:
     settings: dict[str, Any] = {"method": method, "channel": channel, "targets": 4, "num_neighbors": 4, "guesses": 6}
-    report = attack.run(synthetic(60, 40), **settings)
+    report = run(synthetic(60, 40), **settings)
     document = report.to_json()
-    assert {**document, "seconds": 0} == {**attack.run(synthetic(60, 40), **settings).to_json(), "seconds": 0}
-    assert tuple(metric.name for metric in report.metrics) == attack.METRICS
+    assert {**document, "seconds": 0} == {**run(synthetic(60, 40), **settings).to_json(), "seconds": 0}
+    assert tuple(metric.name for metric in report.metrics) == ItemSettings.metrics
     assert report.metric("fakes").value == 4
     assert report.metric("queries").value == (8 if channel == "similar_items" else 4)
     assert math.isnan(report.metric("exact-value").value) == (channel == "similar_items")
@@ -233,9 +150,7 @@ def test_report_on_synthetic_ratings(method: attack.Method, channel: attack.Chan
 def test_private_lists_hold_fewer_true_neighbors() -> None:
     kept = {
         method: np.mean(
-            attack._Scene(synthetic(), scene_settings(method=method, channel="similar_items"))
-            .outcome(lambda _: None)
-            .kept
+            ItemScene(synthetic(), scene_settings(method=method, channel="similar_items")).outcome(lambda _: None).kept
         )
         for method in ("item_knn", "pnsa_repaired")
     }
@@ -245,10 +160,10 @@ def test_private_lists_hold_fewer_true_neighbors() -> None:
 
 def test_bad_input_is_refused() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"method": "knn"}, "method 'knn'"),
-        ({"channel": "mail"}, "channel 'mail'"),
-        ({"choice": "best"}, "choice 'best'"),
-        ({"looks": "thrice"}, "looks 'thrice'"),
+        ({"method": "knn"}, "method is 'knn'"),
+        ({"channel": "mail"}, "channel is 'mail'"),
+        ({"choice": "best"}, "choice is 'best'"),
+        ({"looks": "thrice"}, "looks is 'thrice'"),
         ({"epsilon": -1.0}, "epsilon is -1.0"),
         ({"beta": -1.0}, "beta is -1.0"),
         ({"num_known": 0}, "num_known is 0"),
@@ -260,14 +175,14 @@ def test_bad_input_is_refused() -> None:
     )
     for settings, message in cases:
         with pytest.raises(InvalidInput, match=message):
-            attack.run(synthetic(20, 30), **settings)
+            run(synthetic(20, 30), **settings)
 
 
 @pytest.mark.realdata
 def test_only_what_is_new_shows_a_users_own_ratings_on_movielens(movielens: Ratings) -> None:
     public: dict[str, Any] = {"channel": "similar_scores", "num_neighbors": 50, "beta": 0.0, "num_known": 8}
-    once = attack._Scene(movielens, scene_settings(**public)).outcome(lambda _: None)
-    assert (once.present == once.absent).all()
-    twice = attack._Scene(movielens, scene_settings(**public, looks="twice", turnover=0.0)).outcome(lambda _: None)
+    once = ItemScene(movielens, scene_settings(**public)).outcome(lambda _: None)
+    assert (once.found_present == once.found_absent).all()
+    twice = ItemScene(movielens, scene_settings(**public, looks="twice", turnover=0.0)).outcome(lambda _: None)
     assert (twice.hits == twice.inferred).all()
     assert twice.hits.sum() > once.hits.sum()

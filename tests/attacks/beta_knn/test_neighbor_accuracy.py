@@ -8,8 +8,8 @@ import pytest
 
 from dpassay.attacks.beta_knn import neighbor_accuracy
 from dpassay.attacks.beta_knn.neighbor_accuracy import held_out
-from dpassay.attacks.beta_knn.neighbor_lists import Recommender
-from dpassay.attacks.beta_knn.report import BLIND, run
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.user_report import BLIND, run
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.mechanisms.similarity import predict, similarities

@@ -8,22 +8,24 @@ import jax
 import numpy as np
 import pytest
 
-from dpassay.attacks.beta_knn.neighbor_lists import RatingTable, Recommender, SelectionPlan, _located, top_items
+from dpassay.attacks.beta_knn.neighbor_lists import SelectionPlan
 from dpassay.attacks.beta_knn.premise import attack_premise
-from dpassay.attacks.beta_knn.report import METRICS, run
-from dpassay.attacks.beta_knn.users import (
-    METHODS,
-    Attack,
-    Scene,
-    popularity_shares,
-    simulate,
-    smallest_safe_beta,
-    sweep,
-)
+from dpassay.attacks.beta_knn.rating_table import RatingTable, top_items
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.settings import Attack, UserSettings
+from dpassay.attacks.beta_knn.sweeps import smallest_safe_beta, sweep
+from dpassay.attacks.beta_knn.user_report import run
+from dpassay.attacks.beta_knn.users import Scene, popularity_shares, simulate
 from dpassay.benchmarks.literal_sybils import shares_shown, with_fakes
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
-from dpassay.experiments.ppns.selection import Block, PartitionedNeighbors, TruncatedNeighbors, WeightedNeighbors
+from dpassay.mechanisms.batched_users import (
+    Block,
+    PartitionedNeighbors,
+    TruncatedNeighbors,
+    WeightedNeighbors,
+    _located,
+)
 from dpassay.mechanisms.similarity import predict
 
 NAN = float("nan")
@@ -184,7 +186,7 @@ def test_nothing_is_recovered_where_fakes_crowd_the_target_out() -> None:
     found = {metric.name: metric.value for metric in outcome.metrics()}
     assert (found["yield"], found["inferred"], found["target-seen"], found["advantage"]) == (0, 0, 0, 0)
     assert math.isnan(found["precision"])
-    advantage = outcome.metrics()[6]
+    advantage = next(each for each in outcome.metrics() if each.name == "advantage")
     assert advantage.low == -1
     # A minimum overlap that nobody reaches makes all similarities 0: lists are drawn, but nothing is predicted.
     outcome = simulate(lone_target(), Recommender("knn", 3, min_overlap=3), popular(rule="seen"), np.array([0]))
@@ -331,12 +333,12 @@ def test_popularity_explains_lists_of_a_given_length() -> None:
     assert np.ptp(users[1:]) < 1e-9
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", UserSettings.methods())
 def test_report(method: Any) -> None:
     report = run(synthetic(), method=method, targets=20)
     document = report.to_json()
     assert document["attack"] == "beta-knn"
-    assert tuple(metric["name"] for metric in document["metrics"]) == METRICS
+    assert tuple(metric["name"] for metric in document["metrics"]) == UserSettings.metrics
     assert len(document["repair"]["tables"][0]["rows"]) == (2 if method.endswith("repaired") else 3)
     assert document == run(synthetic(), method=method, targets=20).to_json() | {"seconds": document["seconds"]}
 

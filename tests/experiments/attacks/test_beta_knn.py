@@ -5,9 +5,10 @@ import json
 import pytest
 
 from dpassay import experiments
-from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Recommender
-from dpassay.attacks.beta_knn.users import Attack, sweep
-from dpassay.attacks.outcomes import Metric
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.settings import Attack, UserSettings
+from dpassay.attacks.beta_knn.sweeps import sweep
+from dpassay.attacks.metrics import Metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.attacks import beta_knn as sybils
@@ -44,11 +45,11 @@ def test_the_sweep_covers_every_recommender() -> None:
     result = experiments.run("beta-knn", synthetic(40, 30), quick=True)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     met = {(row["similarity"], row["method"], row["beta"]) for row in result["runs"] if "variation" not in row}
-    assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in METHODS for b in (1.0, 8.0)}
+    assert met == {(s, m, b) for s in ("full_cosine", "cosine") for m in UserSettings.methods() for b in (1.0, 8.0)}
     assert result["inputs"][0]["sha256"] == synthetic(40, 30).fingerprint()
     *_, varied = result["tables"]
-    assert {row[0] for row in varied.rows} == {"knn", "ppns"}
-    assert all(row[varied.columns.index("targets")] == 20 for row in varied.rows)
+    assert {row[0] for row in varied["rows"]} == {"knn", "ppns"}
+    assert all(row[varied["columns"].index("targets")] == 20 for row in varied["rows"])
 
 
 def test_every_variation_changes_the_attack_or_the_recommender() -> None:

@@ -1,16 +1,17 @@
 """The experiment `attacks`: every method in the tables, numbers that are the attacks' own, and runs that are kept."""
 
-import importlib
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpassay.attacks import alterego, presence, reconstruction
-from dpassay.attacks.beta_knn import items as beta_knn_items
-from dpassay.attacks.outcomes import permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.alterego.report import run as attack_alteregos
+from dpassay.attacks.alterego.settings import AlterEgoSettings
+from dpassay.attacks.beta_knn.item_report import run as attack_items
+from dpassay.attacks.presence.report import run as attack_presence
+from dpassay.attacks.reconstruction.report import run as attack_reconstruction
 from dpassay.data.ratings import synthetic
 from dpassay.experiments import run
 from dpassay.experiments.attacks import experiment as attacks
@@ -52,7 +53,7 @@ def test_the_result_is_json_and_has_a_row_for_every_method(result: dict[str, Any
         "jlt_repaired",
         "randomized_response",
         "kdpp",
-        *alterego.METHODS,
+        *AlterEgoSettings.methods(),
     ]
     assert all(each["seed"] == 3 for each in result["runs"])
 
@@ -60,16 +61,16 @@ def test_the_result_is_json_and_has_a_row_for_every_method(result: dict[str, Any
 def test_the_numbers_are_those_of_the_attacks(result: dict[str, Any]) -> None:
     lists, _, answers, sets, *profiles = result["runs"]
     items: Any = PLAN[0][1]
-    assert lists["yield"]["value"] == beta_knn_items.run(synthetic(), seed=3, **items).metric("yield").value
-    report = reconstruction.run(synthetic(), method="randomized_response", targets=5, seed=3)
+    assert lists["yield"]["value"] == attack_items(synthetic(), seed=3, **items).metric("yield").value
+    report = attack_reconstruction(synthetic(), method="randomized_response", targets=5, seed=3)
     for metric in report.metrics:
         assert answers[metric.name]["value"] == metric.value
         assert answers[metric.name]["low"] == metric.low
     assert answers["permitted"] == permitted_advantage(1.0)
     assert sets["permitted"] == pytest.approx(permitted_advantage(2.0))
     small: Any = PLAN[3][1]
-    assert sets["advantage"]["value"] == presence.run(synthetic(), seed=3, **small).metric("advantage").value
-    one = alterego.run(synthetic(), method="prs", rounds=2, targets=4, seed=3)
+    assert sets["advantage"]["value"] == attack_presence(synthetic(), seed=3, **small).metric("advantage").value
+    one = attack_alteregos(synthetic(), method="prs", rounds=2, targets=4, seed=3)
     assert profiles[1]["advantage"]["value"] == one.metric("advantage").value
     assert [each["permitted"] == 1.0 for each in profiles] == [True, False, False, False]
 
@@ -88,11 +89,11 @@ def test_finished_runs_are_not_run_again(
 
 def test_the_plan_has_every_method_and_settings_that_exist() -> None:
     plan = attacks._plan(synthetic(), quick=False)
-    for attack, module in attacks.MODULES.items():
-        work: Any = importlib.import_module(module)
+    for attack, (kind, module) in attacks.REPORTS.items():
+        assert kind.report == module.__name__
         own = [settings for name, settings in plan if name == attack]
-        assert {each["method"] for each in own} == set(work.METHODS)
-        assert all(each.keys() <= inspect.signature(work.run).parameters.keys() for each in own)
+        assert {each["method"] for each in own} == set(kind.methods())
+        assert [kind(**each) for each in own]
     assert [name for name, _ in plan].count("alterego") == 1
     assert len(attacks._plan(synthetic(), quick=True)) < len(plan)
 

@@ -23,7 +23,8 @@ from dpassay.experiments.ppns.neighborhood import (
     select_sets,
     user_means,
 )
-from dpassay.experiments.ppns.selection import (
+from dpassay.mechanisms import mechanism as mechanism_of
+from dpassay.mechanisms.batched_users import (
     Block,
     NearestNeighbors,
     PartitionedNeighbors,
@@ -35,7 +36,6 @@ from dpassay.experiments.ppns.selection import (
     exponential_scale,
     smallest,
 )
-from dpassay.mechanisms import mechanism as mechanism_of
 from dpassay.mechanisms.similarity import similarities as similarities_of_target
 
 ALPHA = 1e-6

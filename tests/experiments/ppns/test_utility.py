@@ -10,9 +10,9 @@ from dpassay.core.claims import Context
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.experiments import run
-from dpassay.experiments.ppns.selection import Block
 from dpassay.experiments.ppns.utility import _floor_norm, _noisy, _scores, repaired_utility
 from dpassay.mechanisms import mechanism
+from dpassay.mechanisms.batched_users import Block
 from dpassay.proofs.ppns.utility import utility_evidence
 from dpassay.replay import check
 

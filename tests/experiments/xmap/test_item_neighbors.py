@@ -6,24 +6,20 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import chisquare
 
-from dpassay.attacks.alterego import replacement_laws
+from dpassay.attacks.alterego.alteregos import replacement_laws
 from dpassay.core.errors import InvalidInput
 from dpassay.experiments.xmap import item_neighbors
 from dpassay.experiments.xmap.item_neighbors import (
-    item_table,
-    log_weights,
     nearest,
-    noise_scales,
     of_the_reader,
     predict,
     profiles,
-    race,
     replacements,
 )
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.alterego import alterego
-from dpassay.mechanisms.item_similarity import item_sensitivities, released_sensitivities
+from dpassay.mechanisms.batched_items import item_table
 from dpassay.mechanisms.similarity import predict as predict_one
 
 NEVER = 1e-6  # chance that a true law fails a test
@@ -49,64 +45,6 @@ def sparse(matrix: np.ndarray) -> csr_matrix:
 def law(logs: np.ndarray) -> np.ndarray:
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
-
-
-@pytest.mark.parametrize("variant", ["paper", "released", "repaired"])
-@pytest.mark.parametrize("seed", range(2))
-def test_weights_are_those_of_the_mechanism(variant: str, seed: int) -> None:
-    matrix = ratings_matrix(seed)
-    items = item_table(sparse(matrix), variant)  # type: ignore[arg-type]
-    for epsilon, k in ((0.6, 2), (30.0, matrix.shape[1] - 1)):
-        for target in (0, 4) if k == 2 else (6,):
-            selection = mechanism("pnsa", variant, num_neighbors=k, target=target, epsilon=epsilon)
-            ours = np.delete(log_weights(items, np.array([target]), selection)[0], target)
-            theirs = np.asarray(selection.log_weights(matrix))
-            np.testing.assert_array_equal(np.isneginf(ours), np.isneginf(theirs))
-            np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-6)
-
-
-def test_sensitivities_are_those_of_the_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_neighbors, "TRIPLES", 20)  # several groups of users
-    matrix = ratings_matrix(3)
-    paper, released = item_table(sparse(matrix), "paper"), item_table(sparse(matrix), "released")
-    for target in (1, 5):
-        for items, function in ((paper, item_sensitivities), (released, released_sensitivities)):
-            own = np.delete(np.asarray(items.sensitivity)[target], target)
-            np.testing.assert_allclose(own, np.asarray(function(matrix, target)), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("variant", ["paper", "repaired"])
-def test_noise_is_that_of_the_mechanism(variant: str) -> None:
-    matrix = ratings_matrix(4)
-    items = item_table(sparse(matrix), variant)  # type: ignore[arg-type]
-    others = np.array([[0, 1, 3, 4, 5, 6]])
-    selection = mechanism("pnsa", variant, num_neighbors=2, target=2, epsilon=0.7)
-    filtering = mechanism("pnsa_pncf", variant, num_neighbors=2, target=2, epsilon=0.7)
-    ours = noise_scales(items, np.array([[2]]), others, selection)[0]
-    np.testing.assert_allclose(ours, np.asarray(filtering.noise_scales(matrix)), rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("variant", ["paper", "released", "repaired"])
-def test_races_follow_the_law_of_the_mechanism(variant: str) -> None:
-    matrix, draws = ratings_matrix(5, items=5), 20_000
-    selection = mechanism("pnsa", variant, num_neighbors=2, target=1, epsilon=20.0)
-    items = item_table(sparse(matrix), variant)  # type: ignore[arg-type]
-    logs = log_weights(items, np.array([1]), selection)
-    sets = np.sort(race(logs, np.zeros(draws, int), 2, np.random.default_rng(0)), axis=1)
-    outputs = selection.outputs(matrix)
-    exact = np.exp([float(selection.log_prob(output, matrix)) for output in outputs])
-    counts = np.array([(sets == output).all(1).sum() for output in outputs])
-    assert counts.sum() == draws
-    assert not counts[exact == 0].any()
-    assert chisquare(counts[exact > 0], draws * exact[exact > 0]).pvalue > NEVER
-    uniform = np.full((exact > 0).sum(), draws / (exact > 0).sum())
-    assert chisquare(counts[exact > 0], uniform).pvalue < NEVER  # the test has power against a law without scores
-
-
-def test_a_race_without_enough_candidates_says_so() -> None:
-    logs = np.array([[-np.inf, 0.0, -np.inf, -np.inf]])
-    chosen = race(logs, np.zeros(3, int), 2, np.random.default_rng(0))
-    assert np.sort(chosen, axis=1).tolist() == [[-1, 1]] * 3
 
 
 @pytest.mark.parametrize("variant", ["paper", "released", "repaired"])

@@ -11,7 +11,7 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
-from dpassay.experiments.ppns.selection import NearestNeighbors, WeightedNeighbors
+from dpassay.mechanisms.batched_users import NearestNeighbors, WeightedNeighbors
 from dpassay.proofs.ppns import findings
 from dpassay.proofs.ppns import tables as ppns
 from dpassay.replay import check
@@ -130,7 +130,7 @@ def test_finding4_needs_a_sensitivity_that_is_not_tiny(monkeypatch: pytest.Monke
 
 
 def test_rho_matters_only_when_the_truncation_binds() -> None:
-    from dpassay.experiments.ppns.selection import Block, TruncatedNeighbors
+    from dpassay.mechanisms.batched_users import Block, TruncatedNeighbors
 
     scores = np.tile(np.linspace(0.9, 0.1, 60), (200, 1))
     block = Block(np.arange(200), scores)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Method, Recommender
-from dpassay.attacks.beta_knn.users import Attack, compare, sweep
-from dpassay.attacks.outcomes import Metric
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.settings import Attack, UserMethod
+from dpassay.attacks.beta_knn.sweeps import compare, sweep
+from dpassay.attacks.metrics import Metric
 from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
@@ -18,7 +19,7 @@ __all__ = ["measure", "records", "run", "tables", "variation_table", "vary"]
 BETAS = (1.0, 2.0, 4.0, 8.0)
 SHOWN = ("yield", "precision", "guess-precision", "exact-value", "advantage", "surrounded", "target-seen")
 TARGETS = {False: 100, True: 20}  # by whether it is a quick run
-ATTACKED: tuple[tuple[Method, float], ...] = (("knn", 1.0), ("ppns", 4.0))
+ATTACKED: tuple[tuple[UserMethod, float], ...] = (("knn", 1.0), ("ppns", 4.0))
 """Where the attack works best: what else matters is tried on these recommenders and betas."""
 VARIATIONS: dict[str, dict[str, Any]] = {
     "as in the first table": {},
@@ -69,7 +70,7 @@ def run(
 def measure(
     ratings: Ratings, *, quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
 ) -> list[dict[str, Any]]:
-    """Attacks random targets in every combination; see `dpassay.attacks.beta_knn.users.sweep` for the rows.
+    """Attacks random targets in every combination; see `dpassay.attacks.beta_knn.sweeps.sweep` for the rows.
 
     Args:
         ratings: the dataset.
@@ -79,7 +80,7 @@ def measure(
     """
     return sweep(
         ratings,
-        METHODS,
+        get_args(UserMethod),
         BETAS[::3] if quick else BETAS,
         ("full_cosine", "cosine"),
         recommender=_recommender(ratings),
@@ -103,7 +104,7 @@ def vary(
         progress: told what was simulated.
 
     Returns:
-        The rows of `dpassay.attacks.beta_knn.users.compare` with "variation", "similarity", "method" and "beta".
+        The rows of `dpassay.attacks.beta_knn.sweeps.compare` with "variation", "similarity", "method" and "beta".
     """
     base, named, settings = _recommender(ratings), [], []
     for method, beta in ATTACKED:

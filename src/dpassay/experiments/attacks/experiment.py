@@ -1,15 +1,24 @@
 """What the attacks beside `beta-knn` find out, method by method, and sybils where items are compared."""
 
-import importlib
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from dpassay.attacks import alterego
-from dpassay.attacks.outcomes import Metric, permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.alterego import measurement
+from dpassay.attacks.beta_knn import item_report
+from dpassay.attacks.beta_knn.settings import ItemSettings
+from dpassay.attacks.metrics import Metric
+from dpassay.attacks.presence import report as presence_report
+from dpassay.attacks.presence.settings import PresenceSettings
+from dpassay.attacks.reconstruction import report as reconstruction_report
+from dpassay.attacks.reconstruction.settings import ReconstructionSettings
+from dpassay.attacks.settings import AttackSettings
+from dpassay.attacks.sketch import report as sketch_report
+from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.core.records import Table
 from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
@@ -17,13 +26,13 @@ from dpassay.runs.kept import Kept
 
 __all__ = ["run"]
 
-MODULES = {
-    "items": "dpassay.attacks.beta_knn.items",
-    "sketch": "dpassay.attacks.sketch.report",
-    "reconstruction": "dpassay.attacks.reconstruction",
-    "presence": "dpassay.attacks.presence",
+REPORTS: Mapping[str, tuple[type[AttackSettings], ModuleType]] = {
+    "items": (ItemSettings, item_report),
+    "sketch": (SketchSettings, sketch_report),
+    "reconstruction": (ReconstructionSettings, reconstruction_report),
+    "presence": (PresenceSettings, presence_report),
 }
-"""Attacks whose report is about one method; AlterEgos are compared by `alterego.compare`."""
+"""Attacks whose report is about one method; AlterEgos are compared by `measurement.compare`."""
 
 EPSILON = 1.0
 Settings = Mapping[str, Any]
@@ -90,16 +99,16 @@ def _plan(ratings: Ratings, quick: bool) -> list[tuple[str, Settings]]:
 
 
 def _methods(attack: str) -> tuple[str, ...]:
-    return tuple(importlib.import_module(MODULES[attack]).METHODS)
+    kind, _ = REPORTS[attack]
+    return kind.methods()
 
 
 def _reported(
     ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """One method's metrics, and what its claim permits in place of `advantage`."""
-    work = importlib.import_module(MODULES[attack]).run
-    assert settings.keys() <= inspect.signature(work).parameters.keys()
-    report = work(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    _, module = REPORTS[attack]
+    report = module.run(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
     claim = report.privacy[0]
     permitted = permitted_advantage(claim.epsilon_claimed, claim.delta)
     size = {name: report.settings[name] for name in ("items", "users", "num_items") if name in report.settings}
@@ -109,7 +118,7 @@ def _reported(
 def _alteregos(
     ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    measured = alterego.compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    measured = measurement.compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
     promised = {method: math.inf if method == "alterego" else settings["rounds"] * EPSILON for method in measured}
     return [
         {"method": method, "permitted": permitted_advantage(promised[method]), **_numbers(metrics)}

@@ -26,7 +26,10 @@ from dpassay.experiments.frontier.noisy_totals import NoisyTotals, predicted, to
 from dpassay.experiments.frontier.privacy import FLOOR, Facts, privacy_of, sketch_of
 from dpassay.experiments.frontier.tables import points, tables
 from dpassay.experiments.ppns.neighborhood import Protocol, predict, predict_from_sets, similarities, user_means
-from dpassay.experiments.ppns.selection import (
+from dpassay.experiments.rating_collection.collected_ratings import coefficients_of, debiased, perturbed
+from dpassay.experiments.xmap.domains import Domains, load_domains
+from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense
+from dpassay.mechanisms.batched_users import (
     Block,
     NearestNeighbors,
     PartitionedNeighbors,
@@ -36,9 +39,6 @@ from dpassay.experiments.ppns.selection import (
     exponential_scale,
     noisy_partitions,
 )
-from dpassay.experiments.rating_collection.collected_ratings import coefficients_of, debiased, perturbed
-from dpassay.experiments.xmap.domains import Domains, load_domains
-from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix, floor_norm_sensitivity
 from dpassay.runs.kept import Kept
 

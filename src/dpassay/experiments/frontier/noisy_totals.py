@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
+from dpassay.core.checks import check_positive
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
-from dpassay.mechanisms.selection import check_positive
 
 __all__ = ["NoisyTotals", "predicted", "totals"]
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.ppns.selection import Block, Selection
+from dpassay.mechanisms.batched_users import Block, Selection
 from dpassay.mechanisms.selection import Ties
 from dpassay.mechanisms.similarity import Similarity, similarity_matrix
 

@@ -24,7 +24,7 @@ from dpassay.experiments.ppns.neighborhood import (
     trial_weights,
     user_means,
 )
-from dpassay.experiments.ppns.selection import (
+from dpassay.mechanisms.batched_users import (
     Block,
     NearestNeighbors,
     PartitionedNeighbors,

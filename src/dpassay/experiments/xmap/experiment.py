@@ -19,22 +19,18 @@ from scipy.sparse import csr_matrix, hstack
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.xmap.domains import Domains, Split, load_domains, split
 from dpassay.experiments.xmap.item_neighbors import (
-    Items,
     Predictions,
     item_means,
-    item_table,
-    log_weights,
     nearest,
-    noise_scales,
     of_the_reader,
     predict,
     profiles,
-    race,
     replacements,
 )
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
 from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
 from dpassay.mechanisms import mechanism
+from dpassay.mechanisms.batched_items import Pairs, item_table, log_weights, noise_scales, race
 from dpassay.runs.kept import Kept
 
 __all__ = ["BASELINES", "DEFAULT", "World", "dense", "measure", "run", "settings"]
@@ -229,7 +225,7 @@ class World:
         self.overall = float(self.split.target.data.mean())
         self.rows, self.which = np.unique(self.split.items, return_inverse=True)
         self._links: dict[str, csr_matrix] = {}
-        self._items: dict[str, Items] = {}
+        self._items: dict[str, Pairs] = {}
 
     def links(self, name: str) -> csr_matrix:
         """X-SIM."""
@@ -241,7 +237,7 @@ class World:
                 self._links[name] = xsim(source, target, variant="released" if "released" in name else "paper")
         return self._links[name]
 
-    def items(self, variant: Any) -> Items:
+    def items(self, variant: Any) -> Pairs:
         """Similarities of target items."""
         if variant not in self._items:
             self._items[variant] = item_table(self.split.target, variant)
@@ -292,15 +288,16 @@ class World:
             )
         recommender = setting["recommender"]
         if recommender.startswith("pnsa/"):
-            items = self.items(recommender.removeprefix("pnsa/"))
-            more = {"rho": RHO} if items.variant == "paper" else {}
-            selection = mechanism("pnsa", items.variant, num_neighbors=k, epsilon=setting["epsilon_prime"], **more)
-            logs = log_weights(items, self.rows, selection)
+            variant = recommender.removeprefix("pnsa/")
+            items = self.items(variant)
+            more = {"rho": RHO} if variant == "paper" else {}
+            selection = mechanism("pnsa", variant, num_neighbors=k, epsilon=setting["epsilon_prime"], **more)
+            logs = log_weights(items.at(self.rows), self.rows, selection)
             neighbors = race(logs, self.which, k, generator)
-            similarity = items.score[data.items[:, None], neighbors].astype(float)
-            scales = noise_scales(items, data.items[:, None], neighbors, selection)
+            part = items.at(data.items[:, None], neighbors)
+            scales = noise_scales(part.sensitivity, selection)
             with np.errstate(invalid="ignore"):  # no noise times an infinite scale
-                similarity = similarity + scales * generator.laplace(size=scales.shape)
+                similarity = part.score + scales * generator.laplace(size=part.score.shape)
         else:
             items = self.items("paper" if recommender.endswith("adjusted cosine") else "released")
             if recommender == "nearest of the reader":

@@ -1,59 +1,27 @@
-"""AlterEgos, private neighbors of items and the predictions made from them, for all hidden ratings at once.
+"""AlterEgos, neighbors of items and the predictions made from them, for all hidden ratings at once.
 
-The laws are those of the mechanisms `prs`, `pnsa` and `pnsa_pncf`, whose objects give every constant; the tests compare
-them. A draw without replacement by weight is a race: of independent exponential arrival times, divided by the weights,
-the k earliest win.
+Replacements have the law of the mechanism `prs`, whose objects give every constant; the tests compare them. Private
+neighbors are drawn by `dpassay.mechanisms.batched_items`.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.similarity import TIE_TOLERANCE
+from dpassay.mechanisms.batched_items import CELLS, Pairs, Variant
 
 __all__ = [
-    "Items",
     "Predictions",
     "item_means",
-    "item_table",
-    "log_weights",
     "nearest",
-    "noise_scales",
     "of_the_reader",
     "predict",
     "profiles",
-    "race",
     "replacements",
 ]
-
-Variant = Literal["paper", "released", "repaired"]
-Similarity = Literal["cosine", "adjusted_cosine", "normalized"]
-TRIPLES = 2_000_000  # (user, item, item) that are looked at together
-CELLS = 8_000_000  # numbers in the largest temporary array of a race
-SIMILARITY: dict[str, Similarity] = {"paper": "adjusted_cosine", "released": "cosine", "repaired": "normalized"}
-
-
-@dataclass(frozen=True, eq=False)
-class Items:
-    """How the items of the target domain compare, under one variant of PNSA.
-
-    Attributes:
-        variant: "paper", "released" or "repaired".
-        score: similarity of all pairs, shape (items, items); the diagonal means nothing.
-        sensitivity: S of the weights: of every pair, infinite where it cannot be used, or one constant.
-        common: whether two items share a rater, shape (items, items).
-        means: mean rating of every item, the overall mean for one without ratings, shape (items,).
-    """
-
-    variant: Variant
-    score: np.ndarray
-    sensitivity: np.ndarray | float
-    common: np.ndarray
-    means: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,133 +137,9 @@ def item_means(ratings: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     return np.where(number > 0, sums / np.maximum(number, 1), ratings.data.mean()), number > 0
 
 
-def item_table(ratings: csr_matrix, variant: Variant) -> Items:
-    """Similarities and sensitivities of all pairs of items, as the mechanism `pnsa` has them.
-
-    Args:
-        ratings: shape (accounts, items); all that is stored is a rating.
-        variant: "paper" is the adjusted cosine and SS of Theorem 2, "released" the weighted cosine and its local
-            sensitivity, "repaired" the normalized similarity and its global sensitivity.
-
-    Raises:
-        InvalidInput: an unknown variant.
-    """
-    if variant not in SIMILARITY:
-        raise InvalidInput(f"variant is {variant!r}; use {', '.join(SIMILARITY)}")
-    selection: Any = mechanism("pnsa", variant)
-    rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
-    counts = np.maximum(np.diff(ratings.indptr), 1)
-    totals = np.asarray(ratings.sum(1)).ravel()
-    values = ratings.data
-    if variant != "released":
-        values = (counts[rows] * values - totals[rows]) / counts[rows]
-
-    def matrix(data: np.ndarray) -> csr_matrix:
-        return csr_matrix((data, ratings.indices, ratings.indptr), ratings.shape)
-
-    voted, weighed = matrix(np.ones_like(values)), matrix(values)
-    dot, common = (np.asarray((part.T @ part).todense()) for part in (weighed, voted))
-    means, _ = item_means(ratings)
-    if variant == "repaired":
-        squares = np.bincount(rows, values**2, ratings.shape[0])[rows]
-        scaled = matrix(np.divide(values, squares, out=np.zeros_like(values), where=squares > 0))
-        score = np.clip(np.asarray((weighed.T @ scaled).todense()) / selection.threshold, -1.0, 1.0)
-        return Items(variant, score.astype(np.float32), selection.global_sensitivity, common > 0, means)
-    cap = selection.significance_cap if variant == "released" else 1
-    squares = np.bincount(ratings.indices, values**2, ratings.shape[1])
-    norms = np.sqrt(np.outer(squares, squares))
-    cosine = np.divide(dot, norms, out=np.zeros_like(norms), where=norms > 0)
-    score = cosine * np.minimum(common, cap) / cap
-    sensitivity = _sensitivities(ratings, values, dot, common, squares, score, None if variant == "paper" else cap)
-    return Items(variant, score.astype(np.float32), sensitivity, common > 0, means)
-
-
-def log_weights(items: Items, rows: np.ndarray, selection: Any) -> np.ndarray:
-    """log of the weight with which PNSA draws every other item, -inf for the item itself and for what is no candidate.
-
-    Args:
-        items: the similarities.
-        rows: the items whose neighbors are drawn.
-        selection: a mechanism `pnsa` of the same variant; its `target` is not used.
-
-    Returns:
-        Shape (rows, items).
-
-    Raises:
-        InvalidInput: more neighbors than other items.
-    """
-    if selection.num_neighbors > items.score.shape[1] - 1:
-        raise InvalidInput(
-            f"{selection.num_neighbors} neighbors of {items.score.shape[1] - 1} other items; give ratings of more items"
-        )
-    score = items.score[rows].astype(float)
-    score[np.arange(len(rows)), rows] = -np.inf
-    k, others = selection.num_neighbors, score.shape[1] - 1
-    candidate = score > -np.inf
-    sensitivity = items.sensitivity if isinstance(items.sensitivity, float) else items.sensitivity[rows].astype(float)
-    usable = (sensitivity > TIE_TOLERANCE) & np.isfinite(sensitivity)
-    if items.variant == "released":
-        candidate &= items.common[rows]
-    else:
-        kth = np.partition(score, -k, axis=1)[:, -k, None]
-        if items.variant == "repaired":
-            width = selection.width
-        elif others == k:
-            width = kth
-        else:
-            own = np.where(candidate, np.maximum(sensitivity, 0.0), 0.0).max(1, keepdims=True)
-            width = np.minimum(kth, 4 * k * own / selection.epsilon * np.log(k * (others - k) / selection.rho))
-        score = np.maximum(score, kth - width)
-    scale = selection.epsilon / (4 * k * np.where(usable, sensitivity, 1.0))
-    return np.where(candidate, np.where(usable, scale * np.where(candidate, score, 0.0), 0.0), -np.inf)
-
-
-def noise_scales(items: Items, rows: np.ndarray, columns: np.ndarray, selection: Any) -> np.ndarray:
-    """Scale of the Laplace noise on the similarity of pairs of items, as `pnsa_pncf` has it; the released code's, of
-    which no mechanism is registered, is its local sensitivity over epsilon / 2.
-
-    Args:
-        items: the similarities.
-        rows: items whose ratings are predicted, shape (pairs, 1).
-        columns: their neighbors, shape (pairs, neighbors).
-        selection: the mechanism `pnsa`.
-    """
-    if isinstance(items.sensitivity, float):
-        return np.full(columns.shape, 2 * selection.num_neighbors * items.sensitivity / selection.epsilon)
-    return 2 * np.maximum(items.sensitivity[rows, columns], 0.0).astype(float) / selection.epsilon
-
-
-def race(logs: np.ndarray, which: np.ndarray, number: int, generator: np.random.Generator) -> np.ndarray:
-    """Draws without replacement by weight.
-
-    Args:
-        logs: log-weights, shape (laws, items), -inf for never.
-        which: law of every draw, shape (draws,).
-        number: how many items each draws.
-        generator: source of randomness.
-
-    Returns:
-        Items, shape (draws, number); -1 where a law has too few.
-    """
-    with np.errstate(invalid="ignore"):
-        # The most likely item has weight 1; one less likely by e^-80 is as good as never drawn.
-        delay = np.exp(np.minimum(logs.max(1, keepdims=True) - logs, 80.0)).astype(np.float32)
-    delay[np.isneginf(logs)] = np.inf
-    result = np.empty((len(which), number), int)
-    step = max(1, CELLS // logs.shape[1])
-    for start in range(0, len(which), step):
-        part = which[start : start + step]
-        arrival = generator.standard_exponential((len(part), logs.shape[1]), dtype=np.float32)
-        np.maximum(arrival, np.finfo(np.float32).tiny, out=arrival)  # a time of 0 would beat an infinite delay
-        arrival *= delay[part]
-        chosen = np.argpartition(arrival, number - 1, axis=1)[:, :number]
-        result[start : start + step] = np.where(np.isfinite(np.take_along_axis(arrival, chosen, 1)), chosen, -1)
-    return result
-
-
-def nearest(items: Items, rows: np.ndarray, number: int) -> np.ndarray:
+def nearest(items: Pairs, rows: np.ndarray, number: int) -> np.ndarray:
     """The most similar items by size of the similarity, as the released code ranks them; -1 where none is left."""
-    size = np.where(items.common[rows], np.abs(items.score[rows]), -1.0)
+    size = np.where(items.common[rows] > 0, np.abs(items.score[rows]), -1.0)
     size[np.arange(len(rows)), rows] = -1.0
     chosen = np.argsort(-size, axis=1, kind="stable")[:, :number]
     return np.where(np.take_along_axis(size, chosen, 1) > 0, chosen, -1)
@@ -358,50 +202,3 @@ def predict(
         mean = np.divide((by * value).sum(1), total, out=np.zeros_like(total), where=total > 0)
         forms.append(np.clip(np.where(total > 0, base + mean, fallback), *scale))
     return Predictions(forms[0], forms[1], forms[2], np.abs(weight).sum(1) > 0)
-
-
-def _sensitivities(
-    ratings: csr_matrix,
-    values: np.ndarray,
-    dot: np.ndarray,
-    common: np.ndarray,
-    squares: np.ndarray,
-    score: np.ndarray,
-    cap: int | None,
-) -> np.ndarray:
-    """The largest change over the co-raters of every pair: SS of Theorem 2; with `cap` the released code's."""
-    size = ratings.shape[1]
-    result = np.full(size * size, -np.inf, np.float32)
-    nonzero = np.bincount(ratings.indices, values != 0, size)
-    lengths = np.diff(ratings.indptr).astype(np.int64)
-    groups = np.cumsum(lengths**2) // TRIPLES
-    for group in np.unique(groups[lengths > 0]):
-        users = np.flatnonzero((groups == group) & (lengths > 0))
-        # Every pair of ratings of one user.
-        length = np.repeat(lengths[users], lengths[users] ** 2)
-        start = np.repeat(ratings.indptr[users].astype(np.int64), lengths[users] ** 2)
-        place = np.arange(len(length)) - np.repeat(
-            np.cumsum(lengths[users] ** 2) - lengths[users] ** 2, lengths[users] ** 2
-        )
-        left, right = start + place // length, start + place % length
-        one, two = ratings.indices[left].astype(np.int64), ratings.indices[right].astype(np.int64)
-        value1, value2 = values[left], values[right]
-        rest1, rest2 = squares[one] - value1**2, squares[two] - value2**2
-        product, whole = value1 * value2, dot[one, two]
-        if cap is None:
-            # Whether a norm without the user is 0 is a matter of counting.
-            finite = (nonzero[one] > (value1 != 0)) & (nonzero[two] > (value2 != 0))
-            without = np.sqrt(np.where(finite, rest1 * rest2, 1.0))
-            norm = np.sqrt(np.where(finite, squares[one] * squares[two], 1.0))
-            change = np.maximum(product / without, whole * (norm - without) / (norm * without))
-            change = np.where(finite, change, np.inf)
-        else:
-            left_over = np.minimum(common[one, two] - 1, cap) / cap
-            change = np.zeros_like(product)
-            for norms in (rest1 * squares[two], squares[one] * rest2):
-                safe = norms > TIE_TOLERANCE
-                moved = np.where(safe, (whole - product) / np.sqrt(np.where(safe, norms, 1.0)), 0.0) * left_over
-                change = np.maximum(change, np.abs(moved - score[one, two]))
-        np.maximum.at(result, one * size + two, change.astype(np.float32))
-    table = result.reshape(size, size)
-    return np.where(np.isneginf(table), np.float32(0), table)

@@ -8,13 +8,31 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpassay.attacks import presence
-from dpassay.attacks.outcomes import permitted_advantage
-from dpassay.attacks.presence import METHODS, METRICS, coin_advantage, product_advantage, pure_advantage, run
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.presence import simulation
+from dpassay.attacks.presence.laws import (
+    coin_advantage,
+    jittered_mechanism,
+    pair_laws,
+    product_advantage,
+    pure_advantage,
+    worst_advantage,
+)
+from dpassay.attacks.presence.report import run
+from dpassay.attacks.presence.settings import PresenceSettings
+from dpassay.attacks.presence.simulation import (
+    World,
+    drawn_sets,
+    observed_advantage,
+    observed_auc,
+    set_places,
+    simulate,
+)
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
 NAN = float("nan")
+METHODS: tuple[Any, ...] = PresenceSettings.methods()
 # Few shapes and parameters, so that little has to be compiled.
 PLAN: dict[str, Any] = {"jitter": 0.3, "num_items": 4, "size": 2, "rounds": 8, "targets": 20, "trials": 60}
 
@@ -28,14 +46,14 @@ SMALL = Ratings.from_dense(np.where(binary_rows(40, 10, 5) * binary_rows(40, 10,
 
 
 def built(method: str, jitter: float, items: int) -> Any:
-    return presence._mechanism(method, 1.0, jitter, items, 2)
+    return jittered_mechanism(method, 1.0, jitter, items, 2)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_pair_laws_are_those_of_the_two_datasets(method: str) -> None:
     process, rows = built(method, 0.5, 3), binary_rows(5, 3, 7)
     others = np.array([[False, False, True, True, False], [True, False, True, True, True], [False] * 5])
-    laws = presence._pair_laws(process, rows, np.array([1, 1, 0]), others)
+    laws = pair_laws(process, rows, np.array([1, 1, 0]), others)
     for found, added in zip(laws, (True, False), strict=True):
         for law, members, target in zip(found, others.copy(), (1, 1, 0), strict=True):
             members[target] = added
@@ -49,11 +67,11 @@ def test_pair_laws_are_those_of_the_two_datasets(method: str) -> None:
 def test_sets_are_drawn_from_the_law(method: str) -> None:
     process, rows = built(method, 0.5, 3), binary_rows(5, 3, 7)
     members = np.array([[True, True, True, False, True], [False, True, False, False, False]])
-    codes = presence._draws(process, rows, members, 2000, seed=1)
+    codes = drawn_sets(process, rows, members, 2000, seed=1)
     for drawn, present in zip(codes, members, strict=True):
         outputs = process.outputs(rows)
         law = np.exp([float(process.log_prob(output, rows * present[:, None])) for output in outputs])
-        counts = np.bincount(presence._places(process, 3)[drawn], minlength=len(law))
+        counts = np.bincount(set_places(process, 3)[drawn], minlength=len(law))
         assert chisquare(counts, law * len(drawn)).pvalue > 1e-6
     assert chisquare(counts, np.full(len(law), len(drawn) / len(law))).pvalue < 1e-6  # it has power
 
@@ -72,7 +90,7 @@ def test_products_against_enumeration() -> None:
 def test_one_item_is_the_coin(rounds: int) -> None:
     # An empty database and one reader of the only item: the process is the coin of theorem 3.
     process = built("dpp", 0.4, 1)
-    laws = presence._pair_laws(process, np.ones((1, 1)), np.array([0]), np.zeros((1, 1), bool))
+    laws = pair_laws(process, np.ones((1, 1)), np.array([0]), np.zeros((1, 1), bool))
     assert product_advantage(*laws, rounds)[0] == pytest.approx(coin_advantage(0.4, 1.0, rounds), abs=1e-6)
     assert coin_advantage(0.4, 1.0, 1) == pytest.approx(1.4 / 2.4 - 0.4 / 1.4)
 
@@ -85,8 +103,8 @@ def test_limits_are_in_order() -> None:
     for method, rounds in itertools.product(METHODS[:3], (1, 3, 16)):
         process = built(method, 0.8, 5)
         claimed = process.claim.epsilon
-        found = product_advantage(*presence._pair_laws(process, rows, targets, others), rounds)
-        worst = presence._worst(process, claimed, rounds)
+        found = product_advantage(*pair_laws(process, rows, targets, others), rounds)
+        worst = worst_advantage(process, claimed, rounds)
         assert found.max() <= worst + 1e-9
         assert worst <= permitted_advantage(rounds * claimed) + 1e-12
         assert found.max() > 0.05 * worst  # the bound means something
@@ -97,7 +115,7 @@ def test_limits_are_in_order() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_observed_stays_below_the_limit(method: str) -> None:
     report = run(SMALL, method=method, others=1, **PLAN)
-    assert tuple(metric.name for metric in report.metrics) == METRICS
+    assert tuple(metric.name for metric in report.metrics) == PresenceSettings.metrics
     low, limit = report.metric("advantage").low, report.metric("advantage-limit").value
     assert low is not None
     assert 0.05 < low <= limit <= report.metric("advantage-worst-case").value + 1e-9
@@ -109,26 +127,26 @@ def test_a_subject_without_a_row_cannot_be_seen() -> None:
     rows[0] = 0
     others = np.ones((1, 6), bool)
     others[0, 0] = False
-    world = presence._World(rows, np.array([0]), others, 1)
-    laws = presence._pair_laws(process, rows, world.targets, others)
-    losses, _ = presence._simulate(process, world, laws[0] - laws[1], [1, 8], 50, 0)
-    metric = presence._advantage(losses[..., -1])
+    world = World(rows, np.array([0]), others, 1)
+    laws = pair_laws(process, rows, world.targets, others)
+    losses, _ = simulate(process, world, laws[0] - laws[1], [1, 8], 50, 0)
+    metric = observed_advantage(losses[..., -1])
     assert metric.low is not None
     assert metric.high is not None
     assert metric.low <= 0 <= metric.high
-    np.testing.assert_allclose(presence._auc(losses[..., -1]), 0.5, atol=0.35)
+    np.testing.assert_allclose(observed_auc(losses[..., -1]), 0.5, atol=0.35)
     assert product_advantage(*laws, 8)[0] == pytest.approx(0, abs=1e-9)
 
 
 def test_the_same_law_on_both_sides_teaches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = run(SMALL, others=1, **PLAN)
-    draws = presence._draws
+    draws = drawn_sets
 
     def absent(built: Any, rows: Any, members: Any, number: int, seed: int) -> Any:
         half = len(members) // 2
         return draws(built, rows, np.concatenate([members[half:], members[half:]]), number, seed)
 
-    monkeypatch.setattr(presence, "_draws", absent)
+    monkeypatch.setattr(simulation, "drawn_sets", absent)
     metric = run(SMALL, others=1, **PLAN).metric("advantage")
     assert metric.low is not None
     assert metric.high is not None
@@ -144,9 +162,9 @@ def test_no_jitter_gives_certainty() -> None:
 
 def test_epsilon_sets_the_jitter() -> None:
     for method in METHODS[:3]:
-        process = presence._mechanism(method, 0.7, None, 6, 2)
+        process = jittered_mechanism(method, 0.7, None, 6, 2)
         assert process.claim.epsilon == pytest.approx(0.7, abs=1e-9)
-    assert presence._mechanism("kdpp", 0.7, None, 12, 2).jitter == presence._mechanism("kdpp", 0.7, None, 6, 2).jitter
+    assert jittered_mechanism("kdpp", 0.7, None, 12, 2).jitter == jittered_mechanism("kdpp", 0.7, None, 6, 2).jitter
 
 
 def test_report_is_complete_and_repeatable() -> None:
@@ -166,7 +184,7 @@ def test_report_is_complete_and_repeatable() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "pp"}, "no method is called"),
+        ({"method": "pp"}, "method is 'pp'"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"jitter": 0.0}, "jitter"),
         ({"jitter": NAN}, "jitter"),

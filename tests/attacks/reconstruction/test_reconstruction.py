@@ -11,13 +11,17 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ks_2samp
 
-from dpassay.attacks import reconstruction
-from dpassay.attacks.outcomes import permitted_advantage
-from dpassay.attacks.reconstruction import METHODS, METRICS, composed_advantage, device, log_priors, run
+from dpassay.attacks.advantage import composed_advantage, permitted_advantage
+from dpassay.attacks.reconstruction import devices
+from dpassay.attacks.reconstruction.collector import log_priors
+from dpassay.attacks.reconstruction.devices import device
+from dpassay.attacks.reconstruction.report import run
+from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.mechanisms import mechanism
 
+METHODS = ReconstructionSettings.methods()
 LEVELS = np.arange(1.0, 6.0)
 NAN = float("nan")
 SMALL = synthetic(40, 30)
@@ -126,7 +130,7 @@ def test_no_more_than_the_limit_and_certainty_at_the_end(method: str) -> None:
         low, limit = report.metric("advantage").low, report.metric("advantage-limit").value
         assert low is not None
         assert low <= limit <= permitted_advantage(rounds * epsilon)
-        assert tuple(metric.name for metric in report.metrics) == METRICS
+        assert tuple(metric.name for metric in report.metrics) == ReconstructionSettings.metrics
     certain = run(SMALL, method=method, epsilon=200.0)
     for name in ("value-accuracy", "rated-tpr", "advantage", "profile-advantage", "auc", "list-precision"):
         assert certain.metric(name).value == pytest.approx(1.0, abs=1e-3), name
@@ -148,12 +152,12 @@ def test_hardly_any_epsilon_leaves_the_guess(method: str) -> None:
 
 def test_the_same_world_on_both_sides_teaches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True)
-    class Mute(reconstruction._Response):  # type: ignore[misc]
+    class Mute(devices._Response):  # type: ignore[misc]
         def sample(self, generator: np.random.Generator, symbols: np.ndarray) -> np.ndarray:
             return super().sample(generator, np.zeros_like(symbols))
 
     honest = run(SMALL, method="randomized_response", epsilon=3.0)
-    monkeypatch.setattr(reconstruction, "_Response", Mute)
+    monkeypatch.setattr(devices, "_Response", Mute)
     mute = run(SMALL, method="randomized_response", epsilon=3.0)
     low, high = mute.metric("advantage").low, mute.metric("advantage").high
     assert low is not None
@@ -195,7 +199,7 @@ def test_half_stars_and_missing_levels() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "laplace"}, "no method is called"),
+        ({"method": "laplace"}, "method is 'laplace'"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": NAN}, "epsilon"),
         ({"rounds": 0}, "rounds"),

@@ -1,14 +1,11 @@
-"""What an attack achieved: metrics with intervals, what privacy would permit, and the report around them."""
+"""The report of an attack: its threat model, what it reached, what privacy would permit, and the document of it all."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from scipy.stats import rankdata
-from scipy.stats import t as student
-
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.metrics import Metric
 from dpassay.attacks.verdicts import verdicts
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import json_number
@@ -16,18 +13,7 @@ from dpassay.core.records import Plot, Table, plain
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings
 
-__all__ = [
-    "AttackReport",
-    "Metric",
-    "Privacy",
-    "ThreatModel",
-    "auc",
-    "difference_metric",
-    "mean_metric",
-    "permitted_advantage",
-]
-
-CONFIDENCE = 0.95
+__all__ = ["AttackReport", "Privacy", "ThreatModel"]
 
 
 @dataclass(frozen=True)
@@ -37,33 +23,6 @@ class ThreatModel:
     knows: str
     does: str
     sees: str
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One number of the outcome.
-
-    Attributes:
-        name: what `--fail-above NAME=VALUE` refers to, lower case with hyphens.
-        value: NaN where nothing could be measured.
-        low: lower end of the confidence interval; None for a count without sampling error.
-        high: upper end.
-        trials: independent units behind it, targets as a rule.
-        meaning: one sentence for a reader who has not seen the code.
-    """
-
-    name: str
-    value: float
-    meaning: str
-    low: float | None = None
-    high: float | None = None
-    trials: int = 0
-
-    def cell(self) -> str:
-        """For tables: the value and its interval, "-" where nothing was measured."""
-        if math.isnan(self.value):
-            return "-"
-        return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
 
 
 @dataclass(frozen=True)
@@ -173,78 +132,6 @@ class AttackReport:
             "seed": self.seed,
             "seconds": self.seconds,
         }
-
-
-def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Largest TPR - FPR of any test between neighboring datasets: (e^eps - 1 + 2 delta) / (e^eps + 1).
-
-    Kairouz, Oh and Viswanath, "The Composition Theorem for Differential Privacy" (2015), region (4).
-
-    Raises:
-        InvalidInput: a negative epsilon, or a delta that is no probability.
-    """
-    if not epsilon >= 0:
-        raise InvalidInput(f"epsilon is {epsilon}; it must be 0 or more")
-    if not 0 <= delta <= 1:
-        raise InvalidInput(f"delta is {delta}; it must be a probability")
-    if math.isinf(epsilon):
-        return 1.0
-    return math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700.0)) + 1)
-
-
-def mean_metric(
-    name: str, values: np.ndarray, meaning: str, weights: np.ndarray | None = None, bounds: tuple[float, float] = (0, 1)
-) -> Metric:
-    """A weighted mean over targets with a 95% interval that treats targets, not their ratings, as independent.
-
-    Where all targets agree the spread says nothing: the interval allows for as large a share of other targets as may
-    have been missed in so many trials (Clopper and Pearson), each as different as it can be.
-
-    Args:
-        name: see `Metric`.
-        values: shape (targets,), NaN where a target has none.
-        meaning: see `Metric`.
-        weights: shape (targets,), how many ratings stand behind each value (a ratio of sums); equal if None.
-        bounds: of the values; (-1, 1) for differences of rates.
-    """
-    values = np.asarray(values, float)
-    weights = np.ones(len(values)) if weights is None else np.asarray(weights, float)
-    kept = ~np.isnan(values) & (weights > 0)
-    values, weights = values[kept], weights[kept]
-    n = len(values)
-    if n == 0:
-        return Metric(name, math.nan, meaning)
-    mean = float(np.average(values, weights=weights))
-    if n == 1:
-        return Metric(name, mean, meaning, *bounds, trials=1)
-    if np.ptp(values) == 0:
-        unseen = 1 - (0.5 - CONFIDENCE / 2) ** (1 / n)  # Clopper and Pearson's upper bound for 0 of n
-        return Metric(name, mean, meaning, mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), n)
-    # Linearised ratio of means (Cochran, "Sampling Techniques", sec. 2.11).
-    residuals = weights / weights.mean() * (values - mean)
-    half = float(student.ppf(0.5 + CONFIDENCE / 2, n - 1) * residuals.std(ddof=1) / math.sqrt(n))
-    return Metric(name, mean, meaning, max(bounds[0], mean - half), min(bounds[1], mean + half), n)
-
-
-def auc(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Chance that a positive case scores above a negative one of the same target, ties half (Mann and Whitney 1947).
-
-    Args:
-        scores: shape (targets, cases).
-        positive: which cases are, bool, same shape.
-
-    Returns:
-        Shape (targets,), NaN where all cases are of one kind.
-    """
-    number = positive.sum(1)
-    wins = np.where(positive, rankdata(scores, axis=1), 0.0).sum(1) - number * (number + 1) / 2
-    pairs = number * (positive.shape[1] - number)
-    return np.where(pairs > 0, wins / np.maximum(pairs, 1), np.nan)
-
-
-def difference_metric(name: str, values: np.ndarray, meaning: str) -> Metric:
-    """`mean_metric` of differences of two rates, TPR - FPR as a rule; values in [-1, 1], shape (targets,)."""
-    return mean_metric(name, values, meaning, bounds=(-1, 1))
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

@@ -2,24 +2,21 @@
 
 import json
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from dpassay.attacks import alterego, presence, reconstruction
-from dpassay.attacks.beta_knn import items as beta_knn_items
-from dpassay.attacks.beta_knn import neighbor_lists
-from dpassay.attacks.outcomes import (
-    AttackReport,
-    Metric,
-    Privacy,
-    ThreatModel,
-    auc,
-    difference_metric,
-    mean_metric,
-    permitted_advantage,
-)
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.alterego import alteregos
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.beta_knn import items
+from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn.settings import UserMethod
+from dpassay.attacks.metrics import Metric, auc, difference_metric, mean_metric
+from dpassay.attacks.presence.settings import PresenceSettings
+from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.sketch import membership as sketch
 from dpassay.attacks.verdicts import CLAIMS, verdicts
 from dpassay.core.errors import InvalidInput
@@ -141,13 +138,13 @@ def test_every_attacked_mechanism_has_its_claims() -> None:
     for mechanism, claims in CLAIMS.items():
         assert {each["id"] for each in verdicts(mechanism)} == set(claims)
     attacked = {f"{id}/{variant}" for id, variant in sketch.VARIANTS.values()}
-    attacked |= {f"pnsa/{variant}" for variant in beta_knn_items.VARIANTS.values()} | {"item_knn", "alterego"}
-    attacked |= {f"prs/{variant}" for variant in alterego.VARIANTS.values()}
-    for chosen in neighbor_lists.METHODS:
-        built = neighbor_lists.Recommender(chosen).mechanism()
+    attacked |= {f"pnsa/{variant}" for variant in items.VARIANTS.values()} | {"item_knn", "alterego"}
+    attacked |= {f"prs/{variant}" for variant in alteregos.VARIANTS.values()}
+    for chosen in get_args(UserMethod):
+        built = Recommender(chosen).mechanism()
         attacked.add(chosen if built is None else "{id}/{variant}".format(**describe(built)))
-    attacked |= {f"{method}/paper" for method in presence.METHODS}
-    for method in reconstruction.METHODS:
+    attacked |= {f"{method}/paper" for method in PresenceSettings.methods()}
+    for method in ReconstructionSettings.methods():
         id, repaired, _ = method.partition("_repaired")
         attacked.add(f"{id}/{'repaired' if repaired else 'paper'}")
     assert attacked == CLAIMS.keys()

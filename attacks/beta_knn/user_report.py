@@ -8,177 +8,65 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
 from dpassay.attacks.beta_knn.neighbor_accuracy import held_out
-from dpassay.attacks.beta_knn.neighbor_lists import METHODS, Method, Noise, Recommender, Ties, Weight
-from dpassay.attacks.beta_knn.premise import KnownItems, Similarity
-from dpassay.attacks.beta_knn.users import NAMES, TINY, Attack, Channel, Outcome, Rule, Scene, simulate, with_beta
-from dpassay.attacks.outcomes import (
-    AttackReport,
-    Metric,
-    Privacy,
-    ThreatModel,
-    mean_metric,
-    permitted_advantage,
-)
+from dpassay.attacks.beta_knn.recommender import NAMES, Recommender, with_beta
+from dpassay.attacks.beta_knn.settings import Attack, UserMethod, UserSettings
+from dpassay.attacks.beta_knn.users import TINY, Scene, UserOutcome, simulate
+from dpassay.attacks.metrics import Metric, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe
 
-__all__ = ["METHODS", "METRICS", "run"]
+__all__ = ["run"]
 
-METRICS = (
-    "yield",
-    "precision",
-    "guess-precision",
-    "advantage",
-    "exact-value",
-    "guess-exact-value",
-    "inferred",
-    "surrounded",
-    "target-seen",
-    "fakes",
-    "queries",
-)
 REPAIR_TARGETS = 40
-REPAIRS: tuple[Method, ...] = ("npns_repaired", "ppns_repaired")
+REPAIRS: tuple[UserMethod, ...] = ("npns_repaired", "ppns_repaired")
 RANDOM = "neighbors at random"
 BLIND = 1e-9  # an epsilon at which the exponential weights of all candidates are equal
 
 
-def run(
-    ratings: Ratings,
-    *,
-    method: Method = "knn",
-    seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
-    num_neighbors: int | None = None,
-    beta: float = 1.0,
-    num_known: int = 8,
-    targets: int | None = None,
-    choice: KnownItems = "random",
-    wrong: float = 0.0,
-    channel: Channel = "ratings",
-    list_length: int = 10,
-    rule: Rule = "votes",
-    rounds: int = 1,
-    fresh: bool = True,
-    restarts: int = 1,
-    other_attackers: int = 0,
-    similarity: Similarity = "full_cosine",
-    ties: Ties = "random",
-    min_overlap: int = 0,
-    significance: int = 0,
-    epsilon: float = 1.0,
-    sensitivity: float = 1.0,
-    weight: Weight = "exponential",
-    probability: float = 0.5,
-    rho: float = 0.5,
-    noise: Noise = "similarity",
-    norm_floor: float = 40.0,
-) -> AttackReport:
+def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
     """Simulates the beta-kNN attack on one recommender and reports what it reached.
 
     Args:
         ratings: the dataset.
-        method: how the recommender chooses neighbors: nearest, k of the beta k nearest, nPNS, PNCF, PPNS, or ours.
-        seed: of everything random.
         progress: told now and then how far it is.
-        num_neighbors: k. Default: 50, or a tenth of the users if that is less.
-        beta: fakes per neighbor; beta k fake users attack one target.
-        num_known: m, how many of the target's ratings the attacker knows.
-        targets: how many users to attack, each alone, at random; default: all with more than m ratings.
-        choice: which ratings the attacker knows: random ones, or those of the most popular or rarest items.
-        wrong: share of the known ratings that the attacker has wrong by one star.
-        channel: what the fakes are told: the predicted rating of every item ("ratings"), a list of the N items of
-            highest prediction ("top_n", of equal ones the more popular first), or that list with the predictions
-            ("both").
-        list_length: N.
-        rule: when an item counts as inferred. "seen": when any fake sees it. "votes": when the number of lists that
-            show it is explained by the target's being a neighbor, better than by the item's popularity. Popularity
-            alone shows an item in a share q = 1 - (1 - p)^h of the lists, p being its share of raters and h fitted to
-            the length of the lists; the target, drawn with chance t, raises that to q + (1 - q) t (on lists of N items
-            to the share in between that fits best). Inferred if likelihood ratio times prior odds p / (1 - p) exceed 1.
-        rounds: how often every fake asks.
-        fresh: whether the recommender draws neighbors anew in each round; if not, later rounds repeat the first.
-        restarts: attacks on the same target, each with its own known ratings and fakes; their votes are joined.
-        other_attackers: further attackers, each with beta k fakes aimed at another target.
-        similarity: "full_cosine" has norms over all of a user's ratings; "cosine" and "pearson" are the paper's, over
-            co-rated items. Full norms are the default because the attack needs them: among co-rated items everyone who
-            shares a single one has cosine 1 with the fakes, and the target is lost in the crowd.
-        ties: who of equally similar users comes first: at random, older accounts, or fakes.
-        min_overlap: defense: a similarity over fewer co-rated items counts as 0.
-        significance: defense: similarities are multiplied by min(co-rated items, g) / g; 0 for none.
-        epsilon: of private selections, nats.
-        sensitivity: RS in the weights exp(epsilon sim / (4 k RS)).
-        weight: of random selections: exponential, or the similarity itself.
-        probability: p of PPNS.
-        rho: of PNCF's truncation.
-        noise: whether PNCF adds noise to the similarities in a prediction.
-        norm_floor: c of the repaired methods' similarity, in ratings.
+        **settings: see `UserSettings`.
 
     Raises:
         InvalidInput: a setting out of range, no user with more than m ratings, or more fakes than fit into memory.
     """
     start = time.perf_counter()
-    if num_neighbors is None:
-        num_neighbors = max(2, min(50, ratings.num_users // 10))
-    recommender = Recommender(
-        method=method,
-        num_neighbors=num_neighbors,
-        similarity=similarity,
-        ties=ties,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        weight=weight,
-        probability=probability,
-        rho=rho,
-        noise=noise,
-        num_nearest=num_neighbors,
-        norm_floor=norm_floor,
-        max_rating=max(ratings.scale[1], TINY),
-        min_overlap=min_overlap,
-        significance=significance,
-    )
-    attack = Attack(
-        beta=beta,
-        num_known=num_known,
-        choice=choice,
-        channel=channel,
-        list_length=list_length,
-        rounds=rounds,
-        fresh=fresh,
-        wrong=wrong,
-        other_attackers=other_attackers,
-        restarts=restarts,
-        rule=rule,
-        seed=seed,
-    )
-    recommender = with_beta(recommender, beta)
-    scene = Scene(ratings, recommender, attack, targets, True)
+    attack = UserSettings(**settings)
+    recommender = _recommender(ratings, attack)
+    scene = Scene(ratings, recommender, attack, attack.targets, True)
     outcome = scene.outcome(progress)
-    found = {metric.name: metric for metric in outcome.metrics()}
+    metrics = outcome.metrics()
+    found = {metric.name: metric for metric in metrics}
     built = recommender.mechanism()
-    id, parameters = str(method), {"num_neighbors": num_neighbors, "num_nearest": recommender.num_nearest}
+    id, parameters = str(attack.method), {name: getattr(recommender, name) for name in ("num_neighbors", "num_nearest")}
     if built is not None:
         described = describe(built)
         id = f"{described['id']}/{described['variant']}"
         parameters = {name: value for name, value in described["parameters"].items() if name != "target"}
     return AttackReport(
         attack="beta-knn",
-        title=f"{outcome.num_fakes} fake accounts against a recommender with {NAMES[method]}",
+        title=f"{outcome.num_fakes} fake accounts against a recommender with {NAMES[attack.method]}",
         mechanism=id,
         parameters=parameters,
         threat_model=_threat_model(outcome, attack),
         summary=_summary(outcome, attack, found),
         settings={
-            **{f.name: getattr(attack, f.name) for f in fields(attack) if f.name != "seed"},
+            **{each.name: getattr(attack, each.name) for each in fields(Attack) if each.name != "seed"},
             **{name: getattr(recommender, name) for name in ("similarity", "ties", "min_overlap", "significance")},
-            "noise": recommender.noise if method == "pncf" else "none",
-            "num_neighbors": num_neighbors,
+            "noise": recommender.noise if attack.method == "pncf" else "none",
+            "num_neighbors": recommender.num_neighbors,
             "targets": len(outcome.targets),
         },
-        metrics=tuple(found[name] for name in METRICS),
+        metrics=metrics,
         dataset=ratings,
         tables=(_paired_table(outcome), *_size_tables(outcome)),
         plots=(_distribution(outcome),),
@@ -186,12 +74,20 @@ def run(
         privacy=_privacy(recommender, attack, outcome, found["advantage"]),
         repair=_repair(ratings, recommender, attack, outcome, progress),
         limits=_limits(recommender, attack),
-        seed=seed,
+        seed=attack.seed,
         seconds=time.perf_counter() - start,
     )
 
 
-def _threat_model(outcome: Outcome, attack: Attack) -> ThreatModel:
+def _recommender(ratings: Ratings, settings: UserSettings) -> Recommender:
+    """The recommender that is attacked."""
+    own = {each.name for each in fields(Recommender)} & vars(settings).keys()
+    k = max(2, min(50, ratings.num_users // 10)) if settings.num_neighbors is None else settings.num_neighbors
+    given = {name: getattr(settings, name) for name in own} | {"num_neighbors": k, "num_nearest": k}
+    return with_beta(Recommender(**given, max_rating=max(ratings.scale[1], TINY)), settings.beta)
+
+
+def _threat_model(outcome: UserOutcome, attack: Attack) -> ThreatModel:
     sees = {
         "ratings": "the predicted rating of every item that the recommender has one for",
         "top_n": f"a list of {attack.list_length} recommended items",
@@ -208,7 +104,7 @@ def _threat_model(outcome: Outcome, attack: Attack) -> ThreatModel:
     )
 
 
-def _summary(outcome: Outcome, attack: Attack, found: Mapping[str, Metric]) -> list[str]:
+def _summary(outcome: UserOutcome, attack: Attack, found: Mapping[str, Metric]) -> list[str]:
     known = attack.num_known * attack.restarts
     lines = [
         f"With {outcome.num_fakes * attack.restarts} fake accounts and {known} known ratings, "
@@ -242,7 +138,7 @@ def _percent(metric: Metric) -> str:
     return f"{metric.value:.0%} (95% interval {metric.low:.0%} to {metric.high:.0%})"
 
 
-def _paired_table(outcome: Outcome) -> Table:
+def _paired_table(outcome: UserOutcome) -> Table:
     rows = []
     for text, values in (("present", outcome.found_present), ("removed", outcome.found_absent)):
         metric = mean_metric("share", values, "")
@@ -254,7 +150,7 @@ def _paired_table(outcome: Outcome) -> Table:
     )
 
 
-def _distribution(outcome: Outcome) -> Plot:
+def _distribution(outcome: UserOutcome) -> Plot:
     """How many targets lost how much, beside what naming as many popular items finds out."""
     edges = np.linspace(0, 1, 11)
     hidden = np.maximum(outcome.hidden, 1)
@@ -270,21 +166,13 @@ def _distribution(outcome: Outcome) -> Plot:
     )
 
 
-def _size_tables(outcome: Outcome) -> tuple[Table, ...]:
+def _size_tables(outcome: UserOutcome) -> tuple[Table, ...]:
     """Who is at risk: the targets in four groups by their number of hidden ratings."""
     if len(outcome.targets) < 8:
         return ()
     rows = []
     for part in np.array_split(np.argsort(outcome.hidden, kind="stable"), 4):
-        group = replace(
-            outcome,
-            **{
-                f.name: getattr(outcome, f.name)[part]
-                for f in fields(outcome)
-                if isinstance(getattr(outcome, f.name), np.ndarray)
-            },
-        )
-        found = {metric.name: metric for metric in group.metrics()}
+        found = {metric.name: metric for metric in outcome.part(part).metrics()}
         hidden = outcome.hidden[part]
         names = ("yield", "precision", "guess-precision", "exact-value")
         rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(found[name].cell() for name in names)])
@@ -292,19 +180,18 @@ def _size_tables(outcome: Outcome) -> tuple[Table, ...]:
     return (Table("Who is at risk", columns, rows),)
 
 
-def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
+def _victim(scene: Scene, outcome: UserOutcome) -> dict[str, Any]:
     """The target whose share of recovered ratings is the median, with the ten items that most lists showed."""
     share = outcome.hits / np.maximum(outcome.hidden, 1)
     number = int(np.argsort(share, kind="stable")[len(share) // 2])
     target, known = outcome.targets[number], scene.known[:, number]
     evidence = scene.observe(number, False)
-    inferred = np.flatnonzero(scene.infer(evidence, known, scene.popularity))
+    inferred = np.flatnonzero(scene.infer(evidence, known, scene.catalogue.popularity))
     shown = inferred[np.argsort(-evidence.votes[inferred], kind="stable")][:10]
-    span = slice(scene.starts[target], scene.starts[target + 1])
-    truth = dict(zip(scene.items[span].tolist(), scene.values[span].tolist(), strict=True))
+    truth = dict(zip(*(each.tolist() for each in scene.ratings_of(target)), strict=True))
     rows = []
     for place, item in enumerate(shown.tolist()):
-        told = "-" if evidence.levels is None else f"{scene.levels[evidence.levels[item].argmax()]:g}"
+        told = "-" if evidence.levels is None else f"{scene.catalogue.levels[evidence.levels[item].argmax()]:g}"
         rows.append(
             [
                 f"item {place + 1}",
@@ -326,7 +213,7 @@ def _victim(scene: Scene, outcome: Outcome) -> dict[str, Any]:
     return {"story": story, "tables": [Table(title, columns, rows)] if rows else []}
 
 
-def _privacy(recommender: Recommender, attack: Attack, outcome: Outcome, advantage: Metric) -> tuple[Privacy, ...]:
+def _privacy(recommender: Recommender, attack: Attack, outcome: UserOutcome, advantage: Metric) -> tuple[Privacy, ...]:
     what = "the neighbors of one user, when another user's rating is added or removed"
     built, method = recommender.mechanism(), recommender.method
     claimed = math.inf if built is None else float(built.claim.epsilon)
@@ -371,7 +258,7 @@ def _privacy(recommender: Recommender, attack: Attack, outcome: Outcome, advanta
 
 
 def _repair(
-    ratings: Ratings, recommender: Recommender, attack: Attack, outcome: Outcome, progress: Callable[[str], None]
+    ratings: Ratings, recommender: Recommender, attack: Attack, outcome: UserOutcome, progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """The repaired selections under the same attack, on some of the same targets, and what they cost in accuracy."""
     chosen = np.random.default_rng([attack.seed, 4]).permutation(outcome.targets)[:REPAIR_TARGETS]
@@ -425,7 +312,7 @@ def _guarantee(method: str, recommender: Recommender) -> str:
 
 
 def _accuracy(
-    ratings: Ratings, recommenders: Mapping[str, Recommender], best: Method, seed: int
+    ratings: Ratings, recommenders: Mapping[str, Recommender], best: UserMethod, seed: int
 ) -> tuple[str, Table | None]:
     """What the first of the recommenders, the repaired ones and random neighbors get wrong, in words and as a table."""
     try:
@@ -453,13 +340,7 @@ def _accuracy(
     table = Table(
         f"Mean absolute error on {measured.counts.sum():,} held-out ratings of {len(measured.counts)} users "
         f"(scale {ratings.scale[0]:g} to {ratings.scale[1]:g}, 95% intervals)",
-        [
-            "method",
-            "epsilon of one list",
-            "error",
-            f"more than {names[attacked]}",
-            "ratings that a neighbor has",
-        ],
+        ["method", "epsilon of one list", "error", f"more than {names[attacked]}", "ratings that a neighbor has"],
         rows,
     )
     parts = [

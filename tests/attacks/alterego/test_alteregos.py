@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.attacks import alterego as attack
-from dpassay.attacks.outcomes import permitted_advantage
+from dpassay.attacks.advantage import permitted_advantage
+from dpassay.attacks.alterego import alteregos as attack
+from dpassay.attacks.alterego.report import run
+from dpassay.attacks.alterego.settings import AlterEgoSettings, Method
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.mechanisms import mechanism as prs_mechanism
 from dpassay.mechanisms.alterego import alterego
 
 NAN = float("nan")
-PRIVATE: tuple[attack.Method, ...] = ("prs", "prs_released", "prs_repaired")
+PRIVATE: tuple[Method, ...] = ("prs", "prs_released", "prs_repaired")
 
 
 def random_matrix(seed: int, users: int = 9, items: int = 19) -> np.ndarray:
@@ -24,14 +26,14 @@ def random_matrix(seed: int, users: int = 9, items: int = 19) -> np.ndarray:
     return matrix
 
 
-def laws_of(matrix: np.ndarray, sources: int, method: attack.Method, epsilon: float) -> np.ndarray:
+def laws_of(matrix: np.ndarray, sources: int, method: Method, epsilon: float) -> np.ndarray:
     cap = 50 if method == "prs_released" else 1
     return attack.replacement_laws(attack.link_table(matrix, sources).similarities(cap), method, epsilon)
 
 
 @pytest.mark.parametrize("method", PRIVATE)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_laws_are_those_of_the_mechanism(method: attack.Method, seed: int) -> None:
+def test_laws_are_those_of_the_mechanism(method: Method, seed: int) -> None:
     matrix, sources, epsilon = random_matrix(seed), 4, 3.0
     laws = laws_of(matrix, sources, method, epsilon)
     for item in range(sources):
@@ -181,12 +183,12 @@ def test_paired_experiment_reaches_the_exact_advantage() -> None:
     assert abs(many[2]) < 0.25
 
 
-@pytest.mark.parametrize("method", attack.METHODS)
-def test_report_on_synthetic_ratings(method: attack.Method) -> None:
-    report = attack.run(synthetic(), method=method, targets=30, rounds=6, epsilon=2.0)
+@pytest.mark.parametrize("method", AlterEgoSettings.methods())
+def test_report_on_synthetic_ratings(method: Method) -> None:
+    report = run(synthetic(), method=method, targets=30, rounds=6, epsilon=2.0)
     document = report.to_json()
     by_name = {metric.name: metric.value for metric in report.metrics}
-    assert tuple(by_name) == attack.METRICS
+    assert tuple(by_name) == AlterEgoSettings.metrics
     assert all(-1 <= value <= 1 for value in by_name.values())
     exact = [entry for entry in report.privacy if entry.what.endswith("one draw seen")]
     assert len(exact) == 2
@@ -204,7 +206,7 @@ def test_report_on_synthetic_ratings(method: attack.Method) -> None:
         assert exact[0].epsilon_found == math.inf
         assert by_name["auc"] > by_name["guess-auc"] + 0.05
     assert by_name["value-advantage"] > 0.5
-    again = attack.run(synthetic(), method=method, targets=30, rounds=6, epsilon=2.0).to_json()
+    again = run(synthetic(), method=method, targets=30, rounds=6, epsilon=2.0).to_json()
     assert {**document, "seconds": 0} == {**again, "seconds": 0}
 
 
@@ -213,13 +215,13 @@ def test_values_are_told_apart_exactly_where_the_entry_can_be_seen() -> None:
     matrix = np.full((20, 12), 4.0)
     matrix[:, ::2] = np.tile([1.0, 2.0, 3.0, 5.0, 5.0, 1.0], (20, 1))
     matrix[:, 3] = NAN
-    report = attack.run(Ratings.from_dense(matrix), method="prs_repaired", rounds=1, targets=10)
+    report = run(Ratings.from_dense(matrix), method="prs_repaired", rounds=1, targets=10)
     assert 0.3 < report.metric("value-advantage").value <= 1
 
 
 def test_meta_paths_can_replace_direct_links() -> None:
-    direct = attack.run(synthetic(), method="prs", targets=20, rounds=1)
-    paths = attack.run(synthetic(), method="prs", targets=20, rounds=1, links="xsim")
+    direct = run(synthetic(), method="prs", targets=20, rounds=1)
+    paths = run(synthetic(), method="prs", targets=20, rounds=1, links="xsim")
     assert direct.metric("advantage").value != paths.metric("advantage").value
     assert math.isnan(paths.metric("join-advantage").value)
     assert not any("one user more or less" in entry.what for entry in paths.privacy)
@@ -228,8 +230,8 @@ def test_meta_paths_can_replace_direct_links() -> None:
 def test_bad_input_is_refused() -> None:
     data = synthetic(20, 12)
     cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"method": "pnsa"}, "method 'pnsa'"),
-        ({"links": "both"}, "links 'both'"),
+        ({"method": "pnsa"}, "method is 'pnsa'"),
+        ({"links": "both"}, "links is 'both'"),
         ({"epsilon": 0.0}, "epsilon is 0.0"),
         ({"rounds": 0}, "rounds is 0"),
         ({"targets": 1}, "targets is 1"),
@@ -238,14 +240,14 @@ def test_bad_input_is_refused() -> None:
     )
     for settings, message in cases:
         with pytest.raises(InvalidInput, match=message):
-            attack.run(data, **settings)
+            run(data, **settings)
     lonely = Ratings.from_dense(np.array([[1.0, 2, 3, 4], [NAN, NAN, NAN, 1]]))
     with pytest.raises(InvalidInput, match="fewer than two users"):
-        attack.run(lonely)
+        run(lonely)
 
 
 @pytest.mark.realdata
 def test_released_selection_on_movielens(movielens: Ratings) -> None:
-    report = attack.run(movielens, method="prs_released", targets=4, rounds=1)
+    report = run(movielens, method="prs_released", targets=4, rounds=1)
     assert report.metric("advantage").value > 0.7
     assert report.privacy[0].epsilon_found == math.inf

@@ -1,0 +1,115 @@
+"""What the beta-kNN attack found out about its targets, whatever the recommender compares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
+
+__all__ = ["Judged", "Outcome", "columns"]
+
+
+class Judged(NamedTuple):
+    """How right the inferences about one target are; see `Outcome`."""
+
+    hidden: float
+    inferred: float
+    hits: float
+    exact: float
+    guess_hits: float
+    guess_exact: float
+
+
+def columns(records: Sequence[NamedTuple]) -> dict[str, np.ndarray]:
+    """The records' fields by name, each of shape (records,)."""
+    names = records[0]._fields
+    return dict(zip(names, np.array(records, float).T, strict=True))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What became of every target; arrays have shape (targets,).
+
+    Attributes:
+        targets: their rows.
+        num_fakes: fakes aimed at each target, in each restart.
+        num_queries: answers read per target.
+        hidden: how many ratings the attacker did not know.
+        inferred: how many items the attacker took for rated.
+        hits: how many of them are.
+        exact: how many of the hits have the right value; NaN where the channel shows no values.
+        guess_hits: hits of as many most popular unknown items.
+        guess_exact: how many of the hits have the value of the item's rounded mean.
+        found_present: whether one hidden rating chosen at random was inferred; NaN if there was none or not asked for.
+        found_absent: whether it was in a world without it.
+    """
+
+    targets: np.ndarray
+    num_fakes: int
+    num_queries: int
+    hidden: np.ndarray
+    inferred: np.ndarray
+    hits: np.ndarray
+    exact: np.ndarray
+    guess_hits: np.ndarray
+    guess_exact: np.ndarray
+    found_present: np.ndarray
+    found_absent: np.ndarray
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """Means over targets with 95% intervals; NaN where nothing was measured."""
+        named, hit = self.inferred, self.hits
+        return (
+            mean_metric("yield", _share(hit, self.hidden), "Share of a target's unknown ratings that were inferred."),
+            mean_metric(
+                "precision", _share(hit, named), "Share of the inferred items that the target did rate.", named
+            ),
+            mean_metric(
+                "guess-precision",
+                _share(self.guess_hits, named),
+                "Without the attack: share of as many most popular items that the target did rate.",
+                named,
+            ),
+            difference_metric(
+                "advantage",
+                self.found_present - self.found_absent,
+                "How much likelier a rating is inferred when it is there than when it is not.",
+            ),
+            mean_metric(
+                "exact-value",
+                _share(self.exact, hit),
+                "Share of the correctly inferred items whose rating was inferred exactly.",
+                hit,
+            ),
+            mean_metric(
+                "guess-exact-value",
+                _share(self.guess_exact, hit),
+                "Without the attack: share of the same items whose rounded average rating is the target's.",
+                hit,
+            ),
+            mean_metric("inferred", named, "Items inferred per target.", bounds=(0, float(np.max(named, initial=1.0)))),
+            *self.further_metrics(),
+            Metric("fakes", float(self.num_fakes), "Fake accounts per target at a time."),
+            Metric("queries", float(self.num_queries), "Answers of the recommender that are read per target."),
+        )
+
+    def further_metrics(self) -> tuple[Metric, ...]:
+        """What only some recommenders let one measure."""
+        return ()
+
+    @property
+    def lead(self) -> np.ndarray:
+        """Precision less that of the guess, shape (targets,), NaN where nothing was inferred."""
+        return _share(self.hits - self.guess_hits, self.inferred)
+
+    def part(self, targets: np.ndarray) -> Self:
+        """The outcome of some targets, by position, shape (chosen,)."""
+        whole = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(self, **{name: each[targets] for name, each in whole.items() if isinstance(each, np.ndarray)})
+
+
+def _share(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, above / below, np.nan)
