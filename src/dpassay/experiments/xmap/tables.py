@@ -90,7 +90,7 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
 
     Args:
         pooled: the method.
-        outcomes: verdicts by claim, as `dpassay.judging.verification.expected_outcomes` gives them.
+        outcomes: verdicts by claim, as `dpassay.core.registry.expected_outcomes` gives them.
     """
     if pooled.setting["recommender"] == "reader's mean":
         return 0.0
