@@ -3,7 +3,7 @@
 
 python3 dev.py verify [OPTIONS]   the main job: `dpassay verify` (see --help)
 python3 dev.py run ...            any other `dpassay` command
-python3 dev.py test               lint, types, tests, notebooks, documentation
+python3 dev.py test [--fast]      lint, types, tests, notebooks, documentation; --fast: without those in tests/slow.txt
 python3 dev.py docs               build the documentation into site/; `docs serve` shows it while you write
 python3 dev.py adapters [NAME...] test the adapters (all, or those named), each in an environment of its own
 python3 dev.py size               install the base alone, from an index, and print what each package takes
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -43,15 +44,7 @@ def main() -> int:
         return call("dpassay", *arguments, folder=Path.cwd())
     if task == "test":
         install(DEVELOPMENT)
-        os.environ.setdefault("XLA_FLAGS", " ".join(QUICK_COMPILATION))
-        checks = [
-            ("ruff", "format", "--check", "."),
-            ("ruff", "check", "."),
-            ("mypy",),
-            # A file's tests share what it computed; tests/conftest.py puts the longest files first.
-            ("pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder", *arguments),
-        ]
-        return next((code for check in checks if (code := call(*check))), 0)
+        return test(arguments)
     if task == "docs":
         install(DEVELOPMENT)
         os.environ["NO_MKDOCS_2_WARNING"] = "1"
@@ -64,6 +57,23 @@ def main() -> int:
         return lock()
     print(__doc__)
     return 0 if task == "help" else 2
+
+
+def test(arguments: list[str]) -> int:
+    """Runs lint, then the tests with types checked beside them; returns the exit code of the first that fails."""
+    os.environ.setdefault("XLA_FLAGS", " ".join(QUICK_COMPILATION))
+    tier = ("-m", "not slow") if "--fast" in arguments else ()
+    arguments = [argument for argument in arguments if argument != "--fast"]
+    for check in (("ruff", "format", "--check", "."), ("ruff", "check", ".")):
+        if code := call(*check):
+            return code
+    with ThreadPoolExecutor() as beside:
+        types = beside.submit(call, "mypy")
+        # A process gets tests that follow each other, so a file's tests mostly share what it computed.
+        tests = call("pytest", "--numprocesses=auto", "--dist=worksteal", "--durations=10", *tier, *arguments)
+    if types.result():
+        print("mypy found errors; they are above", file=sys.stderr)
+    return types.result() or tests
 
 
 def adapters(names: list[str]) -> int:

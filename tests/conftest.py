@@ -13,14 +13,16 @@ from dpassay.data.rating_files import load_ratings
 from dpassay.data.ratings import Ratings
 from dpassay.runs import code
 
-DATA = Path(os.environ.get("DPASSAY_DATA") or Path(__file__).parents[2] / "shared" / "data")
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("DPASSAY_DATA") or ROOT.parent / "shared" / "data")
 
 # The same examples in every run, and no limit that a busy machine could miss: red means broken.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 
-LONGEST = ("tests/test_notebooks.py", "tests/experiments/test_ppns.py", "tests/test_examples.py")
+SLOW = frozenset((ROOT / "tests/slow.txt").read_text().split())
+"""Tests, without their parameters, and whole files that `dev.py test --fast` leaves out."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,9 +34,18 @@ def pytest_configure(config: pytest.Config) -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What a whole slow file imports is not even imported when no slow test is wanted."""
+    unwanted = config.option.markexpr == "not slow" and collection_path.is_relative_to(ROOT)
+    return True if unwanted and collection_path.relative_to(ROOT).as_posix() in SLOW else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files go first: the process that got one last would work on when all others are done."""
-    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+    """Marks what is listed as slow."""
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if not SLOW.isdisjoint((name, name.partition("::")[0])):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,6 @@ def installed(tmp_path_factory):
     return clean | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(folder / "site"),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # other projects' plugins take seconds
         "PYTEST_ADDOPTS": "-p dpassay.pytest_plugin",
         "SITE": str(folder / "site"),

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from dpassay.commands.main import main
-from dpassay.core.records import Table
 from dpassay.report.schema import validate_audits
 
 MODULE = """
@@ -295,7 +294,7 @@ def test_help_of_audit_needs_no_jax():
 def test_bench_writes_its_tables_as_json_and_markdown(capsys, folder, monkeypatch):
     import dpassay.benchmarks
 
-    result = {"benchmark": "x", "tables": [Table("Speed", ["task", "s"], [["a|b", 1.5]]).to_json()]}
+    result = {"benchmark": "x", "tables": [{"title": "Speed", "columns": ["task", "s"], "rows": [["a|b", 1.5]]}]}
     given = {}
     monkeypatch.setattr(dpassay.benchmarks, "run", lambda name, **options: given.update(options) or result)
     code, _, _ = run(capsys, "bench", "x", "--output", "t.json", "--resume", "kept.json")

@@ -174,13 +174,13 @@ def test_search_starts_from_given_ratings(capsys, tmp_path, module):
 
 def test_verify_writes_json_report_and_certificates_that_replay(capsys, tmp_path):
     json_path, html_path, folder = tmp_path / "v.json", tmp_path / "v.html", tmp_path / "certificates"
-    claims = [argument for name in ("PP-EX", "PP-CHEB", "PP-DP") for argument in ("--claim", name)]
+    claims = [argument for name in ("PP-EX", "PP-CHEB", "DP-SUM") for argument in ("--claim", name)]
     code, out, err = run(
         capsys, "verify", "--quick", *claims, "--json", json_path, "--html", html_path, "--certificates", folder
     )
     assert code == 0, out + err
     content = json.loads(json_path.read_text())
-    assert {verdict["id"] for verdict in content["verdicts"]} == {"PP-EX", "PP-CHEB", "PP-DP"}
+    assert {verdict["id"] for verdict in content["verdicts"]} == {"PP-EX", "PP-CHEB", "DP-SUM"}
     assert html_path.read_text().lower().startswith("<!doctype html>")
     files = sorted(folder.iterdir())
     assert files

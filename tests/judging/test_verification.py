@@ -11,7 +11,7 @@ import dpassay as dp
 from dpassay.core import registry
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.data.ratings import synthetic
-from dpassay.judging import verification
+from dpassay.judging import judge, verification
 
 STEP = {"name": "square", "engine": "smt", "variables": ["x"], "hypotheses": [], "conclusion": [">=", ["^", "x", 2], 0]}
 FALSE = {**STEP, "conclusion": [">", ["^", "x", 2], 0]}
@@ -38,7 +38,7 @@ def verdict(outcome, certificate):
 
 
 def judged(claim, context=None):
-    return verification.judge(claim, context or Context(synthetic()))
+    return judge.judge(claim, context or Context(synthetic()))
 
 
 def test_accepted_certificate_stands(claim):
@@ -101,7 +101,7 @@ def test_claim_about_absent_data_is_open_and_fails_nothing(claim):
 def test_difference_from_the_reviewed_file_is_noticed(claim, monkeypatch):
     _fake, module = claim
     module.answer = verdict("holds", proof(STEP))
-    monkeypatch.setattr(verification, "expected_outcomes", lambda: {"T-1": {"": "refuted"}})
+    monkeypatch.setattr(judge, "expected_outcomes", lambda: {"T-1": {"": "refuted"}})
     result = verification.run("test")
     assert [item.claim.id for item in result.unexpected] == ["T-1"]
 

@@ -25,6 +25,7 @@ from dpassay.experiments.rating_collection.collected_ratings import (
     perturbed,
 )
 from dpassay.experiments.rating_collection.experiment import EPSILONS, LIMIT, comparisons
+from dpassay.proofs.rating_collection import utility
 from dpassay.proofs.rating_collection.utility import decide_utility, judged
 from dpassay.replay import check
 from dpassay.runs.results import committed
@@ -178,11 +179,11 @@ def test_the_verdict_rests_on_the_committed_runs(monkeypatch: pytest.MonkeyPatch
     claim = find_claim("RC-UTIL")
     assert claim is not None
     for missing in (None, made_up(falling, quick=True), {**made_up(falling), "inputs": [{"name": "synthetic"}]}):
-        monkeypatch.setattr(rating_collection, "committed", lambda _, found=missing: found)
+        monkeypatch.setattr(utility, "committed", lambda _, found=missing: found)
         verdict = decide_utility(claim, Context(synthetic()))
         assert verdict.outcome == "open"
         assert "dpassay experiment rating-collection" in verdict.explanation
-    monkeypatch.setattr(rating_collection, "committed", lambda _: made_up(rising_once))
+    monkeypatch.setattr(utility, "committed", lambda _: made_up(rising_once))
     assert decide_utility(claim, Context(synthetic())).outcome == "refuted"
 
 

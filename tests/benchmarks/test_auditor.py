@@ -197,7 +197,7 @@ def test_a_part_is_that_table_only(tmp_path, monkeypatch):
     monkeypatch.setattr(auditor, "_cells", lambda entry, *_: [entry.name, *[""] * (len(auditor.COLUMNS) - 1)])
     monkeypatch.setattr(auditor.Kept, "get", lambda self, task, work: {})
     (table,) = benchmarks.run("auditor", parts=["tenth"], seeds=3, resume=tmp_path / "kept")["tables"]
-    assert [row[0] for row in table.rows] == [entry.name for entry in SUITE]
+    assert [row[0] for row in table["rows"]] == [entry.name for entry in SUITE]
     assert table["title"].endswith("46,000,000 samples in all, 3 seeds")  # and none of the bars, where none is known
 
 
