@@ -7,8 +7,6 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["composed_advantage", "permitted_advantage", "right"]
-
 
 def permitted_advantage(epsilon: float, delta: float = 0.0) -> float:
     """Largest TPR - FPR of any test between neighboring datasets: (e^eps - 1 + 2 delta) / (e^eps + 1).

@@ -13,8 +13,6 @@ from dpassay.core.records import Plot, Table, plain
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings
 
-__all__ = ["AttackReport", "Privacy", "ThreatModel"]
-
 
 @dataclass(frozen=True)
 class ThreatModel:

@@ -11,8 +11,6 @@ from scipy.stats import t as student
 
 from dpassay.core.records import Series
 
-__all__ = ["Metric", "auc", "difference_metric", "mean_metric", "metric_series"]
-
 CONFIDENCE = 0.95
 
 

@@ -5,8 +5,6 @@ from typing import Any, ClassVar, get_args
 
 from dpassay.core.checks import check_choices
 
-__all__ = ["AttackSettings", "setting"]
-
 
 def setting(default: Any, explanation: str) -> Any:
     """A field of a settings class; the command line shows the explanation."""

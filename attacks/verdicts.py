@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["CLAIMS", "verdicts"]
-
 CLAIMS: dict[str, tuple[str, ...]] = {
     "knn/paper": ("PP-ATK",),
     "top_beta_k": ("PP-BATK",),

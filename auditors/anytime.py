@@ -20,8 +20,6 @@ from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["AnytimeRun", "Wager", "run_anytime"]
-
 FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a truth of 2 falls within 300 in all
 SMALL = 4096  # pools below it learn and select on the same samples, with cuts too simple to overfit
 POOL = 400_000  # rows kept per dataset for learning; beyond it samples are only counted

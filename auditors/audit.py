@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.one_shot import OneShotRun
     from dpassay.auditors.sampling import Sampler
 
-__all__ = ["Audit", "audit", "claim_of", "mechanism_name", "run_audit"]
-
 DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
 LEAST_SAMPLES = 16  # per dataset
 _FROM_RESULT = ("mode", "parameter_lower", "epsilon_lower", "tested", "samples", "looks", "ledger")

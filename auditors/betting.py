@@ -26,8 +26,6 @@ from scipy import special
 from dpassay.auditors.fixed_sample import closest_null
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["EProcess", "epsilon_grid", "lower_bound"]
-
 RATIO = 1.004
 """Of neighboring points of the grid."""
 SPAN = 64.0

@@ -25,8 +25,6 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-__all__ = ["BitColumns", "columns", "fit"]
-
 ZERO = 64.0  # the last bit of 0, which every power of two divides: above every other value that is told apart
 LOWEST = -1074.0  # the last bit of the smallest float64
 STEPS = (1.0, 0.1, 0.01, 0.001, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16, 2.0**-20, 2.0**-24, 2.0**-30, 2.0**-36, 2.0**-44)

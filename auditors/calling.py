@@ -11,8 +11,6 @@ from dpassay.auditors.outputs import Raised
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism
 
-__all__ = ["Caller", "key_words", "watched"]
-
 T = TypeVar("T")
 
 _CALLS = 4096  # of one chunk of a sampler that is called sample by sample

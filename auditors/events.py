@@ -23,8 +23,6 @@ from dpassay.core.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.auditors.outputs import Encoder
 
-__all__ = ["PICTURED", "Event", "Tested", "find_events", "learn", "likelier_first", "score", "select"]
-
 CAUTION = 0.002  # by how unlikely a luck each event is doubted when events are compared, shared by the scorers
 MIDDLE_CUTS = 512  # cuts at equally spaced ranks
 TAIL_STEP = 0.02  # towards both ends, neighboring cuts differ by this share of the samples beyond them

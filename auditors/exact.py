@@ -27,8 +27,6 @@ from dpassay.core.protocol import FiniteMechanism
 from dpassay.core.text import labeled, nats, probability, shortened, under
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Event", "ExactLoss", "certificate_inputs", "exact", "registered", "relation_between"]
-
 Direction = Literal["forward", "backward"]
 
 CHUNK = 1 << 16  # outputs whose law is computed at once; bounds the temporaries of a large enumeration

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.events import Tested
     from dpassay.auditors.sampling import Sampler
 
-__all__ = ["POWER", "Findings", "describe"]
-
 POWER = 0.9  # of what is called detectable
 LARGEST_ENUMERATION = 4096  # outputs, up to which the exact loss is computed for the picture
 EVENTS_SHOWN = 8

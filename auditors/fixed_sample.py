@@ -25,23 +25,6 @@ from scipy import optimize, special, stats
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = [
-    "METHODS",
-    "Counts",
-    "certificate_inputs",
-    "closest_null",
-    "delta_lower",
-    "detectable_epsilon",
-    "epsilon_lower",
-    "log_likelihood_ratio",
-    "p_value",
-    "predicted_lower",
-    "proportion_lower",
-    "proportion_upper",
-    "rarest_event",
-    "size",
-]
-
 METHODS = ("exact", "clopper-pearson", "conditional", "score")
 
 SAFETY = 1e-6

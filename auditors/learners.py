@@ -22,8 +22,6 @@ from scipy.special import expit
 
 from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
 
-__all__ = ["fit_network", "fit_outcomes", "fit_product", "fit_stumps", "learn_scorers", "refine", "tally", "tally_more"]
-
 MAX_ATOMS = 100_000
 FEW_OUTCOMES = 20
 DRAWN_ROWS = 250_000  # drawn at a time

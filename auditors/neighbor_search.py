@@ -25,8 +25,6 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 
-__all__ = ["VectorRelation", "search_black_box"]
-
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged, fewer where calls are slow
 FEWEST = 32  # samples per dataset that judge a candidate at all

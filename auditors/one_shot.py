@@ -15,8 +15,6 @@ from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_
 from dpassay.auditors.sampling import Sampler
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["OneShotRun", "Plan", "choose_events", "count_event", "plan", "run_one_shot"]
-
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000

@@ -23,8 +23,6 @@ import numpy as np
 from dpassay.auditors.bits import BitColumns
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Encoder", "Raised", "Representation", "fit_encoder", "plain"]
-
 Representation = Literal["values", "bits"]
 
 _GRID = 2.0**-20  # of the spread

@@ -14,8 +14,6 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-__all__ = ["Randomness", "trace"]
-
 NONE, EXACT, ROUNDED = range(3)
 _MOVES = {
     "broadcast_in_dim",

@@ -12,8 +12,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-__all__ = ["Tail", "jax_key", "numpy_generator"]
-
 Tail = Literal["low", "high", "both"]
 
 PLAIN = 8  # one word in so many is ordinary, so that rejection samplers come to an end

@@ -35,8 +35,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 
-__all__ = ["StreamReport", "same_stream"]
-
 Place = tuple[str, int, int]  # file, line, column at which the code of the function begins
 Flow = Literal["same", "depends on noise", "depends on data", "not compared"]
 

@@ -29,8 +29,6 @@ from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import processors
 
-__all__ = ["PHASES", "Sampler"]
-
 PHASES = ("training", "selection", "test")
 
 _PROBE = 1 << 14  # training samples that the columns are learned from

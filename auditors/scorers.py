@@ -18,19 +18,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = [
-    "Atoms",
-    "Column",
-    "Network",
-    "Refined",
-    "Scorer",
-    "Stack",
-    "Steps",
-    "column_names",
-    "columns_of",
-    "row_hashes",
-]
-
 BLOCK = 8  # steps on one column that are added in one pass over the samples
 UNROLLED = 64  # columns up to which sums over them are written out
 LISTED = 8  # outcomes that a description names

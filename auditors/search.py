@@ -27,8 +27,6 @@ from dpassay.core.protocol import FiniteMechanism, Mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
 
-__all__ = ["Minimality", "Size", "minimize", "search", "worst_case"]
-
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MARGIN = 1e-9  # a loss must pass the claim by this much, nats, so that rounding alone never makes a witness
 NUM_STARTS = 4  # violating pairs from which shrinking starts

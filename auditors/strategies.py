@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import NeighboringRelation
 
-__all__ = ["neighboring_pairs", "rating_matrices"]
-
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 Range = int | tuple[int, int]
 

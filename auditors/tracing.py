@@ -17,8 +17,6 @@ import numpy as np
 from dpassay.auditors.calling import watched
 from dpassay.auditors.outputs import Encoder
 
-__all__ = ["FEW", "Traced", "advance", "trace"]
-
 SMALL = 256  # samples of the chunk by which cost is measured
 FEW = 64 * SMALL  # samples that small chunks suffice for
 LARGE = 1 << 16

@@ -17,8 +17,6 @@ from dpassay.core.extras import library, one_line
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Plot, Series
 
-__all__ = ["sandwich", "upper_bound", "upper_delta"]
-
 _CONTRIBUTIONS = {"add_or_remove_one": 1, "replace_one": 2}  # of one record to the difference of two datasets
 _LABELS = {"lower": "shown, at least", "exact": "exact value", "upper": "proved, at most"}
 

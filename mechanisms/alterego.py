@@ -10,8 +10,6 @@ from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.similarity import as_matrix
 
-__all__ = ["alterego"]
-
 
 @float64
 def alterego(dataset: Any, replacements: Any) -> Float[Array, "users targets"]:

@@ -17,17 +17,6 @@ from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ReleasedItemSelection
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 
-__all__ = [
-    "Pairs",
-    "Variant",
-    "compared_values",
-    "item_table",
-    "log_weights",
-    "noise_scales",
-    "pair_statistics",
-    "race",
-]
-
 Variant = Literal["paper", "released", "repaired"]
 VARIANTS = ("paper", "released", "repaired")
 TRIPLES = 2_000_000  # (user, item, item) that are looked at together

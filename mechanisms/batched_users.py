@@ -20,27 +20,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms.ppns import PartitionedSelection, Rule, partition_quotas
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 
-__all__ = [
-    "Block",
-    "Group",
-    "GroupedLaw",
-    "NearestNeighbors",
-    "PartitionedNeighbors",
-    "Selection",
-    "TopWeighted",
-    "TruncatedNeighbors",
-    "WeightedNeighbors",
-    "descending",
-    "exponential_scale",
-    "log_weights",
-    "noisy_partition_lists",
-    "noisy_partitions",
-    "partition_groups",
-    "smallest",
-    "truncated_groups",
-    "truncation_width",
-]
-
 NO_CANDIDATE = 3 << 61  # above 2^62, the key of similarity -1, with room for a column number
 
 

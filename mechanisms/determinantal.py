@@ -30,17 +30,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.kernels import Kernel, always_semidefinite, features, kernel_matrix
 from dpassay.mechanisms.wallenius import uniform
 
-__all__ = [
-    "MAX_LISTED_ITEMS",
-    "AbstractDeterminantal",
-    "Spectrum",
-    "chain_rule",
-    "coin_flips",
-    "log_elementary",
-    "log_minor",
-    "masks",
-]
-
 MAX_LISTED_ITEMS = 16
 """Up to this many items all 2^n subsets are listed."""
 

@@ -27,15 +27,6 @@ from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.wallenius import uniform
 
-__all__ = [
-    "REJECTION_SHARE",
-    "rejects",
-    "sample_by_elimination",
-    "sample_by_rejection",
-    "sample_fixed_size",
-    "sample_process",
-]
-
 CACHE = 2**21
 """Bytes that the working arrays of samples processed together should take, so that they stay in a core's cache."""
 

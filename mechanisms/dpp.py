@@ -24,8 +24,6 @@ from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, log_minor
 from dpassay.mechanisms.determinantal_batches import sample_process
 
-__all__ = ["DeterminantalPointProcess", "exact_epsilon", "replacement_epsilon", "required_jitter"]
-
 
 @final
 @dataclass(frozen=True)

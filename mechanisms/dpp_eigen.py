@@ -16,8 +16,6 @@ from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, coin_flips
 from dpassay.mechanisms.dpp import exact_epsilon
 
-__all__ = ["EigenvalueSampling"]
-
 
 @final
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, masks
 
-__all__ = ["MAX_EXACT_ITEMS", "JitteredSubsets"]
-
 MAX_EXACT_ITEMS = 8
 """Up to this many items the exact law is computed; it sums over 2^n bases and, for each, over 2^n sets on the way."""
 

@@ -19,8 +19,6 @@ import jax.numpy as jnp
 
 from dpassay.core.shapes import Array, Bool, Int
 
-__all__ = ["MAX_SCALE", "Automaton", "advance", "advance_coin", "discrete_laplace", "logistic_coin", "word62"]
-
 MAX_SCALE = 2**31 - 1
 """Largest scale t of `discrete_laplace` and `logistic_coin`: uniform integers below t come from 32-bit words."""
 

@@ -35,22 +35,6 @@ from dpassay.mechanisms.similarity import (
 )
 from dpassay.mechanisms.wallenius import combinations
 
-__all__ = [
-    "AbstractItemSelection",
-    "ItemSimilarity",
-    "Norms",
-    "check_item",
-    "co_rated_items",
-    "item_sensitivities",
-    "item_similarities",
-    "item_similarity_matrix",
-    "normalized_similarities",
-    "quantified_items",
-    "ratings_by_item",
-    "released_sensitivities",
-    "usable_sensitivities",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 ItemSimilarity = Literal["adjusted_cosine", "cosine"]

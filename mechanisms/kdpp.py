@@ -28,8 +28,6 @@ from dpassay.mechanisms.determinantal import (
 from dpassay.mechanisms.determinantal_batches import sample_fixed_size
 from dpassay.mechanisms.wallenius import uniform
 
-__all__ = ["FixedSizeProcess", "exact_epsilon"]
-
 
 @final
 @dataclass(frozen=True)

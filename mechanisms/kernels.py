@@ -16,8 +16,6 @@ from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.similarity import as_matrix
 
-__all__ = ["Kernel", "always_semidefinite", "features", "indefinite_direction", "kernel_matrix"]
-
 Kernel = Literal["dot", "rbf", "polynomial", "sigmoid"]
 
 

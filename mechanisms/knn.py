@@ -10,8 +10,6 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties, fixed_groups
 
-__all__ = ["NearestNeighbors"]
-
 
 @final
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from dpassay.mechanisms.exact_integers import MAX_SCALE, discrete_laplace, logis
 from dpassay.mechanisms.selection import laplace
 from dpassay.mechanisms.wallenius import uniform
 
-__all__ = ["Coupling", "DiscreteModifiedLaplace", "ModifiedLaplace", "rescaled"]
-
 Coupling = Literal["independent", "shared"]
 
 

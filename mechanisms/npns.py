@@ -20,8 +20,6 @@ from dpassay.mechanisms.selection import (
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity
 
-__all__ = ["FloorNormSelection", "NaiveSelection", "Protect"]
-
 Protect = Literal["everyone", "candidates"]
 
 

@@ -22,8 +22,6 @@ from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Float
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Completion", "NuclearNormCompletion", "Precision"]
-
 Precision = Literal["double", "single"]
 
 

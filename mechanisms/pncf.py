@@ -16,8 +16,6 @@ from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, fixed_groups, laplace, ranks
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
 
-__all__ = ["Noise", "PrivateNeighborFiltering", "Release", "Truncation"]
-
 Truncation = Literal["hard", "soft"]
 Noise = Literal["similarity", "rating", "prediction", "none"]
 Release = Literal["neighbors", "prediction"]

@@ -27,8 +27,6 @@ from dpassay.mechanisms.item_similarity import (
 )
 from dpassay.mechanisms.selection import Candidates, Plan, fixed_groups
 
-__all__ = ["ConstantSensitivitySelection", "ItemNeighborSelection", "ReleasedItemSelection", "SoftFloor"]
-
 RANGE = 2.0
 """How far a similarity in [-1, 1] can move."""
 

@@ -24,8 +24,6 @@ from dpassay.mechanisms.pnsa import ConstantSensitivitySelection, ItemNeighborSe
 from dpassay.mechanisms.selection import laplace
 from dpassay.mechanisms.similarity import as_matrix, predict
 
-__all__ = ["ConstantSensitivityFiltering", "ItemFiltering"]
-
 
 @dataclass(frozen=True)
 class _AbstractItemFiltering(abc.ABC):

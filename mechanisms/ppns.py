@@ -30,8 +30,6 @@ from dpassay.mechanisms.selection import (
 )
 from dpassay.mechanisms.similarity import as_matrix, candidate_rows, floor_norm_cosine, floor_norm_sensitivity
 
-__all__ = ["LastPick", "NoisyPartitionedSelection", "PartitionedSelection", "Rule", "formula_beta", "partition_quotas"]
-
 Rule = Literal["algorithm", "formula", "original"]
 LastPick = Literal["exponential", "uniform"]
 

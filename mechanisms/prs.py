@@ -31,13 +31,6 @@ from dpassay.mechanisms.item_similarity import (
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, snap
 from dpassay.mechanisms.wallenius import gumbel
 
-__all__ = [
-    "AbstractReplacementSelection",
-    "CatalogueReplacementSelection",
-    "ReleasedReplacementSelection",
-    "ReplacementSelection",
-]
-
 RANGE = 2.0
 """How far a similarity in [-1, 1] can move: a global sensitivity, whatever the data are."""
 

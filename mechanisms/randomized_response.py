@@ -22,8 +22,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.exact_integers import word62
 from dpassay.mechanisms.wallenius import MAX_OUTPUTS, uniform
 
-__all__ = ["Indexing", "IntegerRandomizedResponse", "RandomizedResponse"]
-
 Indexing = Literal["entry", "value"]
 
 WORD_BITS = 62

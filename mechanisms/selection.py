@@ -38,23 +38,6 @@ from dpassay.mechanisms.similarity import (
 )
 from dpassay.mechanisms.wallenius import combinations, gumbel, members_log_prob, uniform
 
-__all__ = [
-    "MAX_RANDOM_TIES",
-    "AbstractNeighborSelection",
-    "AbstractRankedSelection",
-    "AbstractWeightedSelection",
-    "Candidates",
-    "NoOverlap",
-    "Plan",
-    "Sensitivity",
-    "Ties",
-    "Weight",
-    "drawn_rows",
-    "fixed_groups",
-    "laplace",
-    "ranks",
-]
-
 Ties = Literal["index", "last", "random"]
 NoOverlap = Literal["zero", "exclude"]
 Weight = Literal["exponential", "similarity"]

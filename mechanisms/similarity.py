@@ -23,25 +23,6 @@ from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.data.ratings import Ratings
 
-__all__ = [
-    "TIE_TOLERANCE",
-    "SensitivityForm",
-    "Similarity",
-    "as_matrix",
-    "candidate_rows",
-    "floor_norm_cosine",
-    "floor_norm_cosine_matrix",
-    "floor_norm_sensitivity",
-    "overlap_matrix",
-    "overlaps",
-    "predict",
-    "sensitivities",
-    "sensitivity_matrix",
-    "similarities",
-    "similarity_matrix",
-    "snap",
-]
-
 Similarity = Literal["cosine", "full_cosine", "pearson"]
 SensitivityForm = Literal["printed", "dot"]
 

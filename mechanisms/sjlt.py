@@ -34,8 +34,6 @@ from dpassay.mechanisms.jlt import (
 )
 from dpassay.mechanisms.wallenius import uniform
 
-__all__ = ["ColumnSketch", "Hadamard", "ReleasedSparseSketch", "SparseAwareSketch", "hadamard_transform"]
-
 Hadamard = Literal["padded", "formula"]
 
 

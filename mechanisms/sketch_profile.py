@@ -27,16 +27,6 @@ from scipy.special import erfc, erfcx, gammaln, logsumexp
 from dpassay.core.checks import check_count, check_open_unit, check_positive
 from dpassay.core.errors import InvalidInput
 
-__all__ = [
-    "exact_delta",
-    "exact_epsilon",
-    "fixed_norm_delta",
-    "fixed_norm_epsilon",
-    "fixed_norm_noise",
-    "renyi_divergence",
-    "required_noise",
-]
-
 MARGIN = 1e-9  # required noise is found for a log-delta this much smaller, well above the rounding error
 CUTOFF = 45.0  # nats below its largest value at which an integrand is dropped
 POINTS = 801

@@ -24,19 +24,6 @@ from dpassay.core.numerics import float64
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 
-__all__ = [
-    "MAX_OUTPUTS",
-    "MAX_RECURSION",
-    "WalleniusSampling",
-    "combinations",
-    "exact_mean",
-    "gumbel",
-    "log_pmf",
-    "manly_mean",
-    "members_log_prob",
-    "uniform",
-]
-
 MAX_RECURSION = 12
 """Up to this many draws the mass function is a recursion over 2^draws subsets; beyond, an integral."""
 

@@ -27,8 +27,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.shapes import Bool, Float
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Links", "Variant", "item_links", "reciprocal_sum", "xsim"]
-
 Variant = Literal["paper", "released"]
 STEP = 0.3  # of the trapezoidal rule in log t; the relative error is about exp(-pi^2 / STEP)
 

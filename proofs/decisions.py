@@ -6,8 +6,6 @@ from typing import Any
 from dpassay.core.claims import Claim, Evidence, Outcome, Verdict
 from dpassay.replay import Rejected, check
 
-__all__ = ["checked", "decided", "objections", "supported"]
-
 Certificate = Mapping[str, Any]  # {"kind", "inputs"}
 
 

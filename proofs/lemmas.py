@@ -10,18 +10,6 @@ Differential Privacy", 2014: Theorems 3.6 and 3.10, Proposition 2.1); `r` stands
 
 from dpassay.proofs.notation import Step, identity, smt
 
-__all__ = [
-    "CAUCHY_SCHWARZ",
-    "DRAW_KEEPS_RATIO",
-    "EXPONENTS_ADD",
-    "LAPLACE_DENSITY",
-    "ONE_SCORE_DRAW",
-    "POST_PROCESSING",
-    "PRODUCT_KEEPS_RATIO",
-    "SUM_KEEPS_RATIO",
-    "UNION_BOUND",
-]
-
 SUM_KEEPS_RATIO: tuple[Step, ...] = (
     smt("one more term keeps the ratio bound between two sums", ["X <= r * Y", "x <= r * y"], "X + x <= r * (Y + y)"),
 )

@@ -9,8 +9,6 @@ from typing import Any
 
 from dpassay.replay.formula import variables
 
-__all__ = ["Step", "derivative", "formula", "identity", "instance", "possible", "proof", "smt"]
-
 Step = Mapping[str, Any]
 
 

@@ -25,20 +25,6 @@ from dpassay.core.registry import PAPERS, expected_outcomes, find_claim
 from dpassay.mechanisms import MECHANISMS, describe, mechanism
 from dpassay.proofs.decisions import checked
 
-__all__ = [
-    "UNIFORM_BITS",
-    "Examination",
-    "decide_executed_code",
-    "difference",
-    "examination_table",
-    "examine",
-    "examine_all",
-    "examined",
-    "executed_differences",
-    "gumbel_difference",
-    "parameters",
-]
-
 UNIFORM_BITS = 52
 """`wallenius.uniform` gives odd multiples of 2^-53."""
 SLACK = "1e-6"  # nats, for the rounding of logarithms and of log-weights below 1e6

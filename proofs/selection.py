@@ -13,16 +13,6 @@ from typing import Any
 from dpassay.proofs.lemmas import DRAW_KEEPS_RATIO, ONE_SCORE_DRAW, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, instance, proof, smt
 
-__all__ = [
-    "all_scores_instance",
-    "all_scores_proof",
-    "draw_probability",
-    "one_score_instance",
-    "one_score_proof",
-    "set_probability",
-    "smaller_lambda",
-]
-
 
 def all_scores_proof() -> dict[str, Any]:
     """k draws with exp(eps q/(4k GS)) are eps/2-DP, with exp(eps q/(2k GS)) eps-DP, when all scores may move."""

@@ -12,18 +12,6 @@ from scipy.special import expit
 from dpassay.attacks.alterego.settings import Method
 from dpassay.mechanisms import mechanism
 
-__all__ = [
-    "AlterEgos",
-    "LinkTable",
-    "best_guess",
-    "distinguish",
-    "link_table",
-    "replacement_laws",
-    "sample_alteregos",
-    "source_beliefs",
-    "without_user",
-]
-
 VARIANTS = {"prs": "paper", "prs_released": "released", "prs_repaired": "repaired"}
 REPEATS = 200  # of the paired experiment per target: its outcome is a coin for one pair of profiles
 PASSES = 4  # of the mean field

@@ -25,8 +25,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.xsim import xsim
 
-__all__ = ["METHODS", "NAMES", "Result", "World", "compare", "measured"]
-
 METHODS: tuple[Method, ...] = get_args(Method)
 NAMES = {
     "alterego": "no privacy: always the most similar item",

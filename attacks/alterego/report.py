@@ -17,8 +17,6 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 
-__all__ = ["run"]
-
 LIMITS = (
     "Theorem 1 of X-Map's report is about the users behind the similarities. That its epsilon also covers the "
     "replaced item is what a reader may hope for, and true of the repaired selection only.",

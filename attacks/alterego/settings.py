@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.core.checks import check_count, check_open_unit, check_positive
 
-__all__ = ["AlterEgoSettings", "Links", "Method"]
-
 Method = Literal["alterego", "prs", "prs_released", "prs_repaired"]
 Links = Literal["direct", "xsim"]
 

@@ -17,8 +17,6 @@ from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe
 
-__all__ = ["run"]
-
 BARE = "without fakes"
 LIMITS = (
     "All fakes hold the same known ratings; fakes that hold one known item each could tell which of them a "

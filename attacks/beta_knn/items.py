@@ -35,8 +35,6 @@ from dpassay.mechanisms.batched_items import (
 )
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 
-__all__ = ["NAMES", "VARIANTS", "ItemOutcome", "ItemScene", "nearest_items"]
-
 VARIANTS: dict[ItemMethod, Variant] = {"pnsa": "paper", "pnsa_released": "released", "pnsa_repaired": "repaired"}
 NAMES: dict[str, str] = {
     "item_knn": "item kNN without privacy",

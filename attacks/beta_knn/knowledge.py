@@ -7,8 +7,6 @@ import numpy as np
 from dpassay.attacks.beta_knn.outcome import Judged
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Catalogue", "told_values"]
-
 MAX_LEVELS = 101  # rating values told apart
 
 

@@ -17,8 +17,6 @@ from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
-__all__ = ["HeldOut", "held_out"]
-
 MOST_READERS = 200
 LISTS = 4  # neighbor lists of each reader, if they are random
 

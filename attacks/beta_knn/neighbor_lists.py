@@ -22,8 +22,6 @@ from dpassay.mechanisms.batched_users import (
 )
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 
-__all__ = ["SelectionPlan"]
-
 
 class SelectionPlan:
     """Draws neighbor lists of the fakes of one target.

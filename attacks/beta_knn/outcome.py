@@ -8,8 +8,6 @@ import numpy as np
 
 from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
 
-__all__ = ["Judged", "Outcome", "columns"]
-
 
 class Judged(NamedTuple):
     """How right the inferences about one target are; see `Outcome`."""

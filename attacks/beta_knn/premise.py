@@ -20,8 +20,6 @@ from dpassay.attacks.beta_knn.settings import KnownItems, Similarity
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
-__all__ = ["CHOICES", "SIMILARITIES", "TIE_RULES", "Premise", "attack_premise", "known_items", "some_list_has_target"]
-
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 CHOICES: tuple[KnownItems, ...] = get_args(KnownItems)
 TIE_RULES = ("random", "fakes_first", "index", "against", "for")

@@ -12,8 +12,6 @@ from scipy.sparse import csc_array, csr_array
 from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Candidates", "Predictions", "RatingTable", "top_items"]
-
 PACKED_CELLS = 1 << 29  # rows x items up to which sets of items are kept as bits: three times 64 MiB
 CACHED_WORDS = 1 << 17  # of item sets gathered at a time: 1 MiB stays in the cache
 RESOLUTION = 1e6  # predictions are compared in steps of 1e-6, so that equal ones tie whatever the order of summation

@@ -8,8 +8,6 @@ from dpassay.core.checks import check_choices, check_count, check_open_unit, che
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.similarity import floor_norm_sensitivity
 
-__all__ = ["NAMES", "Recommender", "with_beta"]
-
 NAMES: dict[str, str] = {
     "knn": "k nearest neighbors",
     "top_beta_k": "k of the top beta k",

@@ -8,20 +8,6 @@ from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.core.checks import check_count, check_positive, check_share
 from dpassay.core.errors import InvalidInput
 
-__all__ = [
-    "PUBLIC",
-    "Attack",
-    "ItemMethod",
-    "ItemSettings",
-    "KnownItems",
-    "Noise",
-    "Similarity",
-    "Ties",
-    "UserMethod",
-    "UserSettings",
-    "Weight",
-]
-
 UserMethod = Literal["knn", "top_beta_k", "npns", "pncf", "ppns", "npns_repaired", "ppns_repaired"]
 ItemMethod = Literal["item_knn", "pnsa", "pnsa_released", "pnsa_repaired"]
 Similarity = Literal["cosine", "pearson", "full_cosine"]

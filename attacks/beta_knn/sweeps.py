@@ -16,8 +16,6 @@ from dpassay.attacks.beta_knn.users import simulate
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import results_in_parallel
 
-__all__ = ["compare", "smallest_safe_beta", "sweep"]
-
 
 def sweep(
     ratings: Ratings,

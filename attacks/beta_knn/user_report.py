@@ -20,8 +20,6 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe
 
-__all__ = ["run"]
-
 REPAIR_TARGETS = 40
 REPAIRS: tuple[UserMethod, ...] = ("npns_repaired", "ppns_repaired")
 RANDOM = "neighbors at random"

@@ -33,8 +33,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.runs.parallel import processors
 
-__all__ = ["Evidence", "Scene", "UserOutcome", "popularity_shares", "simulate"]
-
 CELLS = 1 << 21  # entries of a block of lists x items: some 100 MB per thread in all temporary arrays
 MAX_CANDIDATES = 1 << 26  # users and fakes; each costs some 100 bytes per thread
 MAX_THREADS = 4

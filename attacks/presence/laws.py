@@ -19,16 +19,6 @@ from dpassay.mechanisms.determinantal import masks
 from dpassay.mechanisms.dpp import required_jitter
 from dpassay.mechanisms.dpp_subset_jittered import MAX_EXACT_ITEMS
 
-__all__ = [
-    "coin_advantage",
-    "jittered_mechanism",
-    "log_laws",
-    "pair_laws",
-    "product_advantage",
-    "pure_advantage",
-    "worst_advantage",
-]
-
 MAX_ITEMS = 14
 CELLS = 2**23  # floats held at once
 LATTICE = 2**10  # steps of the lattice of losses

@@ -25,8 +25,6 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe, mechanism
 
-__all__ = ["run"]
-
 PLAIN_JITTER = 1e-6  # stands for none, and keeps every probability positive
 NOTICEABLE = 0.5
 """Advantage at which three of four guesses are right."""

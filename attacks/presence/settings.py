@@ -7,8 +7,6 @@ from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.core.checks import check_count
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Method", "PresenceSettings"]
-
 Method = Literal["dpp", "kdpp", "dpp_eigen", "dpp_subset_jittered"]
 MAX_ROUNDS = 1024
 

@@ -16,17 +16,6 @@ from dpassay.core.numerics import float64
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.determinantal import masks
 
-__all__ = [
-    "World",
-    "catalogue_world",
-    "crowd_limits",
-    "drawn_sets",
-    "observed_advantage",
-    "observed_auc",
-    "set_places",
-    "simulate",
-]
-
 CROWD_TARGETS = 20
 OTHERS = (0, 1, 3, 10, 30, 100, 300)
 DRAWS = 2**9  # sets drawn together

@@ -11,8 +11,6 @@ from dpassay.attacks.reconstruction.devices import AbstractDevice
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
-__all__ = ["Tally", "advantage_limit", "chosen_targets", "collect", "log_priors", "rating_levels", "tally_metrics"]
-
 MAX_LEVELS = 100
 PRIOR_WEIGHT = 5.0  # an item's values count as much as this many values of the whole catalogue
 CELLS = 2**23  # floats held at once in (users, items, symbols) arrays

@@ -14,8 +14,6 @@ import numpy as np
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
 
-__all__ = ["AbstractDevice", "built_mechanism", "device"]
-
 LATTICE = 2000  # steps per unit of the coin's log-odds when a continuous loss is rounded up
 
 

@@ -26,8 +26,6 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import describe
 
-__all__ = ["run"]
-
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 COLLECTIONS = (1, 2, 5, 10)
 

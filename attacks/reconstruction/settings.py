@@ -7,8 +7,6 @@ from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.core.checks import check_count
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Method", "ReconstructionSettings"]
-
 Method = Literal["modified_laplace", "modified_laplace_repaired", "randomized_response", "randomized_response_repaired"]
 MAX_COLLECTIONS = 1000
 

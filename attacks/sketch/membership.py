@@ -48,29 +48,6 @@ from dpassay.mechanisms import (
 )
 from dpassay.mechanisms.jlt import bounded, centered, lifted, released_centered
 
-__all__ = [
-    "FALSE_POSITIVES",
-    "GAUSSIAN",
-    "LIFTS",
-    "PREPARE",
-    "VARIANTS",
-    "Outcome",
-    "PairLaw",
-    "attack",
-    "binarized",
-    "choose_entries",
-    "exact_rates",
-    "held_out_advantage",
-    "independent_items",
-    "is_thin",
-    "lines_are_likely",
-    "num_padded",
-    "pair_law",
-    "score",
-    "sketch_scores",
-    "threshold",
-]
-
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 VARIANTS: dict[Method, tuple[str, str]] = {
     "jlt": ("jlt", "paper"),

@@ -47,7 +47,6 @@ from dpassay.mechanisms import (
 )
 from dpassay.mechanisms.sketch_profile import exact_delta, exact_epsilon, fixed_norm_delta
 
-__all__ = ["run"]
 NAMES: dict[Method, str] = {
     "jlt": "JLT as printed",
     "jlt_released": "JLT as released",

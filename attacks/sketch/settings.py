@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Method", "Shape", "SketchSettings"]
-
 Method = Literal["jlt", "jlt_released", "jlt_repaired", "sjlt", "sjlt_released", "sjlt_repaired"]
 Shape = Literal["data", "full_rank", "rank_deficient"]
 

@@ -4,8 +4,6 @@ from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "NOTATION", "TITLE"]
-
 TITLE = (
     "Naturally Private Recommendations with Determinantal Point Processes (Fitzsimons, Pasqualini, Pisarczyk, Usynin)"
 )

@@ -4,8 +4,6 @@ from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "NOTATION", "TITLE"]
-
 TITLE = "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce (Lu and Shen)"
 
 NOTATION: tuple[tuple[str, str], ...] = (

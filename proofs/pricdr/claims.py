@@ -4,8 +4,6 @@ from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "NOTATION", "TITLE"]
-
 TITLE = (
     "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation "
     "(Chen, Wu, Su, Lyu, Zheng, Wang)"

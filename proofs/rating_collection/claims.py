@@ -4,8 +4,6 @@ from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "NOTATION", "TITLE"]
-
 TITLE = "Two Differentially Private Rating Collection Mechanisms for Recommender Systems (Zheng)"
 
 NOTATION: tuple[tuple[str, str], ...] = (

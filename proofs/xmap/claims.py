@@ -4,8 +4,6 @@ from functools import partial
 
 from dpassay.core.claims import Claim
 
-__all__ = ["CLAIMS", "NOTATION", "TITLE"]
-
 TITLE = "Heterogeneous Recommendations: What You Might Like To Read After Watching Interstellar (Guerraoui, Kermarrec, Lin, Patra)"
 
 NOTATION: tuple[tuple[str, str], ...] = (

@@ -58,7 +58,7 @@ def steps() -> dict[str, list[Step]]:
     """Every step once, under the module that states it first (the lemmas under theirs)."""
     seen: set[str] = set()
     found: dict[str, list[Step]] = {}
-    stated = {"dpassay.proofs.lemmas": [step for name in lemmas.__all__ for step in getattr(lemmas, name)]}
+    stated = {"dpassay.proofs.lemmas": [step for name in public(lemmas) for step in getattr(lemmas, name)]}
     stated |= {m.__name__: [s for p in proofs_of(m) for s in p["inputs"]["steps"]] for m in modules() if m != lemmas}
     for module, all_steps in stated.items():
         for step in map(dict, all_steps):

@@ -12,8 +12,6 @@ from typing import Any
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import CallableMechanism
 
-__all__ = ["AdaptedMechanism"]
-
 
 @dataclass(frozen=True)
 class AdaptedMechanism(CallableMechanism):

@@ -12,8 +12,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["from_diffprivlib"]
-
 
 def from_diffprivlib(
     subject: Any,

@@ -13,8 +13,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["claim_of", "from_dp_event"]
-
 
 def claim_of(event: Any, delta: float | Sequence[float] | None = None) -> PrivacyClaim:
     """What dp-accounting proves about an event.

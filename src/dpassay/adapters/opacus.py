@@ -15,8 +15,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, one_line
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["from_opacus"]
-
 
 def from_opacus(
     model: Any,

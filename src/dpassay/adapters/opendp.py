@@ -10,8 +10,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, one_line
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["from_opendp"]
-
 _BLOCKS = (256, 16)  # outputs of one call into the library
 _DELTAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # where a privacy profile is read
 

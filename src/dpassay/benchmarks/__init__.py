@@ -10,8 +10,6 @@ from typing import Any
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import plain
 
-__all__ = ["BENCHMARKS", "run"]
-
 BENCHMARKS = {
     "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
     "calibration": "false-alarm rates of audits of correct mechanisms",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.events import Event
     from dpassay.auditors.fixed_sample import Counts
 
-__all__ = ["CONFIDENCES", "NO_SEED", "Task", "audit_once", "audited", "exact"]
-
 CONFIDENCES = (0.9, 0.99)
 NO_SEED = -1
 

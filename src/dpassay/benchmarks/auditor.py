@@ -33,8 +33,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.runs.kept import Kept, cache_folder
 
-__all__ = ["FULL", "TENTH", "tables"]
-
 TENTH, FULL = 46_000_000, 464_000_000  # samples of both datasets and all phases
 SEEDS = 10
 PARTS = ("tenth", "pairs", "lyu", "searched", "full", "time", "curator")

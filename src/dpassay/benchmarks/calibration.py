@@ -24,8 +24,6 @@ from dpassay.core.records import Table
 from dpassay.runs.kept import Kept, cache_folder
 from dpassay.runs.parallel import processors, results_in_parallel
 
-__all__ = ["Cell", "Tally", "exceeds", "measure", "tables"]
-
 PROMISE = 0.1
 """Failure probability of every audit: as large as is used, since a small one hides errors."""
 CONFIDENCE = 0.9999

@@ -13,8 +13,6 @@ import numpy as np
 
 from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["CASES", "Case"]
-
 LEAK = 0.02
 QUERIES = 5
 LIKELY = math.e / (1 + math.e)  # of the true answer, in randomized response at epsilon 1

@@ -24,8 +24,6 @@ from dpassay.core.records import Table
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = ["Curator", "caught_from", "tables"]
-
 CLAIM = 1.0
 MARK = 1000.0  # far beyond all noise
 LOSS = 5.0  # of a dent, nats

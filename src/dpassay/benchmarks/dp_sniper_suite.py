@@ -25,21 +25,6 @@ from dpassay.benchmarks.sparse_vector import lyu, numerical
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = [
-    "LYU",
-    "SUITE",
-    "LaplaceNoise",
-    "NoisyMaximum",
-    "Pair",
-    "Parallel",
-    "PrefixSum",
-    "Published",
-    "Rappor",
-    "Row",
-    "TruncatedGeometric",
-    "row",
-]
-
 RAPPOR_DOMAIN = range(-10, 11)
 
 

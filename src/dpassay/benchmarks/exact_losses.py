@@ -27,8 +27,6 @@ from dpassay.benchmarks.dp_sniper_suite import (
 )
 from dpassay.benchmarks.sparse_vector import SparseVector
 
-__all__ = ["Best", "PairLaw", "best_bound", "pair_law", "sequences"]
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 TAIL = 45.0  # scales of Laplace noise that are integrated; the rest has probability e^-45
 GRID = 0.05  # cell of a continuous output, in units of the query's sensitivity: kinks at multiples of it are met

@@ -18,8 +18,6 @@ from dpassay.auditors.betting import EProcess
 from dpassay.auditors.calling import Caller
 from dpassay.auditors.sampling import PHASES, Sampler
 
-__all__ = ["FAULTS", "Fault"]
-
 Patch = Callable[[], AbstractContextManager[Any]]
 
 TRAINING, SELECTION, TEST = range(len(PHASES))

@@ -12,8 +12,6 @@ from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import similarities
 
-__all__ = ["drawn_lists", "shares_shown", "with_fakes"]
-
 
 def with_fakes(ratings: Ratings, items: np.ndarray, values: np.ndarray, number: int) -> np.ndarray:
     """The rating matrix with the fakes' rows below it, shape (users + number, items), NaN where missing."""

@@ -13,8 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-__all__ = ["bernoulli", "laplace", "words"]
-
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _SQRT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)  # mantissas are taken from [sqrt(1/2), sqrt(2))

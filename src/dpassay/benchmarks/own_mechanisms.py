@@ -19,8 +19,6 @@ import numpy as np
 from dpassay.benchmarks.own_pairs import SUBJECTS, Subject
 from dpassay.core.records import Table
 
-__all__ = ["FAILURE_PROBABILITY", "Result", "audit_subject", "tables"]
-
 FAILURE_PROBABILITY = 0.01
 """Of a false refutation, or of a bound above the truth, in any row of a table."""
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 
-__all__ = ["SUBJECTS", "Knowledge", "Subject", "Truth"]
-
 PROBE = 1.0  # nats; what a mechanism that claims nothing is audited against
 
 FEW = 40_000  # samples where outputs have several columns: from more a network is learned, which takes half a minute

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.events import Event
     from dpassay.auditors.sampling import Sampler
 
-__all__ = ["SEARCH_SHARE", "Found", "patterns", "search_pair"]
-
 SEARCH_SHARE = 0.5  # of the budget of samples: the pair matters as much as the event, and candidates are many
 KEPT, KEPT_OF_MANY = 2, 5  # one pair in so many is left after a round
 EVENTS = 18  # of every pair, tried on fresh samples before the last round

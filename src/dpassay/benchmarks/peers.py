@@ -9,8 +9,6 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["available", "interpreter", "measure"]
-
 _TIME_LIMIT = 600.0
 
 

@@ -19,8 +19,6 @@ from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predic
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 
-__all__ = ["bound_fractions", "calls_to_refute", "samples_to_refute", "sizes", "tables"]
-
 ALPHA = 0.01
 EVENTS: dict[str, Callable[[float], tuple[float, float]]] = {
     "Laplace": lambda epsilon: (0.5, 0.5 * math.exp(-epsilon)),

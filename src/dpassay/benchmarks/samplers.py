@@ -25,8 +25,6 @@ from dpassay.core.records import Table
 from dpassay.mechanisms.determinantal import Spectrum
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
 
-__all__ = ["COLUMNS", "TASKS", "Task", "tables"]
-
 COLUMNS = ("job", "ours", "unit", "peer", "peer's", "ratio", "Gflop/s", "note")
 
 

@@ -20,8 +20,6 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import processors
 
-__all__ = ["long_tail", "plots", "tables"]
-
 SIZES: dict[str, tuple[int, int, int]] = {
     "MovieLens 100K": (943, 1682, 100_000),
     "MovieLens 1M": (6040, 3706, 1_000_209),

@@ -19,8 +19,6 @@ from dpassay.benchmarks.peers import available, interpreter, measure
 from dpassay.core.numerics import float64
 from dpassay.mechanisms import mechanism
 
-__all__ = ["JOBS", "ratings", "rows"]
-
 ROWS, DENSITY = 400, 0.05
 JOBS = (
     ("Gaussian sketch with noise (jlt, repaired)", {"id": "jlt", "variant": "repaired"}, "gaussian"),

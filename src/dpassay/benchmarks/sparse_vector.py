@@ -18,8 +18,6 @@ from dpassay.benchmarks.noise import laplace
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = ["SparseVector", "lyu", "numerical"]
-
 
 @dataclass(frozen=True)
 class SparseVector:

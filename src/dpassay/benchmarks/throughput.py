@@ -27,8 +27,6 @@ from dpassay.benchmarks.noise import laplace
 from dpassay.core.records import Table
 from dpassay.runs.parallel import processors
 
-__all__ = ["LaplaceVector", "SparseVector", "peak_memory", "tables"]
-
 QUERIES = 10
 _SLICE = 1 << 16  # samples that NumPy draws at a time, which is where it is fastest
 _MEMORY = """

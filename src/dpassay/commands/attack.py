@@ -27,8 +27,6 @@ from dpassay.core.certificate import write_text
 from dpassay.core.errors import InvalidInput
 from dpassay.report.attack_text import ATTACKS
 
-__all__ = ["attack"]
-
 # Where an attack has several kinds of settings, the method decides which.
 SETTINGS: Mapping[str, tuple[type[AttackSettings], ...]] = {
     "beta-knn": (UserSettings, ItemSettings),

@@ -14,8 +14,6 @@ from dpassay.core.errors import InvalidInput
 if TYPE_CHECKING:
     from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["ClaimOptions", "Files", "audit", "claim_options", "file_options"]
-
 
 @dataclass(frozen=True)
 class ClaimOptions:

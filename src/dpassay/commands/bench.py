@@ -7,8 +7,6 @@ import click
 
 from dpassay.commands.output import VIOLATED, interruptible, path_type, what_is_kept, writable, write_tables
 
-__all__ = ["bench"]
-
 
 @click.command()
 @click.argument("name")

@@ -8,8 +8,6 @@ import click
 from dpassay.commands.output import interruptible, path_type, what_is_kept, writable, write_tables
 from dpassay.core.extras import library, require
 
-__all__ = ["experiment"]
-
 
 @click.command()
 @click.argument("name")

@@ -18,8 +18,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
 from dpassay.core.version import __version__
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns 0 when nothing is violated, 1 violated, 2 unusable input, 3 interrupted."""

@@ -15,22 +15,6 @@ from dpassay.core.certificate import write_text
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import absent
 
-__all__ = [
-    "INTERRUPTED",
-    "UNUSABLE",
-    "VIOLATED",
-    "Interrupted",
-    "command_line",
-    "grouped",
-    "interruptible",
-    "path_type",
-    "what_is_kept",
-    "writable",
-    "write_file",
-    "write_tables",
-]
-
-
 VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
 
 

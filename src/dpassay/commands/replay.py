@@ -6,8 +6,6 @@ import click
 
 from dpassay.commands.output import VIOLATED, path_type
 
-__all__ = ["replay"]
-
 
 @click.command()
 @click.argument("certificates", nargs=-1, required=True, type=path_type())

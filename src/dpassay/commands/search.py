@@ -10,8 +10,6 @@ from dpassay.commands.output import VIOLATED, interruptible, path_type, writable
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["search"]
-
 
 @click.command()
 @target_options

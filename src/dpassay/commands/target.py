@@ -11,8 +11,6 @@ import click
 from dpassay.commands.output import grouped
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Target", "target_options"]
-
 
 @dataclass(frozen=True)
 class Target:

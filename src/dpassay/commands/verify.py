@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from dpassay.judging.verification import Run
 from dpassay.commands.output import VIOLATED, command_line, interruptible, path_type, writable
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.option("--paper", help="Judge one paper's claims only (see --list).")

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-__all__ = ["make_callable"]
-
 
 def make_callable(module_name: str, function: Callable[..., Any]) -> None:
     """Lets the imported module be called like `function`."""

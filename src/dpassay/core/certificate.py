@@ -13,8 +13,6 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["FORMAT", "VERSION", "Certificate", "read", "write_text"]
-
 FORMAT = "dpassay-certificate"
 VERSION = 1
 FIELDS = ("format", "version", "claim", "statement", "outcome", "kind", "inputs", "result", "sha256")

@@ -6,8 +6,6 @@ from typing import Any, Literal, get_args, get_origin
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["check_choices", "check_count", "check_open_unit", "check_positive", "check_share"]
-
 
 def check_count(name: str, value: Any, least: int) -> None:
     """Raises InvalidInput unless `value` is an integer >= `least`."""

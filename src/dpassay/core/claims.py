@@ -13,8 +13,6 @@ from dpassay.core.text import first_sentence, labeled, nats, under
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
 
-__all__ = ["OUTCOMES", "SCHEMA_VERSION", "Claim", "Context", "Evidence", "Verdict"]
-
 SCHEMA_VERSION = 1
 _SHOWN = 3  # pieces of evidence that a printed verdict names
 

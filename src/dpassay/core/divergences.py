@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-__all__ = ["gaussian_delta", "profile_delta", "renyi_delta", "zcdp_delta"]
-
 _ROUNDING = 1e-12  # relative error of one evaluated term, well above float64's for exponents up to 700
 _LEAST = np.finfo(float).tiny  # what is smaller is rounded up to it
 _GOLDEN = (math.sqrt(5) - 1) / 2

@@ -8,8 +8,6 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["EXTRAS", "absent", "explained", "library", "one_line", "require"]
-
 PROVE = ("cvc5", "sympy", "z3")
 EXTRAS = {
     "prove": PROVE,

@@ -6,8 +6,6 @@ from typing import ParamSpec, TypeVar
 
 import jax
 
-__all__ = ["float64"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

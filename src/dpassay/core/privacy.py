@@ -15,8 +15,6 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, shortened
 
-__all__ = ["NeighboringRelation", "PrivacyClaim", "Witness"]
-
 RelationKind = Literal["add_or_remove_one", "replace_one"]
 Unit = Literal["user", "rating", "entry"]
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["BatchMechanism", "CallableMechanism", "FiniteMechanism", "Mechanism", "as_mechanism", "from_callable"]
-
 
 @runtime_checkable
 class Mechanism(Protocol):

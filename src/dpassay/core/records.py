@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-__all__ = ["Plot", "Series", "Table", "plain"]
-
 
 class _Record:
     """A record whose JSON has its fields by name, those that differ from their default."""

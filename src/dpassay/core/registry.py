@@ -11,8 +11,6 @@ from importlib import resources
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["NOTATION", "PAPERS", "TITLES", "all_claims", "expected_outcomes", "find_claim", "select"]
-
 _HOMES = {
     "xmap": "dpassay.proofs.xmap.claims",
     "ppns": "dpassay.proofs.ppns.claims",

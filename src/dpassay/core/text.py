@@ -5,8 +5,6 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-__all__ = ["first_sentence", "labeled", "listed", "loss", "nats", "probability", "scientific", "shortened", "under"]
-
 WIDTH = 100  # characters of a printed line
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

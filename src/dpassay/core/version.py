@@ -1,6 +1,3 @@
 """The version of the program, which every report and certificate of an audit names."""
 
-__all__ = ["__version__"]
-
-
 __version__ = "0.1.0"

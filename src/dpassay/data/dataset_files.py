@@ -8,8 +8,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["dataset_text", "load_dataset", "load_dataset_pair"]
-
 RATING_FIELDS = {"users", "items", "values"}
 FORMS = "give a number, a list, a matrix with null for missing, or an object of users, items and values"
 

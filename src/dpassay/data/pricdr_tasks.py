@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["TASKS", "Sizes"]
-
 
 @dataclass(frozen=True)
 class Sizes:

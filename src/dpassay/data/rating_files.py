@@ -21,17 +21,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library
 from dpassay.data.ratings import Ratings, synthetic
 
-__all__ = [
-    "MOVIELENS_100K",
-    "Split",
-    "fetch_movielens",
-    "load_dense_pair",
-    "load_folds",
-    "load_ratings",
-    "load_split",
-    "ratings_or_synthetic",
-]
-
 MOVIELENS_100K = "movielens-100k"
 MOVIELENS_100K_FINGERPRINT = "94570898bd53500b8872e1c046530f54edf21104f35d8ca4305bcdbade9febe3"
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["Ratings", "synthetic"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ratings:

@@ -12,8 +12,6 @@ from dpassay.core.extras import explained, require
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
 
-__all__ = ["EXPERIMENTS", "run"]
-
 EXPERIMENTS = {
     "ppns": "dpassay.experiments.ppns.experiment",
     "beta-knn": "dpassay.experiments.attacks.beta_knn",

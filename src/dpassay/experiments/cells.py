@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["difference", "grouped"]
-
 
 def grouped(runs: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
     """Values of the named settings -> the runs that have them, both in the order of the runs."""

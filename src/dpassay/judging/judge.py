@@ -12,9 +12,6 @@ from dpassay.core.records import Table
 from dpassay.core.registry import expected_outcomes
 from dpassay.replay import Rejected, seal
 
-__all__ = ["DECIDED", "Judged", "judge"]
-
-
 DECIDED = ("holds", "refuted", "vacuous")
 
 

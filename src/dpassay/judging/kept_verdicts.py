@@ -12,8 +12,6 @@ from dpassay.judging.judge import Judged, judge
 from dpassay.runs.code import code_digest, data_digest
 from dpassay.runs.kept import Kept
 
-__all__ = ["KeptVerdicts"]
-
 
 class KeptVerdicts:
     """The verdicts on one context. Where the folder cannot be used nothing is kept, and nothing fails.

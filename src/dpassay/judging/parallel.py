@@ -13,8 +13,6 @@ from dpassay.core.claims import Claim, Context
 from dpassay.judging.judge import Judged, judge
 from dpassay.runs.parallel import SPAWN, results_in_parallel, submitting, worker
 
-__all__ = ["judge_in_parallel"]
-
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 

@@ -18,8 +18,6 @@ from dpassay.judging.kept_verdicts import KeptVerdicts
 from dpassay.judging.parallel import judge_in_parallel
 from dpassay.report.certificate_text import rows
 
-__all__ = ["Run", "run", "verify"]
-
 
 @dataclass(frozen=True)
 class Run:

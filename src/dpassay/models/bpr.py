@@ -15,8 +15,6 @@ import jax.numpy as jnp
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import Feedback, adam, feedback, learned, negatives
 
-__all__ = ["Factors", "Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

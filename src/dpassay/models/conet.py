@@ -17,8 +17,6 @@ import jax.numpy as jnp
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, learned, paired
 
-__all__ = ["CoNet", "Settings", "train"]
-
 SCALE = 0.01
 """Standard deviation of initial embeddings."""
 

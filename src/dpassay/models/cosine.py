@@ -15,8 +15,6 @@ from scipy.sparse import csr_array
 from dpassay.core.errors import InvalidInput
 from dpassay.models.task import Scores, Task
 
-__all__ = ["Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

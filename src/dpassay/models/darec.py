@@ -17,8 +17,6 @@ import optax
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, learned, trained
 
-__all__ = ["AutoRec", "DARec", "Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

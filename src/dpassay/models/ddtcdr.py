@@ -16,8 +16,6 @@ import jax.numpy as jnp
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import Examples, Feedback, adam, dropped, feedback, learned, paired
 
-__all__ = ["DDTCDR", "Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -17,8 +17,6 @@ from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.wallenius import gumbel
 
-__all__ = ["exponential_top", "greedy_determinant", "marginal_relevance", "spread", "top_items"]
-
 
 def top_items(scores: np.ndarray, size: int) -> np.ndarray:
     """The items with the largest scores, shape (size,); of equal ones the first.

@@ -14,8 +14,6 @@ import jax.numpy as jnp
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import Examples, Feedback, adam, feedback, labeled, learned
 
-__all__ = ["DMF", "Settings", "train"]
-
 FLOOR = 1e-6
 
 

@@ -16,8 +16,6 @@ import optax
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, dropped, learned
 
-__all__ = ["ETL", "Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

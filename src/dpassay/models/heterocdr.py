@@ -32,8 +32,6 @@ from dpassay.models.published import Publication, published
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, dropped, trained
 
-__all__ = ["Settings", "released", "train"]
-
 SMALLEST = 1e-6  # probability that (6) takes the logarithm of, as in DMF
 TINY = 1e-12  # below every squared norm that matters
 

@@ -15,8 +15,6 @@ import jax.numpy as jnp
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, labeled, learned
 
-__all__ = ["NeuMF", "Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

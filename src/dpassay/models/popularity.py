@@ -7,8 +7,6 @@ import numpy as np
 
 from dpassay.models.task import Scores, Task
 
-__all__ = ["Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

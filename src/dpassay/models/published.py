@@ -18,8 +18,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.jlt import AbstractSketch
 
-__all__ = ["Publication", "published"]
-
 Transform = Literal["jlt", "sjlt", "plaintext", "zero"]
 
 

@@ -12,8 +12,6 @@ from scipy.sparse.linalg import svds
 from dpassay.core.errors import InvalidInput
 from dpassay.models.task import Scores, Task
 
-__all__ = ["Settings", "train"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -22,8 +22,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.data.pricdr_tasks import TASKS, Sizes
 from dpassay.data.rating_files import load_ratings, load_split
 
-__all__ = ["NEGATIVES", "Scores", "Task", "load_task", "synthetic_task"]
-
 Scores = Callable[[np.ndarray], np.ndarray]
 """Target items, int, shape (users, candidates), row u for user u -> their scores, float, same shape; higher is better.
 

@@ -16,21 +16,6 @@ from scipy.sparse import csr_array
 
 from dpassay.models.task import Scores
 
-__all__ = [
-    "Examples",
-    "Feedback",
-    "adam",
-    "cross_entropy",
-    "dropped",
-    "feedback",
-    "labeled",
-    "learned",
-    "negatives",
-    "paired",
-    "scored",
-    "trained",
-]
-
 Model = TypeVar("Model", bound=eqx.Module)
 
 

@@ -22,8 +22,6 @@ from dpassay.core.extras import explained
 if TYPE_CHECKING:
     from dpassay.core.claims import Claim
 
-__all__ = ["AUDIT", "CHECKERS", "Rejected", "Replay", "check", "replay", "seal"]
-
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
     "witness": "dpassay.replay.witness",

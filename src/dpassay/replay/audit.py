@@ -32,8 +32,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.implied import read_claim
 from dpassay.replay.numbers import down, fields, fraction, integer, precision, rational, show
 
-__all__ = ["compute"]
-
 _TAIL_BITS = 80  # of incomplete beta functions, which need no more
 _TAIL = 25
 _FINENESS = ((0.2, 5), (0.08, 8), (0.03, 14))  # width of blocks in standard deviations, number of cells

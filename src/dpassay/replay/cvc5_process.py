@@ -10,8 +10,6 @@ import subprocess
 import sys
 import threading
 
-__all__ = ["answer"]
-
 COMMAND = [sys.executable, "-c", "from dpassay.replay.cvc5_process import _serve; _serve()"]
 
 _running: list[subprocess.Popen[str]] = []

@@ -12,8 +12,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.laws import law_module
 from dpassay.replay.numbers import rational, show
 
-__all__ = ["Dataset", "Output", "dataset_text", "mechanism_text", "read_dataset", "read_event", "rows_text"]
-
 Dataset = tuple[tuple[fmpq | None, ...], ...]
 Output = tuple[int, ...]
 

@@ -21,8 +21,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.laws import Dataset, Law, Undefined, read_parameters
 from dpassay.replay.numbers import integer, rational
 
-__all__ = ["MAX_ITEMS", "kernel_matrix", "law", "minors", "read_output"]
-
 MAX_ITEMS = 8
 
 _COMMON = {"jitter", "kernel", "scale", "degree", "offset", "max_square_norm"}

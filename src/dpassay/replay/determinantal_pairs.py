@@ -22,8 +22,6 @@ from flint import fmpq, fmpq_mat
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields, integer, rational, show
 
-__all__ = ["compute"]
-
 RELATIONS = ("add_or_remove_one", "replace_one")
 MAX_RATIOS = 400_000  # a few seconds
 

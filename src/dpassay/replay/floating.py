@@ -40,8 +40,6 @@ from dpassay.replay.laws import law_module
 from dpassay.replay.numbers import bounds, fields, fraction, integer, precision, rational, show
 from dpassay.replay.witness import neighboring_cells
 
-__all__ = ["FORMATS", "compute", "nearest", "neighbors_of", "reaches"]
-
 FORMATS: Mapping[str, tuple[int, int, int]] = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
 """name -> (significant bits, exponent of the smallest positive number, exponent that overflows)."""
 

@@ -13,19 +13,6 @@ from typing import Any
 
 from flint import arb, fmpq
 
-__all__ = [
-    "FormulaError",
-    "decide",
-    "enclose",
-    "evaluate",
-    "exact",
-    "is_number",
-    "smtlib",
-    "symbol",
-    "text",
-    "variables",
-]
-
 Formula = Any
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 _INFIX = {"+": " + ", "*": " * ", "-": " - ", "/": " / ", "and": " and ", "or": " or ", "=>": " implies "}

@@ -16,8 +16,6 @@ from flint import arb, ctx, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields, rational, show
 
-__all__ = ["read_claim"]
-
 Implies = Callable[[fmpq, fmpq], bool]
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _STEPS = 45

@@ -15,8 +15,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.formula import decide, symbol, text
 from dpassay.replay.numbers import fields, precision, rational, show
 
-__all__ = ["compute"]
-
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Evaluates every formula again; raises `Rejected` at the first that is not certainly true."""

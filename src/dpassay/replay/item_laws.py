@@ -33,8 +33,6 @@ from dpassay.replay.laws import (
 )
 from dpassay.replay.numbers import integer, maximum, rational, root
 
-__all__ = ["law", "read_output"]
-
 _REPLACEMENT = {"epsilon", "source_item", "num_source_items", "similarity", "norms", "significance_cap"}
 _NEIGHBORS = {"epsilon", "num_neighbors", "target"}
 _PARAMETERS: Mapping[tuple[str, str], tuple[set[str], ...]] = {

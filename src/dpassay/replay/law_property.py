@@ -24,8 +24,6 @@ from dpassay.replay.laws import marginals, signed_root
 from dpassay.replay.neighbor_laws import Profile
 from dpassay.replay.numbers import bounds, down, fields, precision, rational, show
 
-__all__ = ["compute", "settle"]
-
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes the law and decides the condition; raises `Rejected` unless it is certainly true."""

@@ -20,28 +20,6 @@ from flint import arb, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields, integer, maximum, rational, root
 
-__all__ = [
-    "LAWS",
-    "MAX_CANDIDATES",
-    "MAX_NEIGHBORS",
-    "Dataset",
-    "Law",
-    "Ratings",
-    "Undefined",
-    "draws",
-    "exponential",
-    "is_zero",
-    "law_module",
-    "marginals",
-    "read_numbers",
-    "read_parameters",
-    "shared",
-    "signed_root",
-    "signed_square",
-    "square_norm",
-    "truncation_margin",
-]
-
 MAX_CANDIDATES = 12
 MAX_NEIGHBORS = 6
 LAWS: Mapping[str, str] = {

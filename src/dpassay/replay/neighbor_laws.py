@@ -34,8 +34,6 @@ from dpassay.replay.laws import (
 )
 from dpassay.replay.numbers import integer, maximum, rational, root, show
 
-__all__ = ["Profile", "Raised", "law", "partition_groups", "partition_law", "pncf_law", "read_output", "similarities"]
-
 MAX_RANDOM_TIES = 8
 
 _COMMON = {"num_neighbors", "target", "similarity", "ties", "no_overlap"}

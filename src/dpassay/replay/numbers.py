@@ -15,22 +15,6 @@ from flint import arb, ctx, fmpq
 
 from dpassay.replay import Rejected
 
-__all__ = [
-    "DIGITS",
-    "bounds",
-    "down",
-    "fields",
-    "fraction",
-    "integer",
-    "maximum",
-    "power",
-    "precision",
-    "rational",
-    "root",
-    "show",
-    "up",
-]
-
 PRECISION = 256  # bits; far beyond the digits that certificates print
 DIGITS = 20
 

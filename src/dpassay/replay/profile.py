@@ -29,8 +29,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.formula import decide, enclose, symbol, text, variables
 from dpassay.replay.numbers import bounds, fields, integer, precision, rational, show
 
-__all__ = ["compute", "gaussian_profile", "integrated_profile", "rater_profile", "shift_delta"]
-
 MAX_ROWS = 20_000
 TAIL = 200  # nats: mass of the chi-square distribution that is bounded instead of integrated, at most e^-TAIL
 

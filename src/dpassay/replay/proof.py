@@ -22,8 +22,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.cvc5_process import answer
 from dpassay.replay.formula import evaluate, is_number, smtlib, symbol, text, variables
 
-__all__ = ["compute", "query", "solve"]
-
 TIMEOUT_MILLISECONDS = 60_000
 
 

@@ -37,8 +37,6 @@ from flint import arb, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import down, fields, integer, precision, rational, root, show, up
 
-__all__ = ["compute", "student_quantile"]
-
 _PLACES = 10**12
 _SHOWN = 20
 

@@ -35,8 +35,6 @@ from dpassay.replay.laws import MAX_CANDIDATES, MAX_NEIGHBORS, Law, draws, margi
 from dpassay.replay.neighbor_laws import Raised, partition_groups, partition_law, pncf_law
 from dpassay.replay.numbers import fields, integer, power, precision, rational, show
 
-__all__ = ["compute", "manly_means"]
-
 _BISECTIONS = 200
 # kind -> required and optional fields
 _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

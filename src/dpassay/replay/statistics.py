@@ -27,8 +27,6 @@ from dpassay.replay import Rejected
 from dpassay.replay.formula import decide, symbol, text
 from dpassay.replay.numbers import down, fields, integer, precision, rational, show
 
-__all__ = ["clopper_pearson_lower", "clopper_pearson_upper", "compute"]
-
 _PLACES = 10**12
 _SIDES = ("both", "lower", "upper")
 _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")

@@ -39,8 +39,6 @@ from dpassay.replay.datasets import Dataset, dataset_text, mechanism_text, read_
 from dpassay.replay.laws import Law, Undefined, law_module
 from dpassay.replay.numbers import bounds, down, fields, integer, precision, rational, show
 
-__all__ = ["COMPONENTS", "SELECTIONS_OF_USERS", "compute", "neighboring_cells"]
-
 COMPONENTS = ("num_neighbors", "candidates", "items", "ratings", "largest")
 ITEM_COMPONENTS = ("users", "items", "ratings", "largest")
 SELECTIONS_OF_USERS = ("knn", "npns", "pncf", "ppns")

@@ -13,8 +13,6 @@ from dpassay.report import attack_text
 from dpassay.report.html import FOLDER, cell, environment, page_plot, page_table, printable
 from dpassay.report.schema import validate_attack
 
-__all__ = ["render_attack"]
-
 NUM_HEADLINES = 4
 MARKS: Mapping[str, str] = {"exceeded": "refuted", "kept": "holds", "not measured": "refuted"}
 WORDS: Mapping[str, str] = {  # the worst first

@@ -10,23 +10,6 @@ from typing import Any
 from dpassay.core.text import nats
 from dpassay.report.audit_text import number
 
-__all__ = [
-    "ATTACKS",
-    "check_sentence",
-    "checks_sentence",
-    "dataset_sentence",
-    "interval",
-    "is_above",
-    "is_synthetic",
-    "judgment",
-    "loss",
-    "measured",
-    "privacy_sentence",
-    "quantity",
-    "state",
-    "verdicts_sentence",
-]
-
 Attack = Mapping[str, Any]
 ATTACKS: Mapping[str, str] = {
     "beta-knn": "Fake accounts make a recommender reveal what a chosen user rated",

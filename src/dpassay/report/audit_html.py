@@ -13,8 +13,6 @@ from dpassay.report.html import FOLDER, OUTCOME_MEANINGS, environment, page_plot
 from dpassay.report.plots import render_sandwich
 from dpassay.report.schema import validate_audits
 
-__all__ = ["render_audits"]
-
 OUTCOMES = ("refuted", "not refuted", "open")
 RELATIONS_SAID = "this pair of datasets only; no neighboring relation was stated"
 

@@ -11,28 +11,6 @@ from typing import Any
 
 from dpassay.core.text import labeled, under
 
-__all__ = [
-    "RULES",
-    "at_least",
-    "best_event",
-    "blind_spots",
-    "claimed",
-    "counted",
-    "definition",
-    "drawn",
-    "event_loss",
-    "evidence",
-    "finding",
-    "guarantee",
-    "headline",
-    "next_steps",
-    "number",
-    "plain_text",
-    "rows",
-    "rule",
-    "title",
-]
-
 Audit = Mapping[str, Any]
 RULES: Mapping[str, str] = {
     "claim-refuted": "The mechanism loses more privacy than it claims",

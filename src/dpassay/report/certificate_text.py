@@ -7,8 +7,6 @@ from typing import Any
 from dpassay.core.certificate import Certificate
 from dpassay.core.text import shortened
 
-__all__ = ["rows"]
-
 MOST_ROWS = 20
 LONGEST = 300  # characters of a row
 SHORT = 30  # of parts that share one

@@ -22,17 +22,6 @@ from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run
 
-__all__ = [
-    "cell",
-    "duration",
-    "environment",
-    "factor",
-    "page_plot",
-    "page_table",
-    "printable",
-    "render",
-]
-
 FOLDER = Path(__file__).parent
 
 OUTCOME_MEANINGS: Mapping[str, str] = {

@@ -9,8 +9,6 @@ from xml.etree import ElementTree as ET
 from dpassay.report import audit_text
 from dpassay.report.schema import validate_audits
 
-__all__ = ["to_junit"]
-
 UNREPRESENTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
 NUMBERS = (
     "parameter_name", "parameter_lower", "epsilon_lower", "failure_probability", "mode", "representation", "looks",

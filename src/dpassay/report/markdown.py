@@ -9,8 +9,6 @@ from typing import Any
 from dpassay.core.text import first_sentence, loss
 from dpassay.report import summary
 
-__all__ = ["index", "mapping", "pages", "tables_page"]
-
 READING_ORDER = ("refuted", "vacuous", "not refuted", "open", "holds")  # what a reader looks for first
 LONGEST_TABLE = 12  # rows of a table that is shown without being asked for
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")

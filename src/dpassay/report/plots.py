@@ -17,8 +17,6 @@ from markupsafe import Markup, escape
 
 from dpassay.core.extras import absent, require
 
-__all__ = ["GRID", "INK", "PAGE", "SERIES", "figure_file", "plot_file", "render_key", "render_plot", "render_sandwich"]
-
 NUM_COLORS = 6
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))

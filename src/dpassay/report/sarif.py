@@ -14,8 +14,6 @@ from urllib.parse import quote
 from dpassay.report import attack_text, audit_text
 from dpassay.report.schema import validate_attack, validate_audits
 
-__all__ = ["attack_to_sarif", "to_sarif"]
-
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAMES: Mapping[str, str] = {
     "claim-refuted": "ClaimRefuted",

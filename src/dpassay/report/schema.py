@@ -8,8 +8,6 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["schema", "validate_attack", "validate_audits", "validate_certificate", "validate_run"]
-
 REPAIR: Mapping[str, str] = {
     "attack": "attack --json",
     "audit": "audit --json",

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.same_stream import StreamReport
     from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["stream_audit"]
-
 
 def stream_audit(
     report: "StreamReport",

@@ -8,8 +8,6 @@ from typing import Any
 
 from dpassay.core.claims import OUTCOMES
 
-__all__ = ["agreement", "counts", "datasets", "differing", "judged_on", "papers", "replay_command", "unjudged"]
-
 
 def counts(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """The number of verdicts of each outcome, zeros included, in the order of `OUTCOMES`."""

@@ -20,15 +20,6 @@ from dpassay.report import attack_text, audit_text
 if TYPE_CHECKING:
     from dpassay.judging.verification import Run
 
-__all__ = [
-    "live_status",
-    "print_attack",
-    "print_audit",
-    "print_tables",
-    "print_verdicts",
-    "progress_bar",
-]
-
 STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted": "cyan", "open": "yellow"}
 CHECK_STYLES = {"exceeded": "red", "kept": "green", "not measured": "red"}
 LONGEST_NAME = 24  # characters of a table's cell that is not broken into lines

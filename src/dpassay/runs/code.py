@@ -21,8 +21,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["code_digest", "code_lines", "data_digest", "distribution", "file_of", "read_module", "source"]
-
 _NAME = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
 _BY_NAME = (b"import_module", b"__import__")
 

@@ -21,8 +21,6 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.runs.code import code_lines, file_of, read_module, source
 
-__all__ = ["fingerprint"]
-
 # Of dpassay only mechanisms and their adapters are what is judged; a new auditor does not void old evidence.
 JUDGED = ("dpassay.mechanisms", "dpassay.adapters")
 

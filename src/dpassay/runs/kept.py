@@ -15,8 +15,6 @@ from typing import Any
 from dpassay.core.certificate import checksum
 from dpassay.runs.code import code_digest
 
-__all__ = ["Kept", "cache_folder"]
-
 _FIELDS = {"key", "run", "sha256"}
 
 

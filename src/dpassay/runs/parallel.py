@@ -10,8 +10,6 @@ from typing import Any, cast
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["SPAWN", "processors", "results_in_parallel", "submitting", "worker"]
-
 SPAWN = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
 worker: dict[str, Any] = {}
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = ["FORMAT", "committed", "mean_interval"]
-
 FORMAT = "dpassay-experiment"
 
 

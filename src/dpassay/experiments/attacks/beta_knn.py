@@ -14,8 +14,6 @@ from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import processors
 
-__all__ = ["measure", "records", "run", "tables", "variation_table", "vary"]
-
 BETAS = (1.0, 2.0, 4.0, 8.0)
 SHOWN = ("yield", "precision", "guess-precision", "exact-value", "advantage", "surrounded", "target-seen")
 TARGETS = {False: 100, True: 20}  # by whether it is a quick run

@@ -24,8 +24,6 @@ from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.runs.kept import Kept
 
-__all__ = ["run"]
-
 REPORTS: Mapping[str, tuple[type[AttackSettings], ModuleType]] = {
     "items": (ItemSettings, item_report),
     "sketch": (SketchSettings, sketch_report),

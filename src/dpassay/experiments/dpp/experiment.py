@@ -57,8 +57,6 @@ from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size,
 from dpassay.models.diverse_lists import exponential_top, greedy_determinant, marginal_relevance, spread, top_items
 from dpassay.runs.kept import Kept
 
-__all__ = ["EPSILONS", "Held", "hold_out", "item_chances", "item_genres", "run"]
-
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 LOWER_EPSILONS = (0.01, 0.03)
 """For the exponential mechanism, which stays far from uniform over `EPSILONS`."""

@@ -11,8 +11,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import dpp
 from dpassay.mechanisms.kdpp import FixedSizeProcess
 
-__all__ = ["LARGEST_COUNT", "SIZE", "Family", "Features", "paper_jitter", "required_jitter", "true_epsilon"]
-
 SIZE = 10
 """Items in a list."""
 LARGEST_COUNT = 5

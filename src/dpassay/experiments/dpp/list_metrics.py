@@ -9,20 +9,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-__all__ = [
-    "cosine_distances",
-    "coverage",
-    "exposure",
-    "gini",
-    "hit_share",
-    "jaccard_distances",
-    "log_volume",
-    "mean_distance",
-    "precision",
-    "recall",
-    "total_variation",
-]
-
 
 def precision(lists: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Share of a list that is relevant to a user, averaged over the users that have anything relevant.

@@ -11,8 +11,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.experiments.dpp.jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
 from dpassay.runs.results import mean_interval
 
-__all__ = ["kept", "plots", "tables", "threshold"]
-
 Runs = Sequence[Mapping[str, Any]]
 
 DELTA = 1e-6

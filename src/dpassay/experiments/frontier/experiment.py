@@ -42,8 +42,6 @@ from dpassay.mechanisms.batched_users import (
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix, floor_norm_sensitivity
 from dpassay.runs.kept import Kept
 
-__all__ = ["LIKED", "SIZE", "Fold", "list_scores", "measure", "predictions", "run", "settings"]
-
 NEIGHBORS, RHO, PROBABILITY = 50, 0.5, 0.5  # of Lu and Shen
 LIKED, SIZE, RELEASES = 4.0, 10, 20
 AMONG_RATERS = "kNN among the item's raters"

@@ -16,8 +16,6 @@ from dpassay.experiments.frontier.tables import REFERENCE
 from dpassay.report.plots import GRID, INK, PAGE, SERIES, figure_file
 from dpassay.runs.results import committed
 
-__all__ = ["TITLE", "draw"]
-
 TITLE = "Six of nine published private recommenders have no finite epsilon"
 SUBTITLE = (
     "Noisy sums and counts of every film, a few lines of code, predict better than all nine at a true epsilon of 1"

@@ -13,8 +13,6 @@ import numpy as np
 from dpassay.core.checks import check_positive
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 
-__all__ = ["NoisyTotals", "predicted", "totals"]
-
 SPREAD, TASTE = 1.0, 0.25
 """Public guesses: variance of ratings of one item, and of item means around a reader's own mean; in squared stars."""
 

@@ -26,8 +26,6 @@ from dpassay.experiments.xmap.tables import CLAIMS
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.jlt import exact_epsilon, fixed_norm_epsilon
 
-__all__ = ["FLOOR", "Facts", "Privacy", "privacy_of", "sketch_of"]
-
 FLOOR = 40.0
 """c of the floor-norm cosine, as in the experiment on the repaired selections (PP-DP-REP)."""
 SKETCH_ROWS = 400

@@ -10,8 +10,6 @@ from dpassay.core.records import Table
 from dpassay.experiments.cells import difference, grouped
 from dpassay.runs.results import mean_interval
 
-__all__ = ["REFERENCE", "points", "tables"]
-
 METHOD = ("panel", "method", "variant", "epsilon", "p")
 REFERENCE = {"ratings": "reader's mean", "lists": "random list"}
 """What costs no privacy at all: differences are to it."""

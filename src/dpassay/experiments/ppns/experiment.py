@@ -12,8 +12,6 @@ from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.utility import EPSILONS, FLOORS, repaired_utility, utility_tables
 
-__all__ = ["run"]
-
 _TABLES = ("PP-DATA", "PP-TAB1", "PP-TAB2", "PP-TAB3", "PP-TAB4", "PP-F1", "PP-F2", "PP-F3", "PP-F4", "PP-TREND")
 
 

@@ -20,19 +20,6 @@ from dpassay.mechanisms.batched_users import Block, Selection
 from dpassay.mechanisms.selection import Ties
 from dpassay.mechanisms.similarity import Similarity, similarity_matrix
 
-__all__ = [
-    "Candidates",
-    "Protocol",
-    "folds",
-    "mean_absolute_error",
-    "predict",
-    "predict_from_sets",
-    "select_sets",
-    "similarities",
-    "trial_weights",
-    "user_means",
-]
-
 Candidates = Literal["users", "raters"]
 
 CHUNK = 1 << 20  # entries of a block: 8 MB per array, so that a few arrays per thread stay small

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["AXES", "METHODS", "TABLES"]
-
 METHODS = ("kNN", "PPNS", "nPNS", "PNCF")
 
 _TENTHS = tuple(f"{number / 10:.1f}" for number in range(1, 11))

@@ -38,8 +38,6 @@ from dpassay.mechanisms.npns import FloorNormSelection, Protect
 from dpassay.mechanisms.ppns import NoisyPartitionedSelection
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix
 
-__all__ = ["EPSILONS", "FLOORS", "Accuracy", "repaired_utility", "utility_tables"]
-
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 FLOORS = (20.0, 40.0, 80.0)
 FLOOR = 40.0

@@ -23,8 +23,6 @@ from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocd
 from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.runs.kept import Kept
 
-__all__ = ["MODELS", "SEEDS", "Entry", "run"]
-
 SEEDS = 5
 SHORT = 2
 """Epochs and seeds where the table is only shown to work."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["CROSS_DOMAIN", "METRICS", "PROPOSED", "SINGLE_DOMAIN", "SYMMETRIC", "TABLE"]
-
 METRICS = ("HR5", "NDCG5", "MRR5", "HR10", "NDCG10", "MRR10")
 
 SINGLE_DOMAIN = ("BPR", "NeuMF", "DMF")

@@ -16,8 +16,6 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.models.task import Scores, Task
 
-__all__ = ["CUTOFFS", "METRICS", "PROTOCOLS", "evaluate", "metrics", "ranks"]
-
 CUTOFFS = (5, 10)
 METRICS = ("HR5", "NDCG5", "MRR5", "HR10", "NDCG10", "MRR10")
 PROTOCOLS = {

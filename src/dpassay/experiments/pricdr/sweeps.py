@@ -24,8 +24,6 @@ from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.runs.kept import Kept
 from dpassay.runs.results import mean_interval
 
-__all__ = ["DENSITIES", "EPSILONS", "MODELS", "ROWS", "SHARES", "TABLE_EPSILON", "Setting", "plan", "run", "thinned"]
-
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 MAIN = (1.0, 8.0, 64.0)
 ROWS = (100, 200, 400, 600, 800)

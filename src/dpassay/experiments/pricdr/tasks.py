@@ -17,8 +17,6 @@ from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr import experiment as pricdr
 from dpassay.models.task import Task, synthetic_task
 
-__all__ = ["EPOCHS", "OTHERS", "run", "scaled"]
-
 OTHERS = tuple(name for name in TASKS if name != "Douban Book to Music")
 EPOCHS, MANY = 10, 1000
 """At most so many epochs on a task of more than so many users, where shapes are what is tried: one epoch of the largest

@@ -7,9 +7,6 @@ import numpy as np
 
 from dpassay.data.ratings import Ratings
 
-__all__ = ["GAMMA", "STARS", "Shape", "excess"]
-
-
 STARS = 5  # of MovieLens
 GAMMA = 0.05  # failure probability of the tables
 

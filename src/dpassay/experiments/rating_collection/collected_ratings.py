@@ -17,8 +17,6 @@ from dpassay.experiments.rating_collection.bounds import Shape, excess
 from dpassay.mechanisms import NuclearNormCompletion, mechanism
 from dpassay.runs.kept import Kept
 
-__all__ = ["MECHANISMS", "METHODS", "STARS", "coefficients_of", "debiased", "known_truth", "perturbed", "seed_runs"]
-
 PENALTIES = (10.0, 12.5, 15.0, 20.0)
 MECHANISMS = ("modified_laplace", "randomized_response")
 METHODS = {

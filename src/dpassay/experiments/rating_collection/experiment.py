@@ -25,8 +25,6 @@ from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
 from dpassay.runs.kept import Kept
 
-__all__ = ["EPSILONS", "LIMIT", "NAME", "comparisons", "run"]
-
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 LIMIT = 1000.0
 """Stands for eps -> infinity: noise of 0.006 stars, and no rating changes its place."""

@@ -16,8 +16,6 @@ from dpassay.core.errors import InvalidInput
 from dpassay.data.rating_files import load_dense_pair, load_ratings, ratings_or_synthetic
 from dpassay.data.ratings import Ratings
 
-__all__ = ["ASKED", "MINIMUM", "Domains", "Split", "by_genre", "by_popularity", "load_domains", "split"]
-
 MINIMUM = 5
 """Ratings that a user must have in a domain, as in the released code."""
 ASKED = 10

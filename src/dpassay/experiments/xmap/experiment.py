@@ -33,8 +33,6 @@ from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_items import Pairs, item_table, log_weights, noise_scales, race
 from dpassay.runs.kept import Kept
 
-__all__ = ["BASELINES", "DEFAULT", "World", "dense", "measure", "run", "settings"]
-
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
 VARIANTS = ("paper", "released", "repaired")

@@ -13,16 +13,6 @@ from scipy.sparse import csr_matrix
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_items import CELLS, Pairs, Variant
 
-__all__ = [
-    "Predictions",
-    "item_means",
-    "nearest",
-    "of_the_reader",
-    "predict",
-    "profiles",
-    "replacements",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Predictions:

@@ -13,8 +13,6 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from dpassay.mechanisms.xsim import Variant
 
-__all__ = ["direct_similarities", "xsim"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Columns:

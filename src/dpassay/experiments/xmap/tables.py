@@ -11,8 +11,6 @@ from dpassay.core.registry import expected_outcomes
 from dpassay.experiments.cells import difference, grouped
 from dpassay.runs.results import mean_interval
 
-__all__ = ["Pooled", "claimed_epsilon", "paired", "plots", "pool", "tables", "true_epsilon"]
-
 CLAIMS = {
     "prs/paper": "XM-T1",
     "prs/released": "XM-T1-REL",
