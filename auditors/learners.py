@@ -146,7 +146,7 @@ class Binned:
         self.differences = np.array([_g_statistic(a, b) for a, b in zip(*self.counts, strict=True)])
 
     def count(self, side: int, codes: np.ndarray, size: int) -> np.ndarray:
-        """How often one side has each of `size` codes, float64."""
+        """How often one side has each of `size` codes of shape (samples,); float64, shape (size,)."""
         return np.bincount(codes, None if self.weights is None else self.weights[side], size).astype(float)
 
 
@@ -167,7 +167,7 @@ def tally(
 def tally_more(
     rows: np.ndarray, counts: tuple[np.ndarray, np.ndarray], draw: Callable[[int, int], np.ndarray], num_samples: int
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Adds further samples of either side to a tally; `draw` and `num_samples` as `refine` takes them."""
+    """Adds further samples of either side to a tally, shapes as `tally` gives; `draw`, `num_samples` as in `refine`."""
     for sides in _drawn(draw, num_samples):
         weights = [np.concatenate([count, np.ones(len(side))]) for count, side in zip(counts, sides, strict=True)]
         one, two = (np.concatenate([rows, side]) for side in sides)
@@ -178,7 +178,7 @@ def tally_more(
 def fit_outcomes(
     one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Atoms | None:
-    """A table of log-ratios of the outcomes that repeat, None when hardly any do.
+    """A table of log-ratios of the outcomes, shape (n, d) a side, that repeat; None when hardly any do.
 
     The log-ratios are shrunk to 0 by empirical Bayes: the rarer an outcome, the less its counts say (Robbins 1956).
     """
@@ -193,7 +193,7 @@ def fit_outcomes(
 def fit_residual_outcomes(
     base: Any, one: np.ndarray, two: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Stack | Any:
-    """Corrects a scorer outcome by outcome, where the counts of an outcome contradict it."""
+    """Corrects a scorer where the counts of an outcome contradict it; outcomes of shape (n, d) a side."""
     repeated = _repeated(one, two, weights)
     if repeated is None:
         return base
@@ -230,7 +230,7 @@ def fit_product(binned: Binned, columns: Any, *, name: str, shared: bool = False
 
 
 def fit_stumps(binned: Binned, columns: np.ndarray) -> Steps:
-    """Boosted decision stumps on the binned columns: an additive model, since every stump reads one column."""
+    """Boosted stumps on binned columns, shape (c,): an additive model, since every stump reads one column."""
     many = binned.counts[0][0].sum() >= MANY
     sides = [codes[columns, : MANY if many else BOOSTING_ROWS] for codes in binned.codes]
     lengths = [side.shape[1] for side in sides]
@@ -335,7 +335,7 @@ def fit_network(
 
 
 def fit_stack(parts: Sequence[Any], one: np.ndarray, two: np.ndarray) -> Stack:
-    """Weighs scorers by logistic regression on samples that none of them was fitted to; both sides weigh the same."""
+    """Weighs scorers by logistic regression on fresh samples, shape (n, d) a side; both sides weigh the same."""
     scores = np.stack([np.concatenate([part(one), part(two)]) for part in parts], axis=1).astype(float)
     spread = np.maximum(scores.std(axis=0), 1e-12)
     units = np.column_stack([scores / spread, np.ones(len(scores))])

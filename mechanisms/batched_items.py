@@ -44,7 +44,7 @@ class Pairs:
         )
 
     def patched(self, rows: np.ndarray, new: "Pairs") -> "Pairs":
-        """These numbers of all items, with the rows (and, all being symmetric, the columns) of some items replaced."""
+        """These numbers with rows and, all being symmetric, columns of some items, shape (rows,), replaced."""
         arrays = []
         for part, own in zip(self._parts(), new._parts(), strict=True):
             if isinstance(part, np.ndarray):

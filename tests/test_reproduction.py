@@ -22,7 +22,7 @@ def told(page: str) -> dict[str, str]:
 
 
 def accuracy_claims() -> list[Claim]:
-    deciders = ("ppns.tables", "rating_collection.utility", "pricdr.printed_table", "pricdr.questions")
+    deciders = ("ppns.tables", "ppns.findings", "rating_collection.utility", "pricdr.printed_table", "pricdr.questions")
     return [claim for claim in all_claims() if claim.decide.split(":")[0].endswith(deciders)]
 
 

@@ -142,7 +142,7 @@ class ItemScene:
         )
 
     def attack_one(self, number: int) -> tuple[Judged, _Seen, np.ndarray]:
-        """The columns of `ItemOutcome` for one target."""
+        """The columns of `ItemOutcome` for one target, and the items named, shape (named,)."""
         known = self.known[number]
         own = np.flatnonzero(~np.isnan(self.matrix[self.targets[number]]))
         hidden = np.setdiff1d(own, known)
@@ -173,7 +173,7 @@ class ItemScene:
         return order[evidence[order] > 1e-12]
 
     def observe(self, number: int, hidden: np.ndarray) -> Reading:
-        """What is read of a target who has rated the known and these hidden items (any number), all looks together."""
+        """What is read of a target who has rated the known and hidden items, shape (hidden,), in all looks."""
         # Both worlds of the paired experiment get the same randomness, which cancels in their difference.
         generator = np.random.default_rng([self.settings.seed, 12, int(self.targets[number])])
         reading = self.read(number, hidden, False, generator)
@@ -183,7 +183,7 @@ class ItemScene:
         return reading
 
     def read(self, number: int, hidden: np.ndarray, early: bool, generator: np.random.Generator) -> Reading:
-        """What is read in one world: lists of neighbors of the known items, or predictions of the others."""
+        """What is read in one world with hidden items, shape (hidden,): neighbors of known items, or predictions."""
         settings, known = self.settings, self.known[number]
         world = self.world(number, hidden, early)
         num_items = world.values.shape[1]
@@ -216,7 +216,7 @@ class ItemScene:
         return Reading(evidence, ratings, kept)
 
     def world(self, number: int, hidden: np.ndarray, early: bool) -> World:
-        """The world where the target has rated the known and the hidden items."""
+        """The world where the target has rated the known and the hidden items, shape (hidden,)."""
         target, known = self.targets[number], self.known[number]
         mine = np.concatenate([known, hidden])
         rows = np.full((2, self.matrix.shape[1]), np.nan)

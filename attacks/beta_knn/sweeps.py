@@ -39,7 +39,7 @@ def sweep(
         similarities: of the recommender.
         recommender: every other parameter of the recommender.
         attack: every other choice of the attacker.
-        targets: see `simulate`.
+        targets: rows, shape (targets,), or a number; see `simulate`.
         paired: whether to measure the advantage, too, which takes twice as long.
         jobs: processes; several take one combination each at a time. The rows are the same.
         progress: told what was simulated.
@@ -73,7 +73,7 @@ def compare(
     Args:
         ratings: the dataset.
         settings: what is attacked, and how.
-        targets: see `simulate`.
+        targets: rows, shape (targets,), or a number; see `simulate`.
         paired: whether to measure the advantage, too, which takes twice as long.
         jobs: processes, or an executor; several take one setting each at a time. The rows are the same.
         progress: told what was simulated.

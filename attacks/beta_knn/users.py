@@ -107,7 +107,7 @@ def simulate(
         ratings: the dataset.
         recommender: what is attacked.
         attack: what the attacker does.
-        targets: their rows; a number for as many at random; None for all users with more than m ratings.
+        targets: their rows, shape (targets,); a number: as many at random; None: all users with more than m ratings.
         paired: whether to attack each target a second time, in a world without one of the hidden ratings.
         threads: that attack targets at once; None for one per processor, but not more than `MAX_THREADS`.
         progress: told now and then how far it is.

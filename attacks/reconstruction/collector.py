@@ -63,7 +63,7 @@ class Tally:
     profile: list[np.ndarray] = field(default_factory=list)
 
     def joined(self, name: str) -> np.ndarray:
-        """All chunks of targets of one attribute."""
+        """All chunks of targets of one attribute, shape (targets, ...)."""
         return np.concatenate(getattr(self, name))
 
 

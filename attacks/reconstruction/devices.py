@@ -49,7 +49,7 @@ class AbstractDevice(abc.ABC):
 
     @abc.abstractmethod
     def shown(self, answer: float, levels: np.ndarray) -> str:
-        """An answer for a reader, on the rating scale."""
+        """An answer for a reader, on the rating scale; levels of shape (d,)."""
 
 
 @final

@@ -160,8 +160,8 @@ def count_partitioned(
 ) -> OperationCounts:
     """Runs Algorithm 1 literally, with eps = 1 and RS = 1 in the weights, and counts what it does.
 
-    A weighted draw scans its whole pool once: one random number and one comparison per remaining candidate. One
-    sensitivity (3) per candidate is counted, though its value is not used.
+    The dataset has the shape (users, items). A weighted draw scans its whole pool once: one random number and one
+    comparison per remaining candidate. One sensitivity (3) per candidate is counted, though its value is not used.
     """
     counts = OperationCounts()
     k, generator = num_neighbors, np.random.default_rng(seed)

@@ -206,7 +206,7 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
 def held_out_errors(
     ratings: Ratings, selection: Selection, protocol: Protocol = LEAKY, draws: int = 1, seed: int = 0
 ) -> np.ndarray:
-    """Absolute error of every rating, predicted from the other folds; NaN without a prediction; (draws, ratings)."""
+    """Absolute error of each rating predicted from other folds, shape (draws, ratings); NaN without a prediction."""
     return _held_out(ratings, selection, protocol, draws, seed)
 
 

@@ -53,12 +53,17 @@ def proofs_of(module: ModuleType) -> Iterator[Mapping[str, Any]]:
             yield from (build(argument) for argument in ARGUMENTS[name]) if name in ARGUMENTS else [build()]
 
 
+def stated_in(module: ModuleType) -> list[tuple[Step, ...]]:
+    """The lemmas of a module: its public constants."""
+    return [value for name, value in vars(module).items() if name[0].isupper() and isinstance(value, tuple)]
+
+
 @cache
 def steps() -> dict[str, list[Step]]:
     """Every step once, under the module that states it first (the lemmas under theirs)."""
     seen: set[str] = set()
     found: dict[str, list[Step]] = {}
-    stated = {"dpassay.proofs.lemmas": [step for name in public(lemmas) for step in getattr(lemmas, name)]}
+    stated = {"dpassay.proofs.lemmas": [step for lemma in stated_in(lemmas) for step in lemma]}
     stated |= {m.__name__: [s for p in proofs_of(m) for s in p["inputs"]["steps"]] for m in modules() if m != lemmas}
     for module, all_steps in stated.items():
         for step in map(dict, all_steps):

@@ -1,7 +1,6 @@
 """Kept runs: nothing is lost, counted twice, or taken from other code, data or settings."""
 
 import json
-import multiprocessing
 import re
 import signal
 import subprocess
@@ -84,20 +83,26 @@ from pathlib import Path
 from dpassay.runs.kept import Kept
 runs = Kept(Path(sys.argv[1]), ["hash"])
 print("ready", flush=True)
-for seed in range(10**9):
-    runs.keep({"seed": seed}, {"value": list(range(seed, seed + 30_000))})
+first, last, length = map(int, sys.argv[2:])
+for seed in range(first, last):
+    runs.keep({"seed": seed}, {"value": list(range(seed, seed + length))})
 """
+
+
+def writer(path: Path, first: int, last: int, length: int) -> list[str]:
+    """The command of a process that keeps runs of these seeds."""
+    return [sys.executable, "-c", WRITER, str(path), *map(str, (first, last, length))]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
 def test_a_killed_writer_leaves_whole_runs(tmp_path: Path) -> None:
     path = tmp_path / "runs"
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
+    with subprocess.Popen(writer(path, 0, 10**9, 30_000), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
         while not path.exists() or path.stat().st_size < 2_000_000:
             time.sleep(0.01)
-        writer.send_signal(signal.SIGKILL)
+        process.send_signal(signal.SIGKILL)
     runs = Kept(path, ["hash"])
     found = [runs.find({"seed": seed}) for seed in range(path.read_bytes().count(b"\n") + 1)]
     whole = [run for run in found if run is not None]
@@ -105,23 +110,13 @@ def test_a_killed_writer_leaves_whole_runs(tmp_path: Path) -> None:
     assert all(run["value"] == list(range(run["seed"], run["seed"] + 30_000)) for run in whole)
 
 
-def _write(path: Path, first: int, repeats: int) -> None:
-    runs = Kept(path, ["hash"])
-    for seed in range(first, first + repeats):
-        runs.keep({"seed": seed}, {"value": [seed] * 5000})
-
-
 def test_two_writers_lose_and_double_nothing(tmp_path: Path) -> None:
-    path, context = tmp_path / "runs", multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write, args=(path, first, 60)) for first in (0, 30)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-        assert writer.exitcode == 0
+    path = tmp_path / "runs"
+    writers = [subprocess.Popen(writer(path, first, first + 60, 5000)) for first in (0, 30)]
+    assert [each.wait() for each in writers] == [0, 0]
     runs = Kept(path, ["hash"])
     assert [runs.find({"seed": seed}) for seed in range(90)] == [
-        {"seed": seed, "value": [seed] * 5000} for seed in range(90)
+        {"seed": seed, "value": list(range(seed, seed + 5000))} for seed in range(90)
     ]
     assert len(runs) == 90
 

@@ -128,7 +128,7 @@ def item_means(ratings: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def nearest(items: Pairs, rows: np.ndarray, number: int) -> np.ndarray:
-    """The most similar items by size of the similarity, as the released code ranks them; -1 where none is left."""
+    """The items of largest absolute similarity, shape (rows, number), as the released code ranks; -1 where none is."""
     size = np.where(items.common[rows] > 0, np.abs(items.score[rows]), -1.0)
     size[np.arange(len(rows)), rows] = -1.0
     chosen = np.argsort(-size, axis=1, kind="stable")[:, :number]
