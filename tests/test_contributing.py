@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpassay.core.claims import Context
+from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.models.task import synthetic_task
 
@@ -37,6 +38,15 @@ def test_mechanism_keeps_its_claim_and_the_auditor_bounds_it(skeletons):
     chances = np.exp([float(mechanism.log_prob(output, 0)) for output in mechanism.outputs(0)])
     assert chances[0] / chances[1] == pytest.approx(np.exp(mechanism.claim.epsilon))
     assert 0.8 < skeletons["auditor"]["bound_above"](mechanism, 1, 0, 0.5) < 1.0
+
+
+def test_attack_has_settings_and_a_report(skeletons):
+    settings = skeletons["attack"]["AnswerSettings"]
+    assert settings().targets == 50
+    with pytest.raises(InvalidInput, match="targets"):
+        settings(targets=0)
+    with pytest.raises(NotImplementedError):
+        skeletons["attack"]["run"](synthetic())
 
 
 def test_proof_decides_the_papers_claim(skeletons):

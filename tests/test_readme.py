@@ -3,12 +3,14 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 import pytest
 
 from dpassay.commands.main import commands
+from dpassay.core.registry import PAPERS
 
 pytest_plugins = ["pytester"]
 
@@ -64,6 +66,16 @@ def options_of(words: str) -> set[str] | None:
     if isinstance(command, click.Group) and part:
         command = command.get_command(click.Context(command), part)
     return None if command is None else {"--help", *(option for each in command.params for option in each.opts)}
+
+
+def test_verdicts_are_counted_as_on_the_pages():
+    counted = re.findall(r"\]\((docs/verdicts/[a-z-]+\.md)\).*\| ([^|]+) \|$", README.read_text(encoding="utf-8"), re.M)
+    assert len(counted) == len(PAPERS)
+    for page, said in counted:
+        rows = re.findall(r"^\| \[[A-Z0-9-]+\]\(#[^)]*\) \| (\w+) \|", (ROOT / page).read_text(encoding="utf-8"), re.M)
+        words = {"holds": "hold"}
+        told = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", said)}
+        assert told == Counter(words.get(outcome, outcome) for outcome in rows), page
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md", *DOCS], ids=lambda page: page.name)
