@@ -44,7 +44,7 @@ def installed(tmp_path_factory):
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("src", "mechanisms", "auditors", "attacks", "proofs"):
         shutil.copytree(ROOT / name, folder / "source" / name, symlinks=True, ignore=skipped)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run(

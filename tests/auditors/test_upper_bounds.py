@@ -9,6 +9,7 @@ import pytest
 from dpassay.auditors.upper_bounds import sandwich, upper_bound, upper_delta
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import plain
 
 accounting = pytest.importorskip("dp_accounting")
 
@@ -84,9 +85,9 @@ def test_the_sandwich_without_and_with_curves():
     upper = [(epsilon, upper_delta(GAUSSIAN, epsilon)) for epsilon in (2.0, 0.0, 1.0)]
     picture = sandwich(claim, 0.8, 1.0, curves={"lower": [(0.0, 0.3)], "upper": upper})
     shown, proved, stated = picture["plot"].series
-    assert (shown["label"], proved["label"], stated["label"]) == ("shown, at least", "proved, at most", "claim 1-GDP")
+    assert (shown.label, proved.label, stated.label) == ("shown, at least", "proved, at most", "claim 1-GDP")
     assert proved.x == [0.0, 1.0, 2.0]
     assert stated.x[-1] == 2.0
     assert shown.y[0] <= stated.y[0]
     assert all(p >= claim.delta_at(e) * (1 - 1e-6) for e, p in zip(proved.x, proved.y, strict=True))
-    json.dumps(picture)
+    json.dumps(plain(picture))

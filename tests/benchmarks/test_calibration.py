@@ -14,6 +14,7 @@ from dpassay.auditors.audit import run_audit
 from dpassay.benchmarks import calibration
 from dpassay.benchmarks.calibration import PROMISE, Cell, Tally, exceeds, measure
 from dpassay.benchmarks.calibration_cases import CASES
+from dpassay.core.records import plain
 
 ALPHA = 1e-6
 
@@ -146,7 +147,7 @@ def test_a_killed_run_goes_on(small: None, tmp_path: Path, monkeypatch: pytest.M
     assert [row[columns.index("audits")] for row in rows] == [30, 2, 30, 2, 32]
     assert all(len(row) == len(table.columns) for table in resumed for row in table.rows)
     assert {row[-1] for table in resumed for row in table.rows} == {"pass"}
-    json.dumps(resumed)
+    json.dumps(plain(resumed))
 
 
 def test_other_code_or_another_seed_runs_again(
