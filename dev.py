@@ -36,6 +36,8 @@ def main() -> int:
     if sys.version_info < (3, 11):  # noqa: UP036 - the one file that older versions can read and run
         print(f"dpassay needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # then all would be compiled again in every process that starts
+        os.environ["PYTHONPYCACHEPREFIX"] = str(ENVIRONMENT / "bytecode")
     if task == "verify":
         install(RUNTIME)
         return call("dpassay", "verify", *arguments, folder=Path.cwd())
