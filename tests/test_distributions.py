@@ -12,6 +12,7 @@ import tomllib
 import venv
 import zipfile
 from email.parser import BytesParser
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,20 @@ pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a clean cl
 
 @pytest.fixture(scope="module")
 def listed() -> list[str]:
-    """The files of the repository, new ones included, as a clone would have them."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    return [name for name in names if name and os.path.lexists(ROOT / name)]
+    """The files of the repository, new ones included, as a clone would have them; needs no git."""
+    ignored = [".git", *(ROOT / ".gitignore").read_text(encoding="utf-8").split()]
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        here = Path(folder).relative_to(ROOT)
+        linked = {name for name in folders if (ROOT / here / name).is_symlink()}
+        folders[:] = sorted(name for name in set(folders) - linked if not _ignored(here / name, ignored))
+        found += [(here / name).as_posix() for name in sorted({*files, *linked}) if not _ignored(here / name, ignored)]
+    return found
+
+
+def _ignored(path: Path, patterns: list[str]) -> bool:
+    at = f"/{path.as_posix()}"
+    return any(fnmatch(at if each.startswith("/") else path.name, each.rstrip("/")) for each in patterns)
 
 
 @pytest.fixture(scope="module")
