@@ -41,6 +41,7 @@ def quick_compilation() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()
 
 
 def exact_law(described: dict[str, Any], matrix: np.ndarray) -> dict[tuple[int, ...], Any]:
