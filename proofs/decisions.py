@@ -1,12 +1,14 @@
 """From the evidence for a claim to its verdict: the trusted checker has the last word."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
-from dpassay.core.claims import Claim, Evidence, Outcome, Verdict
+from dpassay.core.claims import Claim, Context, Evidence, EvidenceKind, Outcome, Verdict
+from dpassay.core.records import Plot, Table
 from dpassay.replay import Rejected, check
 
 Certificate = Mapping[str, Any]  # {"kind", "inputs"}
+Decider = Callable[[Claim, Context], Verdict]
 
 
 def checked(certificate: Certificate) -> Mapping[str, Any] | None:
@@ -34,6 +36,14 @@ def objections(*certificates: Certificate) -> str:
     return "; ".join(found)
 
 
+def shown(
+    summary: str, certificate: Certificate, *, tables: tuple[Table, ...] = (), plots: tuple[Plot, ...] = ()
+) -> Evidence:
+    """What a certificate shows, under the kind of evidence that the certificate's own kind implies."""
+    kind: EvidenceKind = certificate["kind"] if certificate["kind"] in get_args(EvidenceKind) else "certificate"
+    return Evidence(kind, summary, certificate, tables, plots)
+
+
 def decided(
     claim: Claim,
     outcome: Outcome,
@@ -50,3 +60,18 @@ def decided(
     return Verdict(
         claim.id, outcome, explanation, evidence=tuple(evidence), assumptions=tuple(assumptions), repair=repair
     )
+
+
+def established(
+    outcome: Outcome,
+    *sentences: str,
+    evidence: Callable[[], Sequence[Evidence]],
+    assumptions: Sequence[str] = (),
+    repair: str = "",
+) -> Decider:
+    """A claim's decider where no data move the verdict: `decided` on evidence that is built when it is called."""
+
+    def decide(claim: Claim, context: Context) -> Verdict:
+        return decided(claim, outcome, *sentences, evidence=evidence(), assumptions=assumptions, repair=repair)
+
+    return decide

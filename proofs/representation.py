@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from dpassay.auditors.randomness import Randomness, trace
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.core.registry import PAPERS, expected_outcomes, find_claim
 from dpassay.mechanisms import MECHANISMS, describe, mechanism
-from dpassay.proofs.decisions import checked
+from dpassay.proofs.decisions import Decider, checked, shown
 
 UNIFORM_BITS = 52
 """`wallenius.uniform` gives odd multiples of 2^-53."""
@@ -113,24 +113,26 @@ def executed_differences(id: str, variant: str) -> list[dict[str, Any]]:
         return []
 
 
-def decide_executed_code(
-    claim: Claim, context: Context, ids: Sequence[str], explanation: str, repair: str = ""
-) -> Verdict:
+def executed(ids: Sequence[str], explanation: str, repair: str = "") -> Decider:
     """Refuted by the differences that the checker accepts, one per mechanism; open when there are none."""
+    return functools.partial(_decide_executed, ids, explanation, repair)
+
+
+def _decide_executed(ids: Sequence[str], explanation: str, repair: str, claim: Claim, context: Context) -> Verdict:
     context.progress(f"{claim.id}: examining the samplers of {', '.join(ids)}")
     examinations = [examined(id, variant) for id in ids for variant in MECHANISMS.get(id, {})]
-    shown = [each for each in examinations if each.certificate is not None]
-    if not shown:
+    different = [each for each in examinations if each.certificate is not None]
+    if not different:
         findings = (
             "; ".join(f"{each.id} ({each.variant}): {each.finding}" for each in examinations) or "none registered"
         )
         return Verdict(claim.id, "open", f"No difference was shown. Examined: {findings}.", arithmetic="executed")
     tables: tuple[Table, ...] = (examination_table(examinations),)
     evidence = []
-    for each in shown:
+    for each in different:
         assert each.certificate is not None
         summary = f"{each.id} ({each.variant}): {each.finding}."
-        evidence.append(Evidence("certificate", summary, each.certificate, tables=tables))
+        evidence.append(shown(summary, each.certificate, tables=tables))
         tables = ()
     return Verdict(
         claim.id,

@@ -6,84 +6,67 @@ the eigenvalues that holds for all datasets at once; with it, and bounded rows, 
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.dpp.determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL
 from dpassay.proofs.notation import proof, smt
 
-
-def decide_zero_eigenvalue(claim: Claim, context: Context) -> Verdict:
-    """DP-INF: a neighbor of any singular dataset makes a coin and a set possible."""
-    return decided(
-        claim,
-        "holds",
-        "Without jitter every dataset with a zero eigenvalue has a neighbor with one more reader of a single item "
-        "for which that eigenvalue is positive: a coin that never fell heads now does, and a set of items that was "
-        "impossible is possible. The smallest case is one item and an empty database. It needs that the eigenvalue "
-        "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
-        "(DP-T31-GEN).",
-        evidence=(
-            Evidence("proof", "For every singular kernel, one more reader.", singular_proof()),
-            Evidence("witness", "One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
-        ),
-    )
+decide_zero_eigenvalue = established(
+    "holds",
+    "Without jitter every dataset with a zero eigenvalue has a neighbor with one more reader of a single item "
+    "for which that eigenvalue is positive: a coin that never fell heads now does, and a set of items that was "
+    "impossible is possible. The smallest case is one item and an empty database. It needs that the eigenvalue "
+    "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
+    "(DP-T31-GEN).",
+    evidence=lambda: [
+        shown("For every singular kernel, one more reader.", singular_proof()),
+        shown("One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
+    ],
+)
 
 
-def decide_theorem(claim: Claim, context: Context) -> Verdict:
-    """DP-T31: the same step, for X'X + S."""
-    return decided(
-        claim,
-        "holds",
-        "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i "
-        "has probability 0, and one more reader of i alone gives it the determinant of L_Y, which is positive. No "
-        "finite epsilon allows that. The paper forgets an assumption: that some neighbor has the direction that is "
-        "missing. Kernels that are singular on all datasets, two items with equal embeddings for instance, can be "
-        "private (DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common "
-        "lower bound.",
-        evidence=(Evidence("proof", "For every n, every singular L = X'X + S.", singular_proof()),),
-        repair="DP-T31-REP",
-    )
+decide_theorem = established(
+    "holds",
+    "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i "
+    "has probability 0, and one more reader of i alone gives it the determinant of L_Y, which is positive. No "
+    "finite epsilon allows that. The paper forgets an assumption: that some neighbor has the direction that is "
+    "missing. Kernels that are singular on all datasets, two items with equal embeddings for instance, can be "
+    "private (DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common "
+    "lower bound.",
+    evidence=lambda: [shown("For every n, every singular L = X'X + S.", singular_proof())],
+    repair="DP-T31-REP",
+)
 
 
-def decide_theorem_every_kernel(claim: Claim, context: Context) -> Verdict:
-    """DP-T31-GEN: two items with equal embeddings."""
-    return decided(
-        claim,
-        "refuted",
-        "Two items with the same embedding have L = c (1 1; 1 1), where c is a jitter s plus the number of subjects: "
-        "always singular, the two items never appear together, and yet one subject more or less changes no "
-        "probability by more than a factor 1 + 1/s. An eigenvalue that is 0 on every dataset tells nothing. The "
-        "theorem needs a neighbor that makes it positive (DP-T31).",
-        evidence=(Evidence("proof", "All ratios of the singular process lie within 1 + 1/s.", equal_items_proof()),),
-        repair="DP-T31-REP",
-    )
+decide_theorem_every_kernel = established(
+    "refuted",
+    "Two items with the same embedding have L = c (1 1; 1 1), where c is a jitter s plus the number of subjects: "
+    "always singular, the two items never appear together, and yet one subject more or less changes no "
+    "probability by more than a factor 1 + 1/s. An eigenvalue that is 0 on every dataset tells nothing. The "
+    "theorem needs a neighbor that makes it positive (DP-T31).",
+    evidence=lambda: [shown("All ratios of the singular process lie within 1 + 1/s.", equal_items_proof())],
+    repair="DP-T31-REP",
+)
 
 
-def decide_uniform(claim: Claim, context: Context) -> Verdict:
-    """DP-PD-UNIF: one item, rows in (0, 1]."""
-    return decided(
-        claim,
-        "refuted",
-        "Take one item, rows in (0, 1], at least one subject: L = sum of x^2 is strictly positive definite on every "
-        "dataset, but a single small x brings it as near to 0 as one likes, and a second subject with x = 1 then "
-        "changes the probability of the item by more than any factor. Each eigenvalue must stay above one s > 0 on "
-        "all datasets (DP-T31-REP). (Binary rows are an exception: adding rows only raises eigenvalues, and there "
-        "are finitely many invertible binary n x n matrices to start from.)",
-        evidence=(Evidence("proof", "For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof()),),
-        repair="DP-T31-REP",
-    )
+decide_uniform = established(
+    "refuted",
+    "Take one item, rows in (0, 1], at least one subject: L = sum of x^2 is strictly positive definite on every "
+    "dataset, but a single small x brings it as near to 0 as one likes, and a second subject with x = 1 then "
+    "changes the probability of the item by more than any factor. Each eigenvalue must stay above one s > 0 on "
+    "all datasets (DP-T31-REP). (Binary rows are an exception: adding rows only raises eigenvalues, and there "
+    "are finitely many invertible binary n x n matrices to start from.)",
+    evidence=lambda: [shown("For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof())],
+    repair="DP-T31-REP",
+)
 
 
-def decide_theorem_repaired(claim: Claim, context: Context) -> Verdict:
-    """DP-T31-REP: a uniform lower bound suffices."""
-    return decided(
-        claim,
-        "holds",
-        "With all eigenvalues at least s on every dataset and |x|^2 at most B^2, one subject changes no probability "
-        "by more than a factor 1 + B^2/s. For L = X'X + s I the exact value, a little smaller, is DP-EPS-REP; the "
-        "kernel need not have this form here, as long as a subject adds xx' to it.",
-        evidence=(Evidence("proof", "For every n.", uniform_proof()),),
-    )
+decide_theorem_repaired = established(
+    "holds",
+    "With all eigenvalues at least s on every dataset and |x|^2 at most B^2, one subject changes no probability "
+    "by more than a factor 1 + B^2/s. For L = X'X + s I the exact value, a little smaller, is DP-EPS-REP; the "
+    "kernel need not have this form here, as long as a subject adds xx' to it.",
+    evidence=lambda: [shown("For every n.", uniform_proof())],
+)
 
 
 def singular_proof() -> dict[str, Any]:

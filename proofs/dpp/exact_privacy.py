@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
 from dpassay.proofs.notation import derivative, identity, instance, proof, smt
@@ -44,82 +44,66 @@ def decide_exact_epsilon(claim: Claim, context: Context) -> Verdict:
         "1, which is every useful jitter, it is log(1 + B^2/(1 + s)). With 5 items and s = 1 that is 1.2528, where the "
         "paper's bound for phase 1 alone is 11.74; the floating-point sampler is a claim of its own (DP-EXE).",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "Upper bound for every number of items and subjects, and its attainment.",
                 exact_epsilon_proof(),
                 tables=(_epsilon_table(), _jitter_table(), *_recommendation_tables(context.data)),
             ),
             *(
-                Evidence(
-                    "certificate", "All small binary databases, exact rationals: the largest ratio is e^eps*.", each
-                )
+                shown("All small binary databases, exact rationals: the largest ratio is e^eps*.", each)
                 for each in enumerations
             ),
-            Evidence("certificate", "Five items, s = 1: between 1.25276 and 1.25277.", _five_items()),
+            shown("Five items, s = 1: between 1.25276 and 1.25277.", _five_items()),
         ),
     )
 
 
-def decide_phases_together(claim: Claim, context: Context) -> Verdict:
-    """DP-SUM: the released subset costs what phase 1 costs, pair by pair."""
-    return decided(
-        claim,
-        "refuted",
-        "For every pair of neighbors the subset Y has exactly the epsilon of the coin flips alone: the largest ratio "
-        "is (1 + a)/(1 + b), at the full set and at all heads, the smallest 1/(1 + b), at the empty set and at all "
-        "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
-        "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
-        "so that sum is infinite.",
-        evidence=(Evidence("proof", "The same largest and smallest ratio for coins and subsets.", phases_proof()),),
-        repair="DP-EPS-REP",
-    )
+decide_phases_together = established(
+    "refuted",
+    "For every pair of neighbors the subset Y has exactly the epsilon of the coin flips alone: the largest ratio "
+    "is (1 + a)/(1 + b), at the full set and at all heads, the smallest 1/(1 + b), at the empty set and at all "
+    "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
+    "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
+    "so that sum is infinite.",
+    evidence=lambda: [shown("The same largest and smallest ratio for coins and subsets.", phases_proof())],
+    repair="DP-EPS-REP",
+)
 
 
-def decide_recommendations(claim: Claim, context: Context) -> Verdict:
-    """DP-FUT: T draws cost T eps*."""
-    return decided(
-        claim,
-        "holds",
-        "Fresh draws from the same data are independent given the data, so their ratios multiply, and one pair of "
-        "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
-        "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
-        "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
-        evidence=(Evidence("proof", "T draws cost T eps*, and eps* is positive.", recommendations_proof()),),
-    )
+decide_recommendations = established(
+    "holds",
+    "Fresh draws from the same data are independent given the data, so their ratios multiply, and one pair of "
+    "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
+    "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
+    "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
+    evidence=lambda: [shown("T draws cost T eps*, and eps* is positive.", recommendations_proof())],
+)
 
 
-def decide_composition(claim: Claim, context: Context) -> Verdict:
-    """DP-T-REP: T eps* in pure DP, T r^2/8 in zCDP by the bounded range of one draw."""
-    return decided(
-        claim,
-        "holds",
-        "Pure epsilon adds up without any loss. For an average guarantee the range of the loss counts, not its "
-        "maximum: over all subsets it spans at most r = log(1 + B^2/s), which gives r^2/8-zCDP per draw and T r^2/8 "
-        "for T draws, hence (rho + 2 sqrt(rho ln(1/delta)), delta)-differential privacy. The exact curve of T draws "
-        "is that of T coins (DP-DELTA-REP).",
-        evidence=(
-            Evidence(
-                "proof",
-                "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
-                composition_proof(),
-                tables=(_composition_table(),),
-            ),
-        ),
-    )
+decide_composition = established(
+    "holds",
+    "Pure epsilon adds up without any loss. For an average guarantee the range of the loss counts, not its "
+    "maximum: over all subsets it spans at most r = log(1 + B^2/s), which gives r^2/8-zCDP per draw and T r^2/8 "
+    "for T draws, hence (rho + 2 sqrt(rho ln(1/delta)), delta)-differential privacy. The exact curve of T draws "
+    "is that of T coins (DP-DELTA-REP).",
+    evidence=lambda: [
+        shown(
+            "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
+            composition_proof(),
+            tables=(_composition_table(),),
+        )
+    ],
+)
 
 
-def decide_jitter(claim: Claim, context: Context) -> Verdict:
-    """DP-JMON: eps* falls with s, the chance of an unread item rises."""
-    return decided(
-        claim,
-        "holds",
-        "Both branches of eps* fall strictly as the jitter grows, so more jitter is more private at every level. An "
-        "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
-        "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
-        "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
-        evidence=(Evidence("proof", "Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),)),),
-    )
+decide_jitter = established(
+    "holds",
+    "Both branches of eps* fall strictly as the jitter grows, so more jitter is more private at every level. An "
+    "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
+    "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
+    "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
+    evidence=lambda: [shown("Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),))],
+)
 
 
 def exact_epsilon_proof() -> dict[str, Any]:

@@ -6,70 +6,52 @@ The first two are theorems 2.1 and 2.2 of Kulesza and Taskar, "Determinantal poi
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.dpp.determinants import ONE_ENTRY, determinant, minor, plus_identity, subsets, symmetric
 from dpassay.proofs.notation import identity, instance, proof, smt
 
-
-def decide_normalization(claim: Claim, context: Context) -> Verdict:
-    """DP-Z: expand det(L + I) along its diagonal."""
-    return decided(
-        claim,
-        "holds",
-        "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
-        "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
-        "square matrix L.",
-        evidence=(Evidence("proof", "The induction step, and three items in symbols.", normalization_proof()),),
-    )
+decide_normalization = established(
+    "holds",
+    "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
+    "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
+    "square matrix L.",
+    evidence=lambda: [shown("The induction step, and three items in symbols.", normalization_proof())],
+)
 
 
-def decide_marginal_kernel(claim: Claim, context: Context) -> Verdict:
-    """DP-K: K = I - (L + I)^-1."""
-    return decided(
-        claim,
-        "holds",
-        "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors "
-        "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
-        "semidefinite L.",
-        evidence=(
-            Evidence("proof", "Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof()),
-        ),
-    )
+decide_marginal_kernel = established(
+    "holds",
+    "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors "
+    "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
+    "semidefinite L.",
+    evidence=lambda: [shown("Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof())],
+)
 
 
-def decide_kernels(claim: Claim, context: Context) -> Verdict:
-    """DP-PSD: two items on which the sigmoid function is indefinite."""
-    return decided(
-        claim,
-        "refuted",
-        "The sigmoid tanh(a x.y + c) is no positive semidefinite kernel: on the two items 1 and 2, with a = 1 and c "
-        "= 0, its matrix has a negative determinant, so the process would give both items together a negative "
-        "probability; c = 1 fails as well. Dot products of count vectors and the RBF and polynomial functions are "
-        "positive semidefinite (DP-PSD-REP). The word 'positive definite' of section 2.1 is too strong for all of "
-        "them: equal items make L singular.",
-        evidence=(
-            Evidence("certificate", "tanh(1) tanh(4) < tanh(2)^2.", sigmoid_instance(0, 1, 2)),
-            Evidence("certificate", "The same with c = 1: tanh(2) tanh(5) < tanh(3)^2.", sigmoid_instance(1, 1, 2)),
-        ),
-        repair="DP-PSD-REP",
-    )
+decide_kernels = established(
+    "refuted",
+    "The sigmoid tanh(a x.y + c) is no positive semidefinite kernel: on the two items 1 and 2, with a = 1 and c "
+    "= 0, its matrix has a negative determinant, so the process would give both items together a negative "
+    "probability; c = 1 fails as well. Dot products of count vectors and the RBF and polynomial functions are "
+    "positive semidefinite (DP-PSD-REP). The word 'positive definite' of section 2.1 is too strong for all of "
+    "them: equal items make L singular.",
+    evidence=lambda: [
+        shown("tanh(1) tanh(4) < tanh(2)^2.", sigmoid_instance(0, 1, 2)),
+        shown("The same with c = 1: tanh(2) tanh(5) < tanh(3)^2.", sigmoid_instance(1, 1, 2)),
+    ],
+    repair="DP-PSD-REP",
+)
 
 
-def decide_kernels_repaired(claim: Claim, context: Context) -> Verdict:
-    """DP-PSD-REP: sums, products and limits of positive semidefinite kernels."""
-    return decided(
-        claim,
-        "holds",
-        "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive "
-        "semidefinite kernels are positive semidefinite, which yields polynomials and, by the power series of exp, "
-        "the RBF function. Adding s I raises every eigenvalue by s.",
-        evidence=(
-            Evidence(
-                "proof", "Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof()
-            ),
-        ),
-    )
+decide_kernels_repaired = established(
+    "holds",
+    "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive "
+    "semidefinite kernels are positive semidefinite, which yields polynomials and, by the power series of exp, "
+    "the RBF function. Adding s I raises every eigenvalue by s.",
+    evidence=lambda: [
+        shown("Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof())
+    ],
+)
 
 
 def normalization_proof() -> dict[str, Any]:

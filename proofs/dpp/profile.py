@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL, determinant, plus_identity, plus_row
 from dpassay.proofs.notation import identity, instance, proof, smt
 
@@ -35,51 +34,40 @@ def recommendations_delta(epsilon: float, jitter: float, largest: float, draws: 
     return float(max(gain.sum() for gain in gains))
 
 
-def decide_binomial_conjecture(claim: Claim, context: Context) -> Verdict:
-    """DP-DELTA: three items, two of which are tied to the third by many subjects."""
-    return decided(
-        claim,
-        "refuted",
-        "With three items, 1000 readers of items 1 and 3 and 1000 of items 2 and 3, a reader of items 1 and 2 joins. "
-        "Two items are then certain, and whether the third is shown is a coin whose odds rise from s to almost s + "
-        "4/3: more than one reader of one item can do, and all in one coin. For s = 20 its delta at e^eps = 221/210 "
-        "is 0.00042, that of the conjectured pairs at most 0.00023. The number of heads is a weaker test than one "
-        "coin with a larger bias. The right bound, one coin with odds s + n, is DP-DELTA-REP.",
-        evidence=(
-            Evidence(
-                "certificate",
-                "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.",
-                conjecture_instance(),
-            ),
-        ),
-        repair="DP-DELTA-REP",
-    )
+decide_binomial_conjecture = established(
+    "refuted",
+    "With three items, 1000 readers of items 1 and 3 and 1000 of items 2 and 3, a reader of items 1 and 2 joins. "
+    "Two items are then certain, and whether the third is shown is a coin whose odds rise from s to almost s + "
+    "4/3: more than one reader of one item can do, and all in one coin. For s = 20 its delta at e^eps = 221/210 "
+    "is 0.00042, that of the conjectured pairs at most 0.00023. The number of heads is a weaker test than one "
+    "coin with a larger bias. The right bound, one coin with odds s + n, is DP-DELTA-REP.",
+    evidence=lambda: [
+        shown(
+            "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.", conjecture_instance()
+        )
+    ],
+    repair="DP-DELTA-REP",
+)
 
 
-def decide_profile(claim: Claim, context: Context) -> Verdict:
-    """DP-DELTA-REP: two-point laws are the worst for a convex function."""
-    return decided(
-        claim,
-        "holds",
-        "Whatever the database, the released subset tells no more about a subject than one coin that shows heads "
-        "with odds s without the subject and odds s + B^2 with it. The proof replaces the law of a_Y by the one on "
-        "{0, a} with the same average, which raises every delta(eps), and then optimizes over two numbers. Real rows "
-        "attain it, with one item. Hence T recommendations are exactly as private as T coins, which gives their "
-        "whole curve. For binary rows it is an upper bound with n for B^2, attained at delta = 0, and for n >= 3 "
-        "they come as near as they like to the coin with odds s + n - 2 + 1/n in place of s + n.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Upper bound for every n and eps >= 0, in both directions; attained.",
-                profile_proof(),
-                tables=(_recommendations_table(),),
-                plots=(_curve(),),
-            ),
-            Evidence(
-                "certificate", "Three binary items come within 0.1% of the coin with odds s + 4/3.", _binary_instance()
-            ),
+decide_profile = established(
+    "holds",
+    "Whatever the database, the released subset tells no more about a subject than one coin that shows heads "
+    "with odds s without the subject and odds s + B^2 with it. The proof replaces the law of a_Y by the one on "
+    "{0, a} with the same average, which raises every delta(eps), and then optimizes over two numbers. Real rows "
+    "attain it, with one item. Hence T recommendations are exactly as private as T coins, which gives their "
+    "whole curve. For binary rows it is an upper bound with n for B^2, attained at delta = 0, and for n >= 3 "
+    "they come as near as they like to the coin with odds s + n - 2 + 1/n in place of s + n.",
+    evidence=lambda: [
+        shown(
+            "Upper bound for every n and eps >= 0, in both directions; attained.",
+            profile_proof(),
+            tables=(_recommendations_table(),),
+            plots=(_curve(),),
         ),
-    )
+        shown("Three binary items come within 0.1% of the coin with odds s + 4/3.", _binary_instance()),
+    ],
+)
 
 
 def profile_proof() -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
-from dpassay.proofs.representation import UNIFORM_BITS, decide_executed_code, difference, parameters
+from dpassay.proofs.representation import UNIFORM_BITS, difference, executed, parameters
 
 IDEAL: Mapping[tuple[str, str], str] = {
     ("dpp", "paper"): "DP-EPS-REP",
@@ -14,18 +13,14 @@ IDEAL: Mapping[tuple[str, str], str] = {
 """(id, variant) -> the claim about its ideal law."""
 
 
-def decide_executed(claim: Claim, context: Context) -> Verdict:
-    """DP-EXE."""
-    return decide_executed_code(
-        claim,
-        context,
-        ("dpp", "kdpp", "dpp_eigen", "dpp_subset_jittered"),
-        "An item is chosen when a uniform number u, at least 2^-53, satisfies u (1 + lambda) < lambda. With a jitter "
-        "of 1e-17 an item that nobody clicked has a positive chance in exact arithmetic, and the code never chooses "
-        "it; with one more user it is chosen half of the time. The exact loss is finite there (38.5 nats), the "
-        "executed one is not. At a jitter of 1 and more no item is out of reach in this way; eigenvalues and the "
-        "draws of phase 2 are rounded all the same, and nothing is proved about them.",
-    )
+decide_executed = executed(
+    ("dpp", "kdpp", "dpp_eigen", "dpp_subset_jittered"),
+    "An item is chosen when a uniform number u, at least 2^-53, satisfies u (1 + lambda) < lambda. With a jitter "
+    "of 1e-17 an item that nobody clicked has a positive chance in exact arithmetic, and the code never chooses "
+    "it; with one more user it is chosen half of the time. The exact loss is finite there (38.5 nats), the "
+    "executed one is not. At a jitter of 1 and more no item is out of reach in this way; eigenvalues and the "
+    "draws of phase 2 are rounded all the same, and nothing is proved about them.",
+)
 
 
 def _dpp() -> list[dict[str, Any]]:

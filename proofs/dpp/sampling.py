@@ -7,86 +7,65 @@ and its bound looks at the first draw alone; a bound that needs no eigengap exis
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, instance, proof, smt
 
-
-def decide_eigenvectors(claim: Claim, context: Context) -> Verdict:
-    """DP-EVEC: one more reader turns the eigenvectors."""
-    return decided(
-        claim,
-        "holds",
-        "Two items and one reader of the first: L is diagonal, so phase 1 returns V = {e_1} with positive "
-        "probability. One more reader, of both items, leaves no eigenvector on an axis, whatever the jitter: V = "
-        "{e_1} becomes impossible. No epsilon allows that. So the analysis of phase 1 covers the coins only, and "
-        "Algorithm 1 is private only because V stays inside and Y alone is released (DP-EPS-REP).",
-        evidence=(Evidence("proof", "For every jitter s > 0.", eigenvectors_proof()),),
-    )
+decide_eigenvectors = established(
+    "holds",
+    "Two items and one reader of the first: L is diagonal, so phase 1 returns V = {e_1} with positive "
+    "probability. One more reader, of both items, leaves no eigenvector on an axis, whatever the jitter: V = "
+    "{e_1} becomes impossible. No epsilon allows that. So the analysis of phase 1 covers the coins only, and "
+    "Algorithm 1 is private only because V stays inside and Y alone is released (DP-EPS-REP).",
+    evidence=lambda: [shown("For every jitter s > 0.", eigenvectors_proof())],
+)
 
 
-def decide_subset_bound(claim: Claim, context: Context) -> Verdict:
-    """DP-SUB: equal weights at the start, other laws."""
-    return decided(
-        claim,
-        "refuted",
-        "The bound follows the weights of the first draw only. On four items two planes, spanned by (1,1,0,0), "
-        "(0,0,1,1) and by (1,0,1,0), (0,1,0,1), give every item the weight 1/2 at the start, so nothing shifts; yet "
-        "with d = 1/10 the set {1, 2} is six times likelier on the second, a loss of 1.79, while the bound is 0 for "
-        "s = 0 and below 0.37 for s = 1/100. With the loop as printed, which runs until V' is empty, it is worse: on "
-        "the first plane {1, 2} is then impossible, so no jitter d helps. Stopping after k draws there is a bound "
-        "without any eigengap (DP-SUB-REP).",
-        evidence=(
-            Evidence(
-                "certificate",
-                "Both probabilities, in exact rationals, stopping after two draws.",
-                subset_bound_instance(),
-            ),
-        ),
-        repair="DP-SUB-REP",
-    )
+decide_subset_bound = established(
+    "refuted",
+    "The bound follows the weights of the first draw only. On four items two planes, spanned by (1,1,0,0), "
+    "(0,0,1,1) and by (1,0,1,0), (0,1,0,1), give every item the weight 1/2 at the start, so nothing shifts; yet "
+    "with d = 1/10 the set {1, 2} is six times likelier on the second, a loss of 1.79, while the bound is 0 for "
+    "s = 0 and below 0.37 for s = 1/100. With the loop as printed, which runs until V' is empty, it is worse: on "
+    "the first plane {1, 2} is then impossible, so no jitter d helps. Stopping after k draws there is a bound "
+    "without any eigengap (DP-SUB-REP).",
+    evidence=lambda: [
+        shown("Both probabilities, in exact rationals, stopping after two draws.", subset_bound_instance())
+    ],
+    repair="DP-SUB-REP",
+)
 
 
-def decide_instances(claim: Claim, context: Context) -> Verdict:
-    """DP-SUB2: n copies of the change have n^2, or n(n-2), in the second term."""
-    return decided(
-        claim,
-        "refuted",
-        "The n components of the printed change move by (n-1) A - n C in sum, with A = log(1 + s/((n-1)d)) and C = "
-        "log(1 + s/(1 + nd)); n times that ends in -n^2 C, not -n C. In absolute values one change is (n-1)(A - C) + "
-        "C, and n of them end in -n(n-2) C, which is -n C for n = 3 only; for n = 2 the printed number is smaller "
-        "than two such changes, so it is no bound on them.",
-        evidence=(Evidence("proof", "The three expressions differ.", instances_proof()),),
-        repair="DP-SUB-REP",
-    )
+decide_instances = established(
+    "refuted",
+    "The n components of the printed change move by (n-1) A - n C in sum, with A = log(1 + s/((n-1)d)) and C = "
+    "log(1 + s/(1 + nd)); n times that ends in -n^2 C, not -n C. In absolute values one change is (n-1)(A - C) + "
+    "C, and n of them end in -n(n-2) C, which is -n C for n = 3 only; for n = 2 the printed number is smaller "
+    "than two such changes, so it is no bound on them.",
+    evidence=lambda: [shown("The three expressions differ.", instances_proof())],
+    repair="DP-SUB-REP",
+)
 
 
-def decide_subset_bound_repaired(claim: Claim, context: Context) -> Verdict:
-    """DP-SUB-REP: weights between d and 1 + d, totals between k - t and k plus jitter."""
-    return decided(
-        claim,
-        "holds",
-        "Every weight lies between d and 1 + d, and after t draws the weights of the items that remain add up to a "
-        "number between k - t and k, plus d per item, whatever the eigenvectors are. So one draw changes by at most "
-        "(1 + 1/d) k/(k-t) between any two selections of k eigenvectors, and k draws by the product. Davis and "
-        "Kahan, and the gaps between eigenvalues, are not needed. The law is no longer determinantal (DP-JIT), and "
-        "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
-        evidence=(Evidence("proof", "For every n, k and d.", repaired_bound_proof()),),
-    )
+decide_subset_bound_repaired = established(
+    "holds",
+    "Every weight lies between d and 1 + d, and after t draws the weights of the items that remain add up to a "
+    "number between k - t and k, plus d per item, whatever the eigenvectors are. So one draw changes by at most "
+    "(1 + 1/d) k/(k-t) between any two selections of k eigenvectors, and k draws by the product. Davis and "
+    "Kahan, and the gaps between eigenvalues, are not needed. The law is no longer determinantal (DP-JIT), and "
+    "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
+    evidence=lambda: [shown("For every n, k and d.", repaired_bound_proof())],
+)
 
 
-def decide_jittered_law(claim: Claim, context: Context) -> Verdict:
-    """DP-JIT: one eigenvector, two and three items."""
-    return decided(
-        claim,
-        "refuted",
-        "Let V be spanned by e_1. With jitter the first draw can be item 2, which V' does not contain, so V' stays "
-        "as it is and the loop goes on: of two items both are returned with probability d/(1 + 2d), though |V| = 1. "
-        "With three items, items 2 and 3 appear together more often than independent items would, which is "
-        "impossible for a determinantal process with a symmetric kernel, where items repel each other.",
-        evidence=(Evidence("proof", "For every d > 0.", jittered_law_proof()),),
-    )
+decide_jittered_law = established(
+    "refuted",
+    "Let V be spanned by e_1. With jitter the first draw can be item 2, which V' does not contain, so V' stays "
+    "as it is and the loop goes on: of two items both are returned with probability d/(1 + 2d), though |V| = 1. "
+    "With three items, items 2 and 3 appear together more often than independent items would, which is "
+    "impossible for a determinantal process with a symmetric kernel, where items repel each other.",
+    evidence=lambda: [shown("For every d > 0.", jittered_law_proof())],
+)
 
 
 def eigenvectors_proof() -> dict[str, Any]:

@@ -8,24 +8,20 @@ P'_k(Y)/P_k(Y) = (1 + a_Y)/E[1 + a_Y'], with no coin that pays for b, and a_Y is
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL, minor, plus_identity, plus_row, subsets
 from dpassay.proofs.dpp.exact_privacy import enumeration, exact_epsilon_proof
 from dpassay.proofs.notation import identity, instance, proof, smt
 
-
-def decide_replacement(claim: Claim, context: Context) -> Verdict:
-    """DP-REPLACE-REP: a removal and an addition, and two orthogonal rows."""
-    return decided(
-        claim,
-        "holds",
-        "Replacing a subject is removing one and adding another, so epsilon is at most the sum of the two branches "
-        "of eps*, which is log(1 + B^2/s). Two rows on different items attain it on an otherwise empty database: the "
-        "new subject has only item 1, the old one only item 2, and the set {1} is shown. It is less than 2 eps*, the "
-        "cost of two neighbors in a row.",
-        evidence=(Evidence("proof", "Upper bound for every n; attained for n >= 2.", replacement_proof()),),
-    )
+decide_replacement = established(
+    "holds",
+    "Replacing a subject is removing one and adding another, so epsilon is at most the sum of the two branches "
+    "of eps*, which is log(1 + B^2/s). Two rows on different items attain it on an otherwise empty database: the "
+    "new subject has only item 1, the old one only item 2, and the set {1} is shown. It is less than 2 eps*, the "
+    "cost of two neighbors in a row.",
+    evidence=lambda: [shown("Upper bound for every n; attained for n >= 2.", replacement_proof())],
+)
 
 
 def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
@@ -54,54 +50,41 @@ def decide_binary_replacement(claim: Claim, context: Context) -> Verdict:
         "over real p in [0, n], a little more than the stated one; random search found no exception, but it is false "
         "for kernels of real rows, so a proof must use that all subjects' rows are binary.",
         evidence=(
-            Evidence("proof", "The lower bound for every n, p and s.", binary_replacement_proof()),
-            *(
-                Evidence("certificate", "All small binary databases: the largest ratio is the stated one.", each)
-                for each in enumerations
-            ),
+            shown("The lower bound for every n, p and s.", binary_replacement_proof()),
+            *(shown("All small binary databases: the largest ratio is the stated one.", each) for each in enumerations),
         ),
     )
 
 
-def decide_fixed_size(claim: Claim, context: Context) -> Verdict:
-    """DP-KDPP-REP: bounds, and databases on which the other items become certain."""
-    return decided(
-        claim,
-        "holds",
-        "With k items shown, one subject changes the probability of Y by at most 1 + a_Y, and a_Y is at most "
-        "|x_Y|^2/s: the jitter scales with the k items shown, not with all n. The bound is approached when many "
-        "subjects read only the other items, so that the items of the new reader are hardly ever shown. It is never "
-        "reached, since Y itself has a positive probability. For delta > 0 the curve lies below delta(eps) = (sqrt(1 "
-        "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
-        "attains it for real rows and n = k + 1.",
-        evidence=(
-            Evidence("proof", "Upper bound, approached but not attained, for every n and k.", fixed_size_proof()),
-            Evidence(
-                "certificate", "Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()
-            ),
-        ),
-    )
+decide_fixed_size = established(
+    "holds",
+    "With k items shown, one subject changes the probability of Y by at most 1 + a_Y, and a_Y is at most "
+    "|x_Y|^2/s: the jitter scales with the k items shown, not with all n. The bound is approached when many "
+    "subjects read only the other items, so that the items of the new reader are hardly ever shown. It is never "
+    "reached, since Y itself has a positive probability. For delta > 0 the curve lies below delta(eps) = (sqrt(1 "
+    "+ A) - e^(eps/2))^2/A with A = B^2/s or k/s, as for any mechanism whose loss has the range log(1 + A), and "
+    "attains it for real rows and n = k + 1.",
+    evidence=lambda: [
+        shown("Upper bound, approached but not attained, for every n and k.", fixed_size_proof()),
+        shown("Two of four items, s = 1, 10^4 readers of each other item.", fixed_size_instance()),
+    ],
+)
 
 
-def decide_fixed_size_few_items(claim: Claim, context: Context) -> Verdict:
-    """DP-KDPP-SMALL: a star of items tied together by many subjects."""
-    return decided(
-        claim,
-        "holds",
-        "Any two sets shown overlap when n < 2k, but that does not limit the loss to the n - k items in which they "
-        "can differ. Many readers of the pairs (leaf, center) of a star of g = 2k - n + 1 items make any g - 1 of "
-        "them nearly sure to be shown and leave one direction, of squared length (g-1)^2/g for a reader of all "
-        "leaves, on which the jitter alone decides. So even for n = k + 1 the epsilon is almost that of k: between "
-        "log(1 + (k - 2 + 1/k)/s) and log(1 + k/s). Where it lies in between is open.",
-        evidence=(
-            Evidence("proof", "Both bounds for every k < n < 2k.", few_items_proof()),
-            Evidence(
-                "certificate",
-                "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.",
-                few_items_instance(),
-            ),
+decide_fixed_size_few_items = established(
+    "holds",
+    "Any two sets shown overlap when n < 2k, but that does not limit the loss to the n - k items in which they "
+    "can differ. Many readers of the pairs (leaf, center) of a star of g = 2k - n + 1 items make any g - 1 of "
+    "them nearly sure to be shown and leave one direction, of squared length (g-1)^2/g for a reader of all "
+    "leaves, on which the jitter alone decides. So even for n = k + 1 the epsilon is almost that of k: between "
+    "log(1 + (k - 2 + 1/k)/s) and log(1 + k/s). Where it lies in between is open.",
+    evidence=lambda: [
+        shown("Both bounds for every k < n < 2k.", few_items_proof()),
+        shown(
+            "Three of four items, s = 1: more than log(1 + 1.3), where n - k = 1 item can differ.", few_items_instance()
         ),
-    )
+    ],
+)
 
 
 def binary_replacement_ratio(items: int, jitter: Fraction) -> Fraction:

@@ -7,7 +7,7 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.ppns.algorithm1 import Formula
 
 
@@ -105,8 +105,7 @@ def decide_accuracy_metric(claim: Claim, context: Context) -> Verdict:
         },
     }
     evidence = [
-        Evidence(
-            "certificate",
+        shown(
             "Three users, three items, k = 1. The target rated (1, 2) and will give the third item 5. The neighbor "
             "who rated (1, 2, 1) has similarity 1 and predicts 1; the one who rated (2, 1, 5) has similarity 4/5 and "
             "predicts 5.",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import proof, smt
 from dpassay.proofs.ppns.algorithm1 import Formula, quota_formulas, quota_values, trace_algorithm1
 
@@ -64,8 +64,7 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
         ],
     )
     evidence = (
-        Evidence(
-            "certificate",
+        shown(
             "Closed counts of what a literal Algorithm 1 does beyond sorting the similarities: weights, the "
             "sensitivity, draws and loop tests. Each is positive.",
             certificate,
@@ -101,8 +100,7 @@ def decide_p_one(claim: Claim, context: Context) -> Verdict:
     # The proof speaks of Algorithm 1; the trace shows that this program's own reading of it does the same.
     traced = all(row[2] == row[1] and row[4] == 0 and row[5] == row[1] - 1 for row in rows)
     evidence = (
-        Evidence(
-            "proof",
+        shown(
             "For every k: the loop cannot stop at k - 1, and line 16 is left without users.",
             p_one_proof(),
             tables=(table,),

@@ -4,8 +4,8 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import formula, possible, proof, smt
 from dpassay.proofs.ppns.manly_mean import POWER, expected_heavy_draws, weighted_selection
 
@@ -23,22 +23,19 @@ def decide_best_case(claim: Claim, context: Context) -> Verdict:
         "2.2 it is false: of (1, ..., 1, 2/5, 0, ..., 0), with k - 1 ones, the truncation takes the k - 1 ones for "
         "certain, more than (1^k, 0^(n-k)) expects.",
         evidence=(
-            Evidence("proof", "Manly's mean and the exact mean, all n and k.", best_case_proof()),
+            shown("Manly's mean and the exact mean, all n and k.", best_case_proof()),
             *(
-                Evidence(
-                    "certificate",
+                shown(
                     f"Exact picks from the first partition, random weights ({', '.join(i['weights'])}).",
                     {"kind": "selection", "inputs": i},
                 )
                 for i in instances
             ),
-            Evidence(
-                "proof",
+            shown(
                 "With PNCF's truncation the best case is another list (k = 50, n = 942, eps = 1, RS = 1).",
                 truncation_proof(),
             ),
-            Evidence(
-                "certificate",
+            shown(
                 "The same for k = 2, similarities (1, 2/5, 0, 0): more picks from the first partition than Theorem "
                 "1's bound leaves the best case.",
                 {"kind": "selection", "inputs": truncation_certificate()},

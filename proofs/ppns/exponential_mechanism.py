@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, POST_PROCESSING, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.ppns.similarity_sensitivity import floor_cosine_proof
@@ -35,10 +35,10 @@ def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
         "exp(eps q/(k GS)) gives eps. Neither factor can be lowered: they are attained in the limit of long lists, "
         "and of one far heavier candidate.",
         evidence=(
-            Evidence("proof", "eps/2 for every n and k, and eps with twice the exponent.", all_scores_proof()),
-            Evidence("proof", "Half of it when one candidate's score moves.", one_score_proof()),
-            Evidence("certificate", "100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.", every),
-            Evidence("certificate", "One score moves, two draws: more than 0.2475 of 0.25 is lost.", one),
+            shown("eps/2 for every n and k, and eps with twice the exponent.", all_scores_proof()),
+            shown("Half of it when one candidate's score moves.", one_score_proof()),
+            shown("100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.", every),
+            shown("One score moves, two draws: more than 0.2475 of 0.25 is lost.", one),
         ),
     )
 
@@ -55,15 +55,12 @@ def proved_ppns_repaired(claim: Claim, context: Context) -> Verdict:
         "protection from this output, noise of scale GS/eps (weights exp(eps q/(k GS))) is enough. This covers the "
         "neighbors of one target; a list for every user, or a prediction from the neighbors' ratings, spends more.",
         evidence=(
-            Evidence("proof", "The bound GS on the change of one floor-norm cosine.", floor_cosine_proof()),
-            Evidence("proof", "Laplace noise on the n cosines, and post-processing.", noisy_similarities_proof()),
-            Evidence("proof", "The exponential selection.", all_scores_proof()),
-            Evidence(
-                "proof", "The exponential selection when only candidates' ratings are protected.", one_score_proof()
-            ),
+            shown("The bound GS on the change of one floor-norm cosine.", floor_cosine_proof()),
+            shown("Laplace noise on the n cosines, and post-processing.", noisy_similarities_proof()),
+            shown("The exponential selection.", all_scores_proof()),
+            shown("The exponential selection when only candidates' ratings are protected.", one_score_proof()),
             *(
-                Evidence(
-                    "certificate",
+                shown(
                     f"Three candidates, two neighbors, eps = 1: every set, both ways, when the {who}'s rating is "
                     "removed.",
                     floor_cosine_instance(who),
@@ -74,19 +71,16 @@ def proved_ppns_repaired(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_laplace(claim: Claim, context: Context) -> Verdict:
-    """PP-SAR: the Laplace mechanism is differentially private for any numeric query of bounded sensitivity."""
-    return decided(
-        claim,
-        "refuted",
-        "Laplace noise of scale GS/eps on a numeric query, a predicted rating for instance, is eps-differentially "
-        "private: the sentence is false as stated. As we read Sarathy and Muralidhar, whom it cites, their point is "
-        "another: the noise needed for numeric data is often so large that the answers are of little use, and repeated "
-        "answers average it away unless the budget is split among them. Both are about utility and composition, and "
-        "for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks of its own.)",
-        evidence=(Evidence("proof", "The Laplace mechanism is eps-differentially private.", laplace_proof()),),
-        assumptions=("GS bounds how far the released number can move between neighboring datasets",),
-    )
+decide_laplace = established(
+    "refuted",
+    "Laplace noise of scale GS/eps on a numeric query, a predicted rating for instance, is eps-differentially "
+    "private: the sentence is false as stated. As we read Sarathy and Muralidhar, whom it cites, their point is "
+    "another: the noise needed for numeric data is often so large that the answers are of little use, and repeated "
+    "answers average it away unless the budget is split among them. Both are about utility and composition, and "
+    "for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks of its own.)",
+    evidence=lambda: [shown("The Laplace mechanism is eps-differentially private.", laplace_proof())],
+    assumptions=("GS bounds how far the released number can move between neighboring datasets",),
+)
 
 
 def laplace_proof() -> dict[str, Any]:

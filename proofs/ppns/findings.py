@@ -19,7 +19,7 @@ from dpassay.experiments.ppns.printed import AXES, METHODS
 from dpassay.mechanisms.batched_users import NearestNeighbors, Selection, TopWeighted, exponential_scale
 from dpassay.mechanisms.ppns import formula_beta
 from dpassay.mechanisms.similarity import overlap_matrix, sensitivity_matrix
-from dpassay.proofs.decisions import supported
+from dpassay.proofs.decisions import shown, supported
 from dpassay.proofs.ppns.settings import EPSILON, NEIGHBORS, paper_method
 from dpassay.replay import check
 
@@ -120,8 +120,7 @@ def decide_finding4(claim: Claim, context: Context) -> Verdict:
     needed = (
         float(1 / (4 * NEIGHBORS * math.log(NEIGHBORS * (count - NEIGHBORS) / 0.9))) if count > NEIGHBORS else math.inf
     )
-    evidence = Evidence(
-        "certificate",
+    evidence = shown(
         f"With the smallest RS of any target user on these data, {bound:g}, lambda is cut at sim_k for every rho up "
         "to 0.9.",
         certificate,
@@ -173,8 +172,7 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
         "supports": "holds" if holds else "refuted",
     }
     supports = check("formula", inputs)["supports"]
-    evidence = Evidence(
-        "certificate",
+    evidence = shown(
         "Smallest and largest numbers of ratings, counted.",
         {"kind": "formula", "inputs": inputs},
         tables=(
@@ -262,11 +260,8 @@ def _orderings(
     tables = [table]
     if not context.quick and number in (1, 2):
         tables.append(_raters_table(number, context, pairs))
-    evidence = Evidence(
-        "reproduction",
-        f"Held-out comparisons: {result['summary']}.",
-        {"kind": "reproduction", "inputs": inputs},
-        tables=tuple(tables),
+    evidence = shown(
+        f"Held-out comparisons: {result['summary']}.", {"kind": "reproduction", "inputs": inputs}, tables=tuple(tables)
     )
     return evidence, result["supports"], {name: entries[name]["side"] for name in pairs}
 

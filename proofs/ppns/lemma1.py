@@ -2,39 +2,32 @@
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.notation import possible, proof, smt
 from dpassay.proofs.ppns.manly_mean import POWER
 
-
-def decide_lemma1(claim: Claim, context: Context) -> Verdict:
-    """PP-L1: the conclusion for Manly's and the exact mean; two steps of the printed proof are false."""
-    return decided(
-        claim,
-        "holds",
-        "Under equation (12) both selections have one parameter A each, and every mean moves the same way with it; "
-        "for the exact means the shorter selection is a prefix of the longer one, so every probability is strictly "
-        "larger in the longer.",
-        "The printed proof is wrong on the way: it writes A^(1/w) where (12) gives A^w, the weight of the first "
-        "candidate for everyone's, and k for n when summing; at weights (2, 2, 1), k = 2, A = 1/2 the printed "
-        "expression for the sum 2 is negative.",
-        "The lemma needs fixed numbers of draws: with a random number it fails for two candidates of weights 2 and 1, "
-        "and Lemma 2 applies it to random numbers.",
-        evidence=(
-            Evidence("proof", "The conclusion, for Manly's mean and for the exact one.", lemma1_proof()),
-            Evidence(
-                "proof",
-                "The printed steps fail on an instance that satisfies (12) exactly, the corrected ones hold there.",
-                lemma1_misprint_proof(),
-            ),
-            Evidence(
-                "proof",
-                "Without fixed numbers of draws the lemma is false, so the assumption is needed.",
-                lemma1_random_counts_proof(),
-            ),
+decide_lemma1 = established(
+    "holds",
+    "Under equation (12) both selections have one parameter A each, and every mean moves the same way with it; "
+    "for the exact means the shorter selection is a prefix of the longer one, so every probability is strictly "
+    "larger in the longer.",
+    "The printed proof is wrong on the way: it writes A^(1/w) where (12) gives A^w, the weight of the first "
+    "candidate for everyone's, and k for n when summing; at weights (2, 2, 1), k = 2, A = 1/2 the printed "
+    "expression for the sum 2 is negative.",
+    "The lemma needs fixed numbers of draws: with a random number it fails for two candidates of weights 2 and 1, "
+    "and Lemma 2 applies it to random numbers.",
+    evidence=lambda: [
+        shown("The conclusion, for Manly's mean and for the exact one.", lemma1_proof()),
+        shown(
+            "The printed steps fail on an instance that satisfies (12) exactly, the corrected ones hold there.",
+            lemma1_misprint_proof(),
         ),
-    )
+        shown(
+            "Without fixed numbers of draws the lemma is false, so the assumption is needed.",
+            lemma1_random_counts_proof(),
+        ),
+    ],
+)
 
 
 def lemma1_proof() -> dict[str, Any]:

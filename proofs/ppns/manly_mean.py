@@ -16,9 +16,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
 
@@ -42,9 +42,8 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
         f"and Manly's 0.618; on a grid of two weight classes the largest error found is {worst:.4f}, but at the "
         f"paper's eps = 1, RS = 1, k = 50 (weights from 1 to {math.exp(1 / 200):.4f}) only {at_paper[3]}.",
         evidence=(
-            Evidence("proof", "Existence, uniqueness and the case of equal weights.", manly_proof()),
-            Evidence(
-                "proof",
+            shown("Existence, uniqueness and the case of equal weights.", manly_proof()),
+            shown(
                 "Two candidates of weights 2 and 1, one draw: Manly's mean is more than 1/21 below the exact 2/3.",
                 manly_gap_proof(),
                 tables=(
@@ -65,8 +64,7 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
                 ),
             ),
             *(
-                Evidence(
-                    "certificate",
+                shown(
                     f"Weights ({', '.join(each['weights'])}), {each['num_neighbors']} of them drawn: the means differ "
                     f"by more than {each['condition'][2]}.",
                     {"kind": "selection", "inputs": each},
@@ -88,9 +86,8 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
         "The bound is nearly attained at the paper's settings, where all weights are close to 1, and loose for large "
         "weights (table).",
         evidence=(
-            Evidence("proof", "Manly's mean, all n, k and w_1 > 1.", theorem1_mu_proof()),
-            Evidence(
-                "proof",
+            shown("Manly's mean, all n, k and w_1 > 1.", theorem1_mu_proof()),
+            shown(
                 "The exact mean, all n, k and w_1 > 1.",
                 theorem1_mu_exact_proof(),
                 tables=(
@@ -102,8 +99,7 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
                 ),
             ),
             *(
-                Evidence(
-                    "certificate",
+                shown(
                     f"Exact mu_1 at n = {len(i['weights'])}, k = {i['num_neighbors']}, w_1 = {i['weights'][0]}.",
                     {"kind": "selection", "inputs": i},
                 )

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import instance
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, quotas
 
@@ -32,8 +32,7 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
         f"({returned:.1f} on average at p = 0.1). (19) {_rise_text(rises)}; at p = 0.02 its j is "
         f"{formula_beta(Fraction(1, 50), NUM_NEIGHBORS)[0]}.",
         evidence=(
-            Evidence(
-                "certificate",
+            shown(
                 "j and beta at p = 0.1, k = 50 by interval arithmetic.",
                 beta_certificate(),
                 tables=(
@@ -74,24 +73,17 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_equation20(claim: Claim, context: Context) -> Verdict:
-    """PP-20: its beta can exceed the number of partitions inside the allowed range of p."""
-    return decided(
-        claim,
-        "refuted",
-        "p = 0.1 lies in the range of (20) for every alpha_0 up to a tenth of the sum of the 50 largest similarities, "
-        "and above Theorem 1's bound for n = 942; its beta of 26 is more than the 19 partitions, so no attack with "
-        "beta k fake users corresponds to it.",
-        "Where beta is reachable, all neighbors but the last come from fewer partitions than beta, at every p from "
-        "0.1 to 0.9 (k = 50). At p = 1, which (20) allows, ln(1-p) is undefined, and for p above (k-1)/k the accuracy "
-        "is not guaranteed either (PP-P1).",
-        evidence=(
-            Evidence(
-                "certificate", "beta above the number of partitions at an allowed p.", beta_certificate(accuracy=True)
-            ),
-        ),
-        repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
-    )
+decide_equation20 = established(
+    "refuted",
+    "p = 0.1 lies in the range of (20) for every alpha_0 up to a tenth of the sum of the 50 largest similarities, "
+    "and above Theorem 1's bound for n = 942; its beta of 26 is more than the 19 partitions, so no attack with "
+    "beta k fake users corresponds to it.",
+    "Where beta is reachable, all neighbors but the last come from fewer partitions than beta, at every p from "
+    "0.1 to 0.9 (k = 50). At p = 1, which (20) allows, ln(1-p) is undefined, and for p above (k-1)/k the accuracy "
+    "is not guaranteed either (PP-P1).",
+    evidence=lambda: [shown("beta above the number of partitions at an allowed p.", beta_certificate(accuracy=True))],
+    repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
+)
 
 
 def beta_certificate(*, accuracy: bool = False) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import identity, instance, possible, proof, smt
 from dpassay.proofs.ppns.algorithm1 import (
     NUM_CANDIDATES,
@@ -20,18 +20,14 @@ from dpassay.proofs.ppns.algorithm1 import (
     selection_probabilities,
 )
 
-
-def decide_chebyshev(claim: Claim, context: Context) -> Verdict:
-    """PP-CHEB: the identity by induction on the partition, the sign term by term."""
-    return decided(
-        claim,
-        "holds",
-        "The identity is Chebyshev's sum identity and is right as printed, for every k and without any order; the "
-        "sign needs both sequences to fall.",
-        "The selection probabilities fall along the list when the weights grow with the similarity. They need not "
-        "when each candidate is weighted with a sensitivity RS of its own, and then the difference can be negative.",
-        evidence=(Evidence("proof", "Identity and sign, for all k.", chebyshev_proof()),),
-    )
+decide_chebyshev = established(
+    "holds",
+    "The identity is Chebyshev's sum identity and is right as printed, for every k and without any order; the "
+    "sign needs both sequences to fall.",
+    "The selection probabilities fall along the list when the weights grow with the similarity. They need not "
+    "when each candidate is weighted with a sensitivity RS of its own, and then the difference can be negative.",
+    evidence=lambda: [shown("Identity and sign, for all k.", chebyshev_proof())],
+)
 
 
 def decide_p(claim: Claim, context: Context) -> Verdict:
@@ -55,8 +51,7 @@ def decide_p(claim: Claim, context: Context) -> Verdict:
         "that grow with the similarity. The bound is attained when pk is an integer, weights are equal and the other "
         "similarities are 0.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
                 p_proof(),
                 tables=(
@@ -90,8 +85,7 @@ def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
         "selects more than k users. For alpha_0 above the sum of the k largest similarities the printed range is "
         "empty.",
         evidence=(
-            Evidence(
-                "certificate",
+            shown(
                 "Exact accuracy of Algorithm 1 on the smallest list of the search.",
                 {"kind": "selection", "inputs": found},
             ),
@@ -121,9 +115,8 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
         "For k = 50 and p in tenths, the settings of the paper's tables, pk is an integer and the equation is exact. "
         "Theorem 1 only needs 'at least pk', which holds for p <= (k-1)/k.",
         evidence=(
-            Evidence("certificate", "The smallest setting of the search.", {"kind": "selection", "inputs": found}),
-            Evidence(
-                "proof",
+            shown("The smallest setting of the search.", {"kind": "selection", "inputs": found}),
+            shown(
                 "The range of the gap, for all k and p.",
                 pk_proof(),
                 tables=(
@@ -149,13 +142,11 @@ def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
         "At the paper's k = 50, eps = 1, RS = 1 it is wide, but the paper takes RS from the data and does not print "
         "it: for n = 942 the range is empty as soon as eps/RS exceeds about 855 (table).",
         evidence=(
-            Evidence(
-                "certificate",
+            shown(
                 "Settings in which the range is empty: k = 1; n = 3, k = 2; k = 50, n = 942 with eps/RS = 1000.",
                 range_certificate(),
             ),
-            Evidence(
-                "proof",
+            shown(
                 "The exact condition for all n, k and w_1.",
                 range_proof(),
                 tables=(
@@ -182,9 +173,8 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         "It is small because RS = 1 makes all weights nearly equal: at k = 50, n = 1001 it exceeds 0.1 once eps/RS "
         f"is above {ratio:.0f}.",
         evidence=(
-            Evidence("proof", "Strictly increasing in theta.", monotone_proof()),
-            Evidence(
-                "certificate",
+            shown("Strictly increasing in theta.", monotone_proof()),
+            shown(
                 "Interval enclosures at n = 1001 for each k from 30 to 50; larger n follow from the monotonicity.",
                 monotone_certificate(),
             ),
@@ -192,36 +182,31 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_example(claim: Claim, context: Context) -> Verdict:
-    """PP-EX: both ends of example (21)."""
-    rows = [
-        [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
-        for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
-    ]
-    return decided(
-        claim,
-        "holds",
-        "The ends are 0.10047... and 0.98 exactly, which round to the printed ones.",
-        "The lower end is above 0.1, so the printed range (0.1, 0.98] contains p from 0.1 to 0.10047 that Theorem 1 "
-        "does not allow.",
-        "Algorithm 1 cannot be run in all of it: with n = 500 and p up to 0.2 it visits all ten partitions before it "
-        "has k - 1 neighbors, and none is left for the last one.",
-        evidence=(
-            Evidence(
-                "certificate",
-                "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
-                example_certificate(),
-                tables=(
-                    Table(
-                        "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
-                        "Algorithm 1 runs out of partitions",
-                        ["n", "k", "lower end (21)", "undefined up to p ="],
-                        rows,
-                    ),
+decide_example = established(
+    "holds",
+    "The ends are 0.10047... and 0.98 exactly, which round to the printed ones.",
+    "The lower end is above 0.1, so the printed range (0.1, 0.98] contains p from 0.1 to 0.10047 that Theorem 1 "
+    "does not allow.",
+    "Algorithm 1 cannot be run in all of it: with n = 500 and p up to 0.2 it visits all ten partitions before it "
+    "has k - 1 neighbors, and none is left for the last one.",
+    evidence=lambda: [
+        shown(
+            "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
+            example_certificate(),
+            tables=(
+                Table(
+                    "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
+                    "Algorithm 1 runs out of partitions",
+                    ["n", "k", "lower end (21)", "undefined up to p ="],
+                    [
+                        [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
+                        for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
+                    ],
                 ),
             ),
-        ),
-    )
+        )
+    ],
+)
 
 
 def chebyshev_proof() -> dict[str, Any]:

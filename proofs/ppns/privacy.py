@@ -22,7 +22,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.proofs.decisions import checked
+from dpassay.proofs.decisions import checked, shown
 from dpassay.proofs.notation import proof, smt
 from dpassay.replay.datasets import read_dataset
 from dpassay.replay.neighbor_laws import law as exact_law
@@ -295,7 +295,7 @@ def decide_marginals(claim: Claim, context: Context) -> Verdict:
         name = "a user leaves the list of candidates"
         record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
         evidence += [record] if isinstance(record, Evidence) else []
-    evidence += [Evidence("proof", summary, positivity_proof())] if positive else []
+    evidence += [shown(summary, positivity_proof())] if positive else []
     if witness is None or not evidence or evidence[0].kind != "witness":
         return Verdict(
             claim.id, "open", "No marginal was found to move by more than epsilon.", evidence=tuple(evidence)
@@ -376,7 +376,7 @@ def _evidence(
         result = checked(certificate)
         if result is not None:
             summary = f"{name}: {result['summary']}{_minimality_text(result)}"
-            return Evidence("witness", summary, certificate, tables=(_laws_table(witness),))
+            return shown(summary, certificate, tables=(_laws_table(witness),))
     return None
 
 

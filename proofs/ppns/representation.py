@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
-from dpassay.proofs.representation import decide_executed_code, gumbel_difference, parameters
+from dpassay.proofs.representation import executed, gumbel_difference, parameters
 
 IDEAL: Mapping[tuple[str, str], str] = {
     ("npns", "paper"): "PP-EM",
@@ -16,19 +15,15 @@ IDEAL: Mapping[tuple[str, str], str] = {
 """(id, variant) -> the claim about its ideal law."""
 
 
-def decide_executed(claim: Claim, context: Context) -> Verdict:
-    """PP-EXE."""
-    return decide_executed_code(
-        claim,
-        context,
-        ("npns", "pncf", "ppns"),
-        "The selection compares log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans "
-        "40.3 nats only. A candidate who trails by more is never drawn, although the chance is positive in exact "
-        "arithmetic; at epsilon 1 and a norm floor of 50, one rating among 81 moves a candidate across that border. "
-        "No finite epsilon holds for what runs. The event is rare (ideal chance 4e-18), so that a delta of 1e-15 "
-        "would cover it. The Laplace noise of the repaired PPNS is made from the same uniform numbers and bounded "
-        "too, at 36.7 scales.",
-    )
+decide_executed = executed(
+    ("npns", "pncf", "ppns"),
+    "The selection compares log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans "
+    "40.3 nats only. A candidate who trails by more is never drawn, although the chance is positive in exact "
+    "arithmetic; at epsilon 1 and a norm floor of 50, one rating among 81 moves a candidate across that border. "
+    "No finite epsilon holds for what runs. The event is rare (ideal chance 4e-18), so that a delta of 1e-15 "
+    "would cover it. The Laplace noise of the repaired PPNS is made from the same uniform numbers and bounded "
+    "too, at 36.7 scales.",
+)
 
 
 def _npns_repaired() -> list[dict[str, Any]]:

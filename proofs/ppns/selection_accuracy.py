@@ -9,64 +9,54 @@ probability at least 1 - rho every candidate above s_k + lambda is a neighbor (t
 from collections.abc import Sequence
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import checked, decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import checked, decided, established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.selection import smaller_lambda
 
-
-def decide_lambda(claim: Claim, context: Context) -> Verdict:
-    """PP-LAM: where the minimum is s_k the second statement fails."""
-    return decided(
-        claim,
-        "refuted",
-        "When the minimum picks sim_k, the value of lambda says nothing about the weights, and the second statement "
-        "fails: of similarities 0.9, 0.3, 0.1, with k = 2, eps = 0.1, RS = 1, rho = 0.1, lambda is 0.3 and 0.9 "
-        "exceeds 0.6, yet that candidate is a neighbor with probability below 0.68, not at least 0.9; among eight "
-        "candidates it is below 0.26. The first statement is then trivial, since no similarity is below 0. Both hold "
-        "whenever the minimum is the other term (PP-LAM-REP). If PNCF takes the candidates above sim_k + lambda "
-        "without drawing, as section 2.2 also describes it, they are neighbors by decree, at the cost of "
-        "differential privacy (PP-PNCF-NOT).",
-        evidence=(
-            Evidence(
-                "certificate",
-                "Three candidates, two neighbors: the exact probability of the best candidate.",
-                truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25"),
-            ),
-            Evidence(
-                "certificate",
-                "Eight candidates, two neighbors: the best is one of them in about a quarter of draws.",
-                truncated_lambda(
-                    ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
-                    epsilon="1/10",
-                    rho="1/10",
-                    probability_below="13/50",
-                ),
+decide_lambda = established(
+    "refuted",
+    "When the minimum picks sim_k, the value of lambda says nothing about the weights, and the second statement "
+    "fails: of similarities 0.9, 0.3, 0.1, with k = 2, eps = 0.1, RS = 1, rho = 0.1, lambda is 0.3 and 0.9 "
+    "exceeds 0.6, yet that candidate is a neighbor with probability below 0.68, not at least 0.9; among eight "
+    "candidates it is below 0.26. The first statement is then trivial, since no similarity is below 0. Both hold "
+    "whenever the minimum is the other term (PP-LAM-REP). If PNCF takes the candidates above sim_k + lambda "
+    "without drawing, as section 2.2 also describes it, they are neighbors by decree, at the cost of "
+    "differential privacy (PP-PNCF-NOT).",
+    evidence=lambda: [
+        shown(
+            "Three candidates, two neighbors: the exact probability of the best candidate.",
+            truncated_lambda(["9/10", "3/10", "1/10"], epsilon="1/10", rho="1/10", probability_below="17/25"),
+        ),
+        shown(
+            "Eight candidates, two neighbors: the best is one of them in about a quarter of draws.",
+            truncated_lambda(
+                ["9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20"],
+                epsilon="1/10",
+                rho="1/10",
+                probability_below="13/50",
             ),
         ),
-        repair="PP-LAM-REP",
-    )
+    ],
+    repair="PP-LAM-REP",
+)
 
 
-def decide_lambda_repaired(claim: Claim, context: Context) -> Verdict:
-    """PP-LAM-REP: both statements with lambda = L, for all n, k and lists; they need one RS for everyone."""
-    own = each_pair_own_sensitivity()
-    return decided(
-        claim,
-        "holds",
-        "Each draw goes wrong with probability at most rho/k, for every n, k and list of similarities of either "
-        "sign, so all k draws go right with probability at least 1 - rho. The same proof covers soft truncation "
-        "(similarities raised to sim_k - lambda); hard truncation enforces both statements but breaks differential "
-        "privacy (PP-PNCF-NOT). One RS for all candidates is needed: with each pair's own RS in the weights, even "
-        "the largest of them in lambda does not help. The constant is nearly tight: for one neighbor, "
-        "ln((n-1)(1-rho)/rho) in place of ln((n-1)/rho) is already too small.",
-        evidence=(
-            Evidence("proof", "Both statements, for every n, k and list.", accuracy_proof()),
-            Evidence("certificate", "With each pair's own RS in the weights the first statement fails.", own),
-            Evidence("certificate", "With a slightly smaller lambda the first statement fails.", smaller_lambda()),
-        ),
-    )
+decide_lambda_repaired = established(
+    "holds",
+    "Each draw goes wrong with probability at most rho/k, for every n, k and list of similarities of either "
+    "sign, so all k draws go right with probability at least 1 - rho. The same proof covers soft truncation "
+    "(similarities raised to sim_k - lambda); hard truncation enforces both statements but breaks differential "
+    "privacy (PP-PNCF-NOT). One RS for all candidates is needed: with each pair's own RS in the weights, even "
+    "the largest of them in lambda does not help. The constant is nearly tight: for one neighbor, "
+    "ln((n-1)(1-rho)/rho) in place of ln((n-1)/rho) is already too small.",
+    evidence=lambda: [
+        shown("Both statements, for every n, k and list.", accuracy_proof()),
+        shown("With each pair's own RS in the weights the first statement fails.", each_pair_own_sensitivity()),
+        shown("With a slightly smaller lambda the first statement fails.", smaller_lambda()),
+    ],
+)
 
 
 def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
@@ -82,8 +72,8 @@ def decide_lambda_unachievable(claim: Claim, context: Context) -> Verdict:
         "which this is so; smaller RS need a smaller rho. With lambda = sim_k the cut above, at 2 sim_k, can still "
         "take somebody for certain when sim_k < 1/2, but does not depend on rho either.",
         evidence=(
-            Evidence("certificate", "The second term at rho = 1 exceeds 1 for RS = 1, and for RS = 1/2000.", instance),
-            Evidence("proof", "The second term grows as rho falls.", inputs),
+            shown("The second term at rho = 1 exceeds 1 for RS = 1, and for RS = 1/2000.", instance),
+            shown("The second term grows as rho falls.", inputs),
         ),
         assumptions=("similarities are not negative",),
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import checked, decided, objections
+from dpassay.proofs.decisions import checked, established, objections, shown
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import Step, identity, instance, proof, smt
 
@@ -63,14 +63,12 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
     evidence = [_failure(change, example) for change, example in found.items()]
     if not failed:
         evidence += [
-            Evidence(
-                "proof",
+            shown(
                 "With the dot product, RS bounds the change when a rating is removed, for any number of items; when "
                 "it is changed, the RS of the dataset with the higher rating does.",
                 dot_form,
             ),
-            Evidence(
-                "proof",
+            shown(
                 "The printed second term is never the larger one.",
                 second_term,
                 tables=(
@@ -102,17 +100,14 @@ def decide_rs(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_rs_repaired(claim: Claim, context: Context) -> Verdict:
-    """PP-RS-REP: proof for any number of items, with the pair that attains the bound."""
-    return decided(
-        claim,
-        "holds",
-        "For every number of items, whether the rating is the target's or the candidate's. No smaller constant "
-        "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "
-        "ratings are only changed, within [r, R], the smaller min(1, R (R - r) / c^2) is enough. A whole user can "
-        "move a similarity by 1, so this bound protects single ratings, not users.",
-        evidence=(Evidence("proof", "The bound and its tightness.", floor_cosine_proof()),),
-    )
+decide_rs_repaired = established(
+    "holds",
+    "For every number of items, whether the rating is the target's or the candidate's. No smaller constant "
+    "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "
+    "ratings are only changed, within [r, R], the smaller min(1, R (R - r) / c^2) is enough. A whole user can "
+    "move a similarity by 1, so this bound protects single ratings, not users.",
+    evidence=lambda: [shown("The bound and its tightness.", floor_cosine_proof())],
+)
 
 
 def dot_form_proof() -> dict[str, Any]:
@@ -458,8 +453,7 @@ def _fall() -> tuple[Step, ...]:
 
 def _failure(change: str, example: Counterexample) -> Evidence:
     cases = "; ".join(f"{norms} norms, {form} form" for norms, form in example.values)
-    return Evidence(
-        "certificate",
+    return shown(
         f"One rating {change}: first user {list(example.pair.first)} becomes {list(example.neighbor.first)}, "
         f"second user {list(example.pair.second)} (0 is missing); the similarity moves by more than RS for {cases}.",
         certificate(example),

@@ -19,7 +19,7 @@ from dpassay.attacks.beta_knn.premise import (
 )
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Plot, Series, Table
-from dpassay.proofs.decisions import decided, supported
+from dpassay.proofs.decisions import decided, established, shown, supported
 from dpassay.proofs.notation import instance, proof, smt
 
 NUMBERS_KNOWN = (4, 8, 16, 32)
@@ -36,11 +36,9 @@ _SOME_FAKE = [">", ["-", 1, ["^", ["-", 1, "target"], 2]], "1/2"]
 def decide_security(claim: Claim, context: Context) -> Verdict:
     """PP-SEC: the first half is true, the second fails for every p of the range."""
     evidence = (
-        Evidence("certificate", _CONFIGURATION, _attack_law(["<=", "top", 0], _SOME_FAKE)),
+        shown(_CONFIGURATION, _attack_law(["<=", "top", 0], _SOME_FAKE)),
         _attack_table(),
-        Evidence(
-            "proof", "First half: for p <= (k-1)/k at least one neighbor is from outside the top k.", outsider_proof()
-        ),
+        shown("First half: for p <= (k-1)/k at least one neighbor is from outside the top k.", outsider_proof()),
     )
     outcomes = [supported(record.certificate) for record in evidence if record.certificate]
     refuted = outcomes[:2] == ["refuted", "refuted"]
@@ -58,20 +56,17 @@ def decide_security(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_security_inference(claim: Claim, context: Context) -> Verdict:
-    """PP-SEC2: the probability of the top k is 0, that of a list with the target is not."""
-    evidence = Evidence(
-        "certificate",
-        _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
-        _attack_law(["<=", "top", 0], [">", "target", 0]),
-    )
-    return decided(
-        claim,
-        "refuted",
-        "That the selected set is never exactly the top k says nothing about who is in it. An attacker does not need "
-        "all top k users in one list: one list with the target shows her ratings.",
-        evidence=(evidence,),
-    )
+decide_security_inference = established(
+    "refuted",
+    "That the selected set is never exactly the top k says nothing about who is in it. An attacker does not need "
+    "all top k users in one list: one list with the target shows her ratings.",
+    evidence=lambda: [
+        shown(
+            _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
+            _attack_law(["<=", "top", 0], [">", "target", 0]),
+        )
+    ],
+)
 
 
 def decide_success(claim: Claim, context: Context) -> Verdict:
@@ -79,13 +74,11 @@ def decide_success(claim: Claim, context: Context) -> Verdict:
     fakes, further = 50, 942
     uniform = Fraction(fakes, fakes + further)
     evidence = (
-        Evidence(
-            "proof",
+        shown(
             "The target has the largest weight, hence a probability of selection of at least k/n.",
             largest_weight_proof(),
         ),
-        Evidence(
-            "certificate",
+        shown(
             "k = 50 fakes and 942 further candidates: every list contains the target with probability at least 50/992, "
             f"some list with at least {float(some_list_has_target(uniform, fakes)):.3f}.",
             uniform_instance(fakes, further),
@@ -135,8 +128,7 @@ def decide_attack_premise(claim: Claim, context: Context) -> Verdict:
     )
     low, high = proportion_confint(*judged, float(failure), method="beta")
     paper, full = ({m: mean for m, mean, *_ in lines[s]} for s in ("cosine", "full_cosine"))
-    evidence = Evidence(
-        "statistics",
+    evidence = shown(
         f"All users with more than m ratings as targets, {len(seeds)} draws of random known items, k = {k}; exact "
         "ties; one look at the predicate's setting, Clopper-Pearson, 99%.",
         certificate,
@@ -166,7 +158,7 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
     targets, known = known_items(context.data, m, "random", context.seed)
     for similarity in SIMILARITIES:
         premise = attack_premise(context.data, known, targets, similarity)
-        shown: list[float] = []
+        measured: list[float] = []
         for factor in FACTORS:
             chances = {ties: premise.alone_in_list(k, factor, ties) for ties in ("random", "fakes_first")}
             generator = np.random.default_rng([context.seed, factor, SIMILARITIES.index(similarity)])
@@ -174,10 +166,10 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
             low, high = proportion_confint(successes, len(targets), float(failure / len(FACTORS)), method="beta")
             means = [f"{float(each.mean()):.4f}" for each in chances.values()]
             rows.append([similarity, factor, factor * k, len(targets), *means, f"[{low:.4f}, {high:.4f}]"])
-            shown.append(float(chances["fakes_first"].mean()))
+            measured.append(float(chances["fakes_first"].mean()))
             if similarity == "cosine":
                 counts[f"beta{factor}"] = {"successes": successes, "trials": len(targets)}
-        series.append(Series(similarity, list(FACTORS), shown))
+        series.append(Series(similarity, list(FACTORS), measured))
     certificate = {
         "kind": "statistics",
         "inputs": {
@@ -201,8 +193,7 @@ def decide_beta_attack(claim: Claim, context: Context) -> Verdict:
         "probability that some list shows the target alone",
         series,
     )
-    evidence = Evidence(
-        "statistics",
+    evidence = shown(
         f"All users with more than m ratings, one draw of random known items, k = {k}, fresh randomness for every "
         "fake; exact ties; Clopper-Pearson, 99% for all beta together.",
         certificate,
@@ -386,8 +377,7 @@ def _attack_table() -> Evidence:
         formulas.append([">", ["-", 1, ["^", ["-", 1, inclusion], "k"]], "99/100"])
         some = some_list_has_target(Fraction(quota, k), k)
         rows.append([str(p), quota, f"{quota / k:.2f}", f"{float(some):.6f}", quota])
-    return Evidence(
-        "certificate",
+    return shown(
         "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
         "some fake's list contains the target with probability above 0.99.",
         {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},

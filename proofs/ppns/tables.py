@@ -13,13 +13,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import LEAKY, Protocol, predict, select_sets, similarities
 from dpassay.experiments.ppns.printed import AXES, METHODS, TABLES
 from dpassay.mechanisms.batched_users import NearestNeighbors, Selection, TruncatedNeighbors, descending
 from dpassay.mechanisms.ppns import Rule, formula_beta, partition_quotas
+from dpassay.proofs.decisions import shown
 from dpassay.proofs.ppns.settings import NEIGHBORS, RHO, paper_method
 from dpassay.replay import check
 
@@ -94,11 +95,8 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
         "readings": _betas(context.data, 10, context.seed),
     }
     result = check("reproduction", inputs)
-    evidence = Evidence(
-        "reproduction",
-        f"Table 2: {result['summary']}.",
-        {"kind": "reproduction", "inputs": inputs},
-        tables=_cell_tables(2, result),
+    evidence = shown(
+        f"Table 2: {result['summary']}.", {"kind": "reproduction", "inputs": inputs}, tables=_cell_tables(2, result)
     )
     best = max(result["readings"].values(), key=lambda entry: entry["inside"])
     return Verdict(
@@ -128,8 +126,7 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
     }
     inputs = {"form": "trend", "confidence": CONFIDENCE, "description": f"Table 3; spread: {name}", "rows": rows}
     result = check("reproduction", inputs)
-    evidence = Evidence(
-        "reproduction",
+    evidence = shown(
         f"Printed rows of Table 3: {result['summary']}.",
         {"kind": "reproduction", "inputs": inputs},
         tables=(
@@ -174,8 +171,7 @@ def _decide_mae_table(number: int, claim: Claim, context: Context) -> Verdict:
         "readings": {name: _runs(number, name, context) for name in names},
     }
     result = check("reproduction", inputs)
-    evidence = Evidence(
-        "reproduction",
+    evidence = shown(
         f"Table {number}: {result['summary']}.",
         {"kind": "reproduction", "inputs": inputs},
         tables=_cell_tables(number, result),

@@ -14,7 +14,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.ppns.algorithm1 import (
     LAST_PICKS,
     Formula,
@@ -99,8 +99,7 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
         },
     }
     evidence = [
-        Evidence(
-            "certificate",
+        shown(
             "Smallest case, k = 1 and similarities (1, 1, 0): one method picks user 1 or user 3 with 1/2 each, the "
             "other user 1 with 2/5 and user 2 with 3/5. The first picks more from the first partition and has the "
             "smaller alpha.",
@@ -112,11 +111,7 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
         if instance is None:
             continue
         condition = ["and", [">", "first_ppns", "first_npns"], ["<", "alpha_ppns", "alpha_npns"]]
-        evidence.append(
-            Evidence(
-                "certificate", _sentence(instance), instance.certificate(condition), tables=(_means_table(instance),)
-            )
-        )
+        evidence.append(shown(_sentence(instance), instance.certificate(condition), tables=(_means_table(instance),)))
     return decided(
         claim,
         "refuted",
@@ -151,8 +146,7 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
             ["<", "alpha_ppns", "alpha_pncf"],
         ]
         evidence.append(
-            Evidence(
-                "certificate",
+            shown(
                 _sentence(instance) + f" No smaller list of the grid fails: {_smaller(searches, instance)}",
                 instance.certificate(condition),
                 tables=(_means_table(instance), _search_table(last, searches)),
@@ -184,8 +178,7 @@ def _paper_weights() -> Evidence:
     inputs = certificate["inputs"]
     del inputs["base"]
     inputs["rate"] = "1/16"
-    return Evidence(
-        "certificate",
+    return shown(
         "The failure needs no strong weights: with eps = 1 and RS = 1, thus weights exp(s/16), n = 9, k = 4, p = 1/2 "
         "and similarities (1, 1, 1, 1, 1, 1, 1, 1, 0), Algorithm 1 takes two users of the first partition, one of "
         "the second and, the only one left, the user of similarity 0: alpha = 3, and PNCF has more.",
@@ -203,8 +196,7 @@ def _truncating_rival() -> Evidence:
         ["<", "alpha_ppns", "alpha_pncf"],
     ]
     means = instance.selection() or ()
-    return Evidence(
-        "certificate",
+    return shown(
         "Where PNCF does truncate, it beats Algorithm 1 more easily: with similarities (1, 0, 0, 0, 0), k = 2 and p "
         "= 1/2, lambda = min(sim_k, ...) = 0, so PNCF surely takes the user of similarity 1, which Algorithm 1 "
         f"takes with probability {instance.accuracy(means)} only.",
@@ -235,8 +227,7 @@ def _paper_size() -> Evidence:
             "supports": "refuted",
         },
     }
-    return Evidence(
-        "certificate",
+    return shown(
         f"At k = {k}, eps = 1, RS = 1 and the tables' p = 0.1, with n = {n} candidates of whom {n - 1} have "
         f"similarity 1 and one has 0: Algorithm 1 visits {visited} partitions and must take that one, so alpha = "
         f"{k - 1}, whatever the weights and the last pick; weighted selection has alpha^ >= k(n-1)/n = "
@@ -293,8 +284,7 @@ def _movielens_size() -> Evidence:
             "supports": "refuted",
         },
     }
-    return Evidence(
-        "certificate",
+    return shown(
         f"With n = {n} candidates, k = {k}, p = 0.98, a uniform last pick and weights 60:1 (eps = 1, RS = 1/(200 ln "
         "60) = 0.0012): one user of similarity 0 among users of similarity 1 is chosen with probability 1/892 by "
         "Algorithm 1, and with less than 50/53521 by weighted selection, since each of its draws takes that user "
@@ -315,8 +305,7 @@ def _no_truncation(evidence: Sequence[Evidence]) -> Evidence:
             # 4k RS/eps = 1/rate, and ln(k(n-k)/rho) > ln(k(n-k)): lambda = sim_k, and sim_k + lambda >= 1.
             formulas.append([">=", ["/", ["ln", k * (n - k)], rate], kth])
             formulas.append([">=", ["*", 2, kth], 1])
-    return Evidence(
-        "certificate",
+    return shown(
         "In the small counterexamples lambda = sim_k for every rho, and sim_k + lambda covers all similarities: PNCF "
         "truncates nothing and is plain weighted selection.",
         {"kind": "formula", "inputs": {"values": {}, "formulas": formulas, "supports": "refuted"}},

@@ -3,9 +3,9 @@
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import formula, identity, proof, smt
 from dpassay.proofs.ppns.algorithm1 import NUM_CANDIDATES, NUM_NEIGHBORS, TENTHS, partitioned_selection, quotas
 
@@ -15,8 +15,7 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
     found = find_surplus_failure()
     failing = None if found is None else surplus_failure_certificate(*found)
     evidence = [
-        Evidence(
-            "proof",
+        shown(
             "Both directions for every list, and the criterion for Algorithm 1.",
             theorem1_repaired_proof(),
             tables=(
@@ -36,8 +35,7 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
             f"{failing['similarities'].count('1')} ones followed by zeros makes PPNS the less accurate."
         )
         evidence.append(
-            Evidence(
-                "certificate",
+            shown(
                 "The smallest setting within Theorem 1's range of p where the condition fails, by exact accuracies.",
                 {"kind": "selection", "inputs": failing},
             )

@@ -5,6 +5,7 @@ import dataclasses
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.experiments.ppns.neighborhood import paired_differences
 from dpassay.experiments.ppns.utility import EPSILONS, FLOOR, FOLDS, errors, repaired_utility, utility_tables
+from dpassay.proofs.decisions import shown
 from dpassay.proofs.ppns.exponential_mechanism import proved_ppns_repaired
 from dpassay.replay import check
 
@@ -47,8 +48,7 @@ def utility_evidence(context: Context) -> Evidence:
     worse = sum(entry["side"] == "positive" for entry in result["comparisons"].values())
     small = min((entry for entry in results if entry.method == "nPNS repaired"), key=lambda entry: entry.epsilon)
     uniform = next(entry for entry in results if entry.method == "uniform")
-    return Evidence(
-        "reproduction",
+    return shown(
         f"Cost of privacy on {ratings.name}: at the same epsilon the repaired selection has a certainly smaller error "
         f"than PNCF at {better} of {len(comparisons)} values of epsilon, a larger one at {worse} (simultaneous 95%). "
         f"At epsilon {small.epsilon:g} with {k} neighbors "

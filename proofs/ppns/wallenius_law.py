@@ -4,36 +4,28 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.notation import Step, identity, proof, smt
 
-
-def decide_expectation(claim: Claim, context: Context) -> Verdict:
-    """PP-E10: an exchange of two finite sums."""
-    return decided(
-        claim,
-        "holds",
-        "The expectation of a sum of similarities over the random set is the sum of similarity times inclusion "
-        "probability, for every selection method and any similarities.",
-        "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
-        "does, the right-hand side is approximate.",
-        evidence=(Evidence("proof", "Both induction steps of the exchange.", expectation_proof()),),
-    )
+decide_expectation = established(
+    "holds",
+    "The expectation of a sum of similarities over the random set is the sum of similarity times inclusion "
+    "probability, for every selection method and any similarities.",
+    "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
+    "does, the right-hand side is approximate.",
+    evidence=lambda: [shown("Both induction steps of the exchange.", expectation_proof())],
+)
 
 
-def decide_pmf(claim: Claim, context: Context) -> Verdict:
-    """PP-PMF: the integral is the probability of drawing the set, and is positive."""
-    return decided(
-        claim,
-        "holds",
-        "The integral, expanded term by term, satisfies the recursion of sequential weighted draws and starts with "
-        "the same value, so it is the probability of the set for all k < n and all positive weights; by the same "
-        "recursion it is positive.",
-        "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
-        "category of its own; k = n has to be excluded, since then d = 0.",
-        evidence=(Evidence("proof", "Recursion, start and sign, for every size of the set.", pmf_proof()),),
-    )
+decide_pmf = established(
+    "holds",
+    "The integral, expanded term by term, satisfies the recursion of sequential weighted draws and starts with "
+    "the same value, so it is the probability of the set for all k < n and all positive weights; by the same "
+    "recursion it is positive.",
+    "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
+    "category of its own; k = n has to be excluded, since then d = 0.",
+    evidence=lambda: [shown("Recursion, start and sign, for every size of the set.", pmf_proof())],
+)
 
 
 def expectation_proof() -> dict[str, Any]:

@@ -7,29 +7,20 @@ p > 0.
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.notation import derivative, possible, proof, smt
 
-
-def decide_cross_entropy(claim: Claim, context: Context) -> Verdict:
-    """CD-BCE: the sign by its slope; domain and cosine by two vectors each."""
-    return decided(
-        claim,
-        "refuted",
-        "(6) lacks the minus sign of the cross-entropy: for a positive rating it falls without bound as the "
-        "prediction goes to 0, so minimizing it trains the opposite of the ratings. Without lengths normalized to 1 "
-        "the product U'V is no cosine, and values at most 0 or at least 1, both possible, leave the logarithms "
-        "undefined. Meant is: minus (6), with p a cosine cut off at a small positive number (as in deep matrix "
-        "factorization) or a sigmoid of it.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Slope of the printed loss, its true minimum, and vectors outside the domain.",
-                cross_entropy_proof(),
-            ),
-        ),
-    )
+decide_cross_entropy = established(
+    "refuted",
+    "(6) lacks the minus sign of the cross-entropy: for a positive rating it falls without bound as the "
+    "prediction goes to 0, so minimizing it trains the opposite of the ratings. Without lengths normalized to 1 "
+    "the product U'V is no cosine, and values at most 0 or at least 1, both possible, leave the logarithms "
+    "undefined. Meant is: minus (6), with p a cosine cut off at a small positive number (as in deep matrix "
+    "factorization) or a sigmoid of it.",
+    evidence=lambda: [
+        shown("Slope of the printed loss, its true minimum, and vectors outside the domain.", cross_entropy_proof())
+    ],
+)
 
 
 def cross_entropy_proof() -> dict[str, Any]:

@@ -7,57 +7,46 @@ is Hoeffding's bound for a signed sum, cosh x <= e^(x^2/2), with a union bound o
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD
 from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
-
-def decide_l55(claim: Claim, context: Context) -> Verdict:
-    """CD-L55: the whole proof, and the exponent that C.3 prints."""
-    printed = instance({"t": "1/4", "n": 4}, "exp(t ** 2 * n) / 2 < 1", supports="holds")
-    return decided(
-        claim,
-        "holds",
-        "For every number of vectors and of items. The printed proof needs one correction: its bound e^(t^2 n) / 2 of "
-        "the moment generating function should read e^(t^2 n / 2). As printed it is below 1 for small t, which no "
-        "moment generating function of a symmetric variable is. The lemma uses only that the entries of H are "
-        "+-n^(-1/2): it survives where n is no power of two and H, as defined, is not orthogonal (CD-HAD). But then "
-        "'the same Euclidean norm' does not hold (CD-ISO). The vectors must not depend on D.",
-        evidence=(
-            Evidence("proof", "Hoeffding's bound and the union bound.", flattening_proof()),
-            Evidence("certificate", "The printed exponent gives a bound below 1 at t = 1/4, n = 4.", printed),
+decide_l55 = established(
+    "holds",
+    "For every number of vectors and of items. The printed proof needs one correction: its bound e^(t^2 n) / 2 of "
+    "the moment generating function should read e^(t^2 n / 2). As printed it is below 1 for small t, which no "
+    "moment generating function of a symmetric variable is. The lemma uses only that the entries of H are "
+    "+-n^(-1/2): it survives where n is no power of two and H, as defined, is not orthogonal (CD-HAD). But then "
+    "'the same Euclidean norm' does not hold (CD-ISO). The vectors must not depend on D.",
+    evidence=lambda: [
+        shown("Hoeffding's bound and the union bound.", flattening_proof()),
+        shown(
+            "The printed exponent gives a bound below 1 at t = 1/4, n = 4.",
+            instance({"t": "1/4", "n": 4}, "exp(t ** 2 * n) / 2 < 1", supports="holds"),
         ),
-        assumptions=("the vectors do not depend on the signs D",),
-    )
+    ],
+    assumptions=("the vectors do not depend on the signs D",),
+)
 
 
-def decide_complexity(claim: Claim, context: Context) -> Verdict:
-    """CD-CPLX: operation counts with the fast Hadamard transform."""
-    return decided(
-        claim,
-        "holds",
-        "With Algorithm 1's density q <= c/m and r <= m, the sign flips, the fast Hadamard transform and the product "
-        "with the sparse matrix take at most (2 + 2c) n m log2(n) operations on average; a dense matrix takes r n m "
-        "multiplications. With the densities of the experiments (0.1 to 0.9) the product with P alone takes 2 q r n "
-        "m, which no constant times n m log2(n) covers: at q = 0.5, r = 400 it is 400 n m, against 15 n m for the "
-        "transform and 800 n m for a dense matrix. And the SVD of line 5 costs more than either.",
-        evidence=(
-            Evidence(
-                "proof",
-                "The counts, and that a fixed density breaks the bound.",
-                complexity_proof(),
-                tables=(_cost_table(),),
-            ),
-        ),
-        assumptions=(
-            "q <= c/m for a constant c, and r <= m",
-            "n is padded to a power of two",
-            "only line 15 is counted",
-        ),
-    )
+decide_complexity = established(
+    "holds",
+    "With Algorithm 1's density q <= c/m and r <= m, the sign flips, the fast Hadamard transform and the product "
+    "with the sparse matrix take at most (2 + 2c) n m log2(n) operations on average; a dense matrix takes r n m "
+    "multiplications. With the densities of the experiments (0.1 to 0.9) the product with P alone takes 2 q r n "
+    "m, which no constant times n m log2(n) covers: at q = 0.5, r = 400 it is 400 n m, against 15 n m for the "
+    "transform and 800 n m for a dense matrix. And the SVD of line 5 costs more than either.",
+    evidence=lambda: [
+        shown("The counts, and that a fixed density breaks the bound.", complexity_proof(), tables=(_cost_table(),))
+    ],
+    assumptions=(
+        "q <= c/m for a constant c, and r <= m",
+        "n is padded to a power of two",
+        "only line 15 is counted",
+    ),
+)
 
 
 def flattening_proof() -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC, TABLE
-from dpassay.proofs.decisions import checked, decided
+from dpassay.proofs.decisions import checked, decided, shown
 from dpassay.proofs.notation import formula
 from dpassay.replay.formula import variables
 
@@ -62,8 +62,7 @@ def decide_identities(claim: Claim, context: Context) -> Verdict:
         "Movie to Book even has a smaller MRR at 10 than at 5. Such numbers come from no ranking with one held-out "
         "item, whatever the model; as a yardstick they say nothing.",
         evidence=(
-            Evidence(
-                "certificate",
+            shown(
                 "The most violated inequality of each such row, allowing half a digit per printed number.",
                 certificate,
                 tables=(Table("Tasks (of 6) whose row breaks an inequality", ["method", "rows"], rows),),
@@ -85,8 +84,8 @@ def decide_table1(claim: Claim, context: Context) -> Verdict:
         max(product(TASKS, methods), key=lambda row: corrections[row])
         for methods in (SINGLE_DOMAIN, CROSS_DOMAIN, (SYMMETRIC, *PROPOSED))
     ]
-    shown = [certified[row] for row in worst if row in certified]
-    if not shown:
+    impossible = [certified[row] for row in worst if row in certified]
+    if not impossible:
         return Verdict(claim.id, "open", "No row is impossible; the models were not trained here.")
     baselines = sum(method in BASELINES for _, method in certified)
 
@@ -104,11 +103,10 @@ def decide_table1(claim: Claim, context: Context) -> Verdict:
         f"{largest((SYMMETRIC, *PROPOSED)):.4f}, as might happen if each metric was taken at its own best epoch. The "
         "remaining rows, and what a correct run gives, are not decided: no model was trained here.",
         evidence=(
-            Evidence(
-                "certificate",
+            shown(
                 "For the worst row of each kind of model, multipliers under which the printed numbers are negative "
                 "though every rank's gain is not.",
-                _instance("refuted", [text for texts in shown for text in texts]),
+                _instance("refuted", [text for texts in impossible for text in texts]),
                 tables=(
                     Table(
                         "How wrong each of the six numbers must at least be (rounding: 0.00005)",
@@ -136,7 +134,7 @@ def decide_all(claim: Claim, context: Context) -> Verdict:
         f"By the paper's own Table 1: on {task}, {own} has {metric} {TABLE[task][own][METRICS.index(metric)]}, {other} "
         f"has {TABLE[task][other][METRICS.index(metric)]}. The other {len(compared) - len(lost)} of {len(compared)} "
         "printed comparisons go the claimed way; most baseline rows, however, are impossible (CD-TAB1).",
-        evidence=(Evidence("certificate", f"{len(lost)} of {len(compared)} printed comparisons.", certificate),),
+        evidence=(shown(f"{len(lost)} of {len(compared)} printed comparisons.", certificate),),
     )
 
 
@@ -258,7 +256,7 @@ def _ordering(claim: Claim, better: Sequence[str], worse: Sequence[str], explana
         for task, metric in product(TASKS, METRICS)
     ]
     certificate = _instance("holds", texts)
-    evidence = Evidence("certificate", "All comparisons, by task and metric, on the printed numbers.", certificate)
+    evidence = shown("All comparisons, by task and metric, on the printed numbers.", certificate)
     return decided(claim, "holds", explanation, evidence=(evidence,), assumptions=("the printed numbers",))
 
 

@@ -14,6 +14,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Outcome, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC
+from dpassay.proofs.decisions import shown
 from dpassay.replay import check
 from dpassay.runs.results import committed
 
@@ -140,9 +141,7 @@ def _evidence(reading: str, outcome: Mapping[str, Any], inputs: Mapping[str, Any
         ["comparison", "seeds", "mean", "low", "high", "side"],
         rows,
     )
-    return Evidence(
-        "reproduction", _explained(reading, outcome), {"kind": "reproduction", "inputs": dict(inputs)}, tables=(table,)
-    )
+    return shown(_explained(reading, outcome), {"kind": "reproduction", "inputs": dict(inputs)}, tables=(table,))
 
 
 def _parameters(runs: Sequence[Run], reading: str) -> Differences:

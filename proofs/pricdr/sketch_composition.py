@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 
 
@@ -34,21 +34,17 @@ ALGORITHM_NOISE = "sqrt(32 * r * ln(2 * m)) * ln(4 * r * m) / eps"
 ROW_EPSILON = "eps / sqrt(4 * r * ln(2 * m))"
 
 
-def decide_t51_w(claim: Claim, context: Context) -> Verdict:
-    """CD-T51-W: the w of appendix B.1 solves the inequality it is meant to solve, with equality."""
-    printed = printed_noise_instance()
-    return decided(
-        claim,
-        "holds",
-        "The w that the argument leads to, 1 / (sqrt(eps0 / (2 ln(4/delta0)) + 1/4) - 1/2), solves the inequality with "
-        "equality. The formula as it is set in the paper lost its fraction bar, 1 / (sqrt(eps0) 2 ln(4/delta0) + 1/4 - "
-        "1/2), and taken literally it misses the inequality by a factor of thousands. The released code has the "
-        "intended form. Algorithm 1 uses neither, but another w (CD-WALG).",
-        evidence=(
-            Evidence("proof", "The intended w solves the inequality for every eps0 and delta0.", noise_root_proof()),
-            Evidence("certificate", "The formula as printed does not, at eps0 = 0.01 and delta0 = 10^-7.", printed),
-        ),
-    )
+decide_t51_w = established(
+    "holds",
+    "The w that the argument leads to, 1 / (sqrt(eps0 / (2 ln(4/delta0)) + 1/4) - 1/2), solves the inequality with "
+    "equality. The formula as it is set in the paper lost its fraction bar, 1 / (sqrt(eps0) 2 ln(4/delta0) + 1/4 - "
+    "1/2), and taken literally it misses the inequality by a factor of thousands. The released code has the "
+    "intended form. Algorithm 1 uses neither, but another w (CD-WALG).",
+    evidence=lambda: [
+        shown("The intended w solves the inequality for every eps0 and delta0.", noise_root_proof()),
+        shown("The formula as printed does not, at eps0 = 0.01 and delta0 = 10^-7.", printed_noise_instance()),
+    ],
+)
 
 
 def decide_walg(claim: Claim, context: Context) -> Verdict:
@@ -61,74 +57,64 @@ def decide_walg(claim: Claim, context: Context) -> Verdict:
         "comes down to (1 + 1/w) (1 + ln 2 / ln(4r/delta)) <= sqrt(2). It is no consequence of the formula for w: "
         "for epsilon in the thousands w is about 1 and the inequality fails.",
         evidence=(
-            Evidence(
-                "proof",
-                "What the inequality comes down to, and in which direction it is monotone.",
-                sufficient_noise_proof(),
+            shown(
+                "What the inequality comes down to, and in which direction it is monotone.", sufficient_noise_proof()
             ),
-            Evidence("certificate", "True at epsilon = 64 and 100 rows for the six tasks.", instances[0]),
-            Evidence("certificate", "False at epsilon = 4000 and 100 rows for each of them.", instances[1]),
+            shown("True at epsilon = 64 and 100 rows for the six tasks.", instances[0]),
+            shown("False at epsilon = 4000 and 100 rows for each of them.", instances[1]),
         ),
         assumptions=("epsilon, r and delta = 1/m are those of section 6.1 and Table 3",),
     )
 
 
-def decide_b1(claim: Claim, context: Context) -> Verdict:
-    """CD-B1: the advanced composition theorem of Dwork, Rothblum and Vadhan, with room to spare."""
-    return decided(
-        claim,
-        "holds",
-        "This is the advanced composition theorem of Dwork, Rothblum and Vadhan (2010), quoted correctly but for its "
-        "name for e^epsilon - 1. The proof here gives slightly more: the mean loss of a step is at most "
-        "epsilon (e^epsilon - 1) / (e^epsilon + 1), so that the second term can be halved for small epsilon.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Every step is dominated by randomized response, whose losses concentrate.",
-                composition_proof(),
-            ),
-        ),
-    )
+decide_b1 = established(
+    "holds",
+    "This is the advanced composition theorem of Dwork, Rothblum and Vadhan (2010), quoted correctly but for its "
+    "name for e^epsilon - 1. The proof here gives slightly more: the mean loss of a step is at most "
+    "epsilon (e^epsilon - 1) / (e^epsilon + 1), so that the second term can be halved for small epsilon.",
+    evidence=lambda: [
+        shown("Every step is dominated by randomized response, whose losses concentrate.", composition_proof())
+    ],
+)
 
 
-def decide_comp(claim: Claim, context: Context) -> Verdict:
-    """CD-COMP: the composition does not give epsilon for all epsilons that the experiments use."""
-    counts = {
-        task.name: [sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS) for eps in map(_number, EPSILONS)]
-        for task in TASKS
-    }
-    table = Table(
-        "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
-        ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
-        [
-            [
-                task.name,
-                f"1/{task.users}",
-                *(round(composition_threshold(r, task.users), 2) for r in (100, 400, 800)),
-                round((4 - 2 * math.sqrt(2)) * math.log(2 * task.users), 2),
-                *counts[task.name],
-            ]
-            for task in TASKS
-        ],
-    )
-    return decided(
-        claim,
-        "refuted",
-        "The first term of (10) is epsilon / sqrt(2) whatever r is; the second, r eps0 (e^eps0 - 1), uses up the rest "
-        "when epsilon is about ten: the total stays below epsilon if and only if sqrt(r) (e^eps0 - 1) <= "
-        "(1 - 1/sqrt(2)) sqrt(4 ln(2/delta)), at best up to 1.17 ln(2/delta). So the printed proof does not cover the "
-        "experiments with epsilon = 16, 32 and 64. This is a gap of the proof, not a breach: with Algorithm 1's w and "
-        "at least as many items as users the exact loss is far below epsilon there too (CD-T52).",
-        evidence=(
-            Evidence(
-                "certificate",
-                "With 400 rows and 16,367 users the composition exceeds epsilon = 16, 32 and 64, and does not at 8.",
-                composition_instance(),
-                tables=(table,),
+decide_comp = established(
+    "refuted",
+    "The first term of (10) is epsilon / sqrt(2) whatever r is; the second, r eps0 (e^eps0 - 1), uses up the rest "
+    "when epsilon is about ten: the total stays below epsilon if and only if sqrt(r) (e^eps0 - 1) <= "
+    "(1 - 1/sqrt(2)) sqrt(4 ln(2/delta)), at best up to 1.17 ln(2/delta). So the printed proof does not cover the "
+    "experiments with epsilon = 16, 32 and 64. This is a gap of the proof, not a breach: with Algorithm 1's w and "
+    "at least as many items as users the exact loss is far below epsilon there too (CD-T52).",
+    evidence=lambda: [
+        shown(
+            "With 400 rows and 16,367 users the composition exceeds epsilon = 16, 32 and 64, and does not at 8.",
+            composition_instance(),
+            tables=(
+                Table(
+                    "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
+                    ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
+                    [
+                        [
+                            task.name,
+                            f"1/{task.users}",
+                            *(round(composition_threshold(r, task.users), 2) for r in (100, 400, 800)),
+                            round((4 - 2 * math.sqrt(2)) * math.log(2 * task.users), 2),
+                            *{
+                                task.name: [
+                                    sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS)
+                                    for eps in map(_number, EPSILONS)
+                                ]
+                                for task in TASKS
+                            }[task.name],
+                        ]
+                        for task in TASKS
+                    ],
+                ),
             ),
-        ),
-        repair="CD-T52-REP",
-    )
+        )
+    ],
+    repair="CD-T52-REP",
+)
 
 
 def sufficient_noise_proof() -> dict[str, Any]:

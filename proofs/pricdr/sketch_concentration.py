@@ -13,9 +13,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided, objections
+from dpassay.proofs.decisions import decided, established, objections, shown
 from dpassay.proofs.lemmas import UNION_BOUND
 from dpassay.proofs.notation import Step, derivative, formula, identity, instance, proof, smt
 from dpassay.replay.formula import enclose
@@ -85,9 +85,8 @@ def decide_t54(claim: Claim, context: Context) -> Verdict:
         "is true of gamma = 0 and promises nothing. It also says w^2 m where only min(n, m) singular values are "
         "lifted. Both forms that are true, for the whole matrix and for all columns at once, are CD-T54-REP.",
         evidence=(
-            Evidence("proof", "For every constant C some R, r and m fail.", for_all),
-            Evidence(
-                "certificate",
+            shown("For every constant C some R, r and m fail.", for_all),
+            shown(
                 "At a task's true size the failure probability of a rank-one matrix exceeds the promised one; both in "
                 "logarithms.",
                 example,
@@ -112,9 +111,8 @@ def decide_t54_repaired(claim: Claim, context: Context) -> Verdict:
         "the same ratings, centering leaves R = 0. The exponent cannot grow with m: a rank-one R attains the tail of "
         "one chi-square variable.",
         evidence=(
-            Evidence("proof", "Both tails, the weighted sum, and the union bound.", concentration_proof()),
-            Evidence(
-                "certificate",
+            shown("Both tails, the weighted sum, and the union bound.", concentration_proof()),
+            shown(
                 "Exact chi-square tails, attained by rank-one matrices as w tends to 0, lie below the bound.",
                 chernoff_instances(settings),
                 tables=(_slack_table(settings),),
@@ -142,35 +140,28 @@ def decide_pc1(claim: Claim, context: Context) -> Verdict:
         )
         + "The printed shape n_1 x n'_1 of M is transposed.",
         evidence=(
-            Evidence("certificate", "The probability that one nonzero entry exceeds the bound, and r^-2.", example),
-            Evidence("proof", "For every C there are such r, m, n and q.", sparse),
+            shown("The probability that one nonzero entry exceeds the bound, and r^-2.", example),
+            shown("For every C there are such r, m, n and q.", sparse),
             *(
                 ()
                 if gaussian_failed
-                else (
-                    Evidence("proof", "What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.", gaussian),
-                )
+                else (shown("What is left true: the Gaussian half, with C = 16 and 2 <= r <= m.", gaussian),)
             ),
         ),
         repair="CD-T54-REP",
     )
 
 
-def decide_intersection(claim: Claim, context: Context) -> Verdict:
-    """CD-INT: two users, both halves of the step."""
-    return decided(
-        claim,
-        "refuted",
-        "Both halves fail with two users. The sum of two norms can be too large because one of them is: the event "
-        "lies in the union of the columns' events, not in their intersection. And the columns of the sketch share the "
-        "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
-        "probability of the sum being too large is near that of one column, not near its square. The independent rows "
-        "that the proof mentions do not help, since each column's norm adds up all rows.",
-        evidence=(
-            Evidence("certificate", "Two users, r = 4, exact chi-square probabilities.", intersection_instance()),
-        ),
-        repair="CD-T54-REP",
-    )
+decide_intersection = established(
+    "refuted",
+    "Both halves fail with two users. The sum of two norms can be too large because one of them is: the event "
+    "lies in the union of the columns' events, not in their intersection. And the columns of the sketch share the "
+    "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
+    "probability of the sum being too large is near that of one column, not near its square. The independent rows "
+    "that the proof mentions do not help, since each column's norm adds up all rows.",
+    evidence=lambda: [shown("Two users, r = 4, exact chi-square probabilities.", intersection_instance())],
+    repair="CD-T54-REP",
+)
 
 
 def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
@@ -182,9 +173,7 @@ def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
         f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
         "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
         "(CD-T54-REP).",
-        evidence=(
-            Evidence("certificate", "Exact chi-square probabilities of two independent parts.", lower_tail_instance()),
-        ),
+        evidence=(shown("Exact chi-square probabilities of two independent parts.", lower_tail_instance()),),
         repair="CD-T54-REP",
     )
 

@@ -9,9 +9,8 @@ mean of the norm, and takes ||w^2 I||^2 for w^2 m. A page for readers: docs/theo
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
@@ -38,85 +37,67 @@ def paper_w(epsilon: float, rows: int, users: int) -> float:
     return math.sqrt(32 * rows * math.log(2 * users)) * math.log(4 * rows * users) / epsilon
 
 
-def decide_p53(claim: Claim, context: Context) -> Verdict:
-    """CD-P53: a lower bound on the true mean that exceeds the printed bound, for every R."""
-    return decided(
-        claim,
-        "refuted",
-        "The mean squared error is at least w^4 (1 + 2/r) in the spectral norm and at least w^4 m (1 + 2/r) in the "
-        "Frobenius norm, for every R with n >= m. The printed bound w^2 m is smaller as soon as w^2 (1 + 2/r) > m "
-        "(Frobenius: > 1), as at Douban Movie to Book for each of the paper's privacy parameters eps; the second "
-        "printed bound fails there too up to eps = 8. The proof has three gaps: it bounds the norm of the expected "
-        "error, not the expected norm (the fluctuation is the larger part); it takes w^2 m for the squared norm of "
-        "w^2 I, which is w^4 (Frobenius w^4 m); and 16 r^2 is Algorithm 1's 32 r only for r = 2.",
-        evidence=(
-            Evidence(
-                "proof",
-                "The lower bound for every R with n >= m, and when the two constants agree.",
-                lower_bound_proof(),
-            ),
-            Evidence(
-                "certificate",
-                "The lower bound exceeds both printed bounds at the settings of the experiments.",
-                task_instance(),
-                tables=(_error_table(),),
-            ),
+decide_p53 = established(
+    "refuted",
+    "The mean squared error is at least w^4 (1 + 2/r) in the spectral norm and at least w^4 m (1 + 2/r) in the "
+    "Frobenius norm, for every R with n >= m. The printed bound w^2 m is smaller as soon as w^2 (1 + 2/r) > m "
+    "(Frobenius: > 1), as at Douban Movie to Book for each of the paper's privacy parameters eps; the second "
+    "printed bound fails there too up to eps = 8. The proof has three gaps: it bounds the norm of the expected "
+    "error, not the expected norm (the fluctuation is the larger part); it takes w^2 m for the squared norm of "
+    "w^2 I, which is w^4 (Frobenius w^4 m); and 16 r^2 is Algorithm 1's 32 r only for r = 2.",
+    evidence=lambda: [
+        shown("The lower bound for every R with n >= m, and when the two constants agree.", lower_bound_proof()),
+        shown(
+            "The lower bound exceeds both printed bounds at the settings of the experiments.",
+            task_instance(),
+            tables=(_error_table(),),
         ),
-        repair="CD-P53-REP",
-    )
+    ],
+    repair="CD-P53-REP",
+)
 
 
-def decide_p53_repaired(claim: Claim, context: Context) -> Verdict:
-    """CD-P53-REP: Wishart second moments from the moments of one Gaussian number."""
-    return decided(
-        claim,
-        "holds",
-        "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the "
-        "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
-        "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since "
-        "Algorithm 1's w^2 grows with r: the standard deviation of an estimated squared distance between two users, "
-        "(D + 2 w^2) sqrt(2/r), rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary "
-        "ratings can have (second table). If n < m only n singular values are lifted, and both w^2 I in S and w^4 m "
-        "lose the part outside the row space.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Gaussian moments, one pair of entries, the mean of r rows, and bias.",
-                second_moment_proof(),
-                tables=(_error_table(), _distance_table()),
-            ),
-        ),
-    )
+decide_p53_repaired = established(
+    "holds",
+    "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the "
+    "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
+    "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since "
+    "Algorithm 1's w^2 grows with r: the standard deviation of an estimated squared distance between two users, "
+    "(D + 2 w^2) sqrt(2/r), rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary "
+    "ratings can have (second table). If n < m only n singular values are lifted, and both w^2 I in S and w^4 m "
+    "lose the part outside the row space.",
+    evidence=lambda: [
+        shown(
+            "Gaussian moments, one pair of entries, the mean of r rows, and bias.",
+            second_moment_proof(),
+            tables=(_error_table(), _distance_table()),
+        )
+    ],
+)
 
 
-def decide_expectation(claim: Claim, context: Context) -> Verdict:
-    """CD-ER: the factor and the moment that C.1 prints, and what is true."""
-    return decided(
-        claim,
-        "refuted",
-        "With the factor 1/r that C.1 prints the mean is R1'R1 / r, too small by a factor r. With Algorithm 1's "
-        "1/sqrt(r) it is R1'R1, as the rest of the proof needs. The moment that is quoted, E[M_ij M_jk] = delta_jk, "
-        "is false as well: at i = 1, j = k = 2 it is the product of two independent entries and has mean 0. What is "
-        "true and suffices is E[M_ki M_kj] = delta_ij. M is no Gaussian orthogonal ensemble, which is symmetric.",
-        evidence=(Evidence("proof", "Both printed forms fail; the true mean.", expectation_proof()),),
-        repair="CD-P53-REP",
-    )
+decide_expectation = established(
+    "refuted",
+    "With the factor 1/r that C.1 prints the mean is R1'R1 / r, too small by a factor r. With Algorithm 1's "
+    "1/sqrt(r) it is R1'R1, as the rest of the proof needs. The moment that is quoted, E[M_ij M_jk] = delta_jk, "
+    "is false as well: at i = 1, j = k = 2 it is the product of two independent entries and has mean 0. What is "
+    "true and suffices is E[M_ki M_kj] = delta_ij. M is no Gaussian orthogonal ensemble, which is symmetric.",
+    evidence=lambda: [shown("Both printed forms fail; the true mean.", expectation_proof())],
+    repair="CD-P53-REP",
+)
 
 
-def decide_singular_vectors(claim: Claim, context: Context) -> Verdict:
-    """CD-KEEP: the off-diagonal entry of R~'R~ in the basis of R's singular vectors."""
-    return decided(
-        claim,
-        "refuted",
-        "Line 6 of Algorithm 1 keeps the singular vectors, but what it publishes is the product with a random matrix. "
-        "Already with two users the right singular vectors of the published matrix are those of R only if a sum of "
-        "products of independent Gaussian numbers is exactly 0, an event of probability 0; the entry that would have "
-        "to vanish has mean square s1^2 s2^2 / r. Only the mean of R~'R~ keeps them. Where w is far above the "
-        "singular values of R, as at the paper's settings, R1 is nearly w times an isometry and the published "
-        "directions are nearly random.",
-        evidence=(Evidence("proof", "The entry that would have to vanish, and its size.", singular_vector_proof()),),
-        repair="CD-P53-REP",
-    )
+decide_singular_vectors = established(
+    "refuted",
+    "Line 6 of Algorithm 1 keeps the singular vectors, but what it publishes is the product with a random matrix. "
+    "Already with two users the right singular vectors of the published matrix are those of R only if a sum of "
+    "products of independent Gaussian numbers is exactly 0, an event of probability 0; the entry that would have "
+    "to vanish has mean square s1^2 s2^2 / r. Only the mean of R~'R~ keeps them. Where w is far above the "
+    "singular values of R, as at the paper's settings, R1 is nearly w times an isometry and the published "
+    "directions are nearly random.",
+    evidence=lambda: [shown("The entry that would have to vanish, and its size.", singular_vector_proof())],
+    repair="CD-P53-REP",
+)
 
 
 def second_moment_proof() -> dict[str, Any]:

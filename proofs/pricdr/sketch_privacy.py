@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import Step, formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
 
@@ -22,30 +22,24 @@ RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"
 _ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does not ask for"
 
 
-def decide_def(claim: Claim, context: Context) -> Verdict:
-    """CD-DEF: under the printed definition binary data have no neighbors."""
-    return decided(
-        claim,
-        "vacuous",
-        "The paper binarizes its ratings, and two different binary ratings are exactly 1 apart, so under the printed "
-        "|r - r'| < 1 no matrix has a neighbor and every guarantee holds of any algorithm. Three more slips: the "
-        "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
-        "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
-        "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
-        evidence=(Evidence("proof", "No two binary ratings are neighbors.", binary_neighbors_proof()),),
-    )
+decide_def = established(
+    "vacuous",
+    "The paper binarizes its ratings, and two different binary ratings are exactly 1 apart, so under the printed "
+    "|r - r'| < 1 no matrix has a neighbor and every guarantee holds of any algorithm. Three more slips: the "
+    "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
+    "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
+    "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
+    evidence=lambda: [shown("No two binary ratings are neighbors.", binary_neighbors_proof())],
+)
 
 
-def decide_centre(claim: Claim, context: Context) -> Verdict:
-    """CD-CENTRE: centering keeps the change in one row, with norm sqrt(1 - 1/m) times the change of the rating."""
-    return decided(
-        claim,
-        "holds",
-        "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
-        "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
-        "released code divides by the number of items instead of users; that too keeps the change in one row.",
-        evidence=(Evidence("proof", "Norm of the change of a centered row.", centering_proof()),),
-    )
+decide_centre = established(
+    "holds",
+    "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
+    "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
+    "released code divides by the number of items instead of users; that too keeps the change in one row.",
+    evidence=lambda: [shown("Norm of the change of a centered row.", centering_proof())],
+)
 
 
 def decide_wlog(claim: Claim, context: Context) -> Verdict:
@@ -61,10 +55,8 @@ def decide_wlog(claim: Claim, context: Context) -> Verdict:
         "that, no further case is missing, since lifting makes all singular values at least w (CD-T51-DET, "
         "CD-T51-QUAD).",
         evidence=(
-            Evidence("proof", "The row space gives the data away whatever the singular values are.", certificates[0]),
-            Evidence(
-                "certificate", "One item, three users, its singular value ten times w on both sides.", certificates[1]
-            ),
+            shown("The row space gives the data away whatever the singular values are.", certificates[0]),
+            shown("One item, three users, its singular value ten times w on both sides.", certificates[1]),
         ),
     )
 
@@ -85,14 +77,12 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
         "inverts a covariance matrix that has no inverse there. With at least as many items as users one row is "
         "(eps0, delta0)-private in all experiments, with orders of magnitude to spare.",
         evidence=(
-            Evidence(
-                "proof",
-                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
-                row_space_proof(),
+            shown(
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", row_space_proof()
             ),
-            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            shown("One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
             *(
-                Evidence("certificate", f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
+                shown(f"{users} users and n >= m: one row is within delta0 at eps0.", certificate)
                 for users, certificate in zip((t.users for t in _full_rank(context.quick)), full, strict=True)
             ),
         ),
@@ -100,34 +90,27 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_t51_det(claim: Claim, context: Context) -> Verdict:
-    """CD-T51-DET: the exact supremum of the determinant ratio is e^asinh(1/(2w))."""
-    noise = _noise_times_epsilon()
-    return decided(
-        claim,
-        "holds",
-        "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
-        "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
-        "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
-        "it says how far singular values move together, not what their product does.",
-        evidence=(
-            Evidence("proof", "The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
-            Evidence("certificate", "w eps0 is above 1 whatever r, delta and epsilon are.", noise),
-        ),
-    )
+decide_t51_det = established(
+    "holds",
+    "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
+    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
+    "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
+    "it says how far singular values move together, not what their product does.",
+    evidence=lambda: [
+        shown("The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
+        shown("w eps0 is above 1 whatever r, delta and epsilon are.", _noise_times_epsilon()),
+    ],
+)
 
 
-def decide_t51_quad(claim: Claim, context: Context) -> Verdict:
-    """CD-T51-QUAD: the quadratic forms; true with delta0 / 2 in the place of delta0."""
-    return decided(
-        claim,
-        "holds",
-        "The difference of the quadratic forms has one positive and one negative eigenvalue, at most 1/p and 1/(p+1) "
-        "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
-        "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
-        "the printed proof takes for granted.",
-        evidence=(Evidence("proof", "Bounds on the two eigenvalues, and the tails.", quadratic_proof()),),
-    )
+decide_t51_quad = established(
+    "holds",
+    "The difference of the quadratic forms has one positive and one negative eigenvalue, at most 1/p and 1/(p+1) "
+    "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
+    "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
+    "the printed proof takes for granted.",
+    evidence=lambda: [shown("Bounds on the two eigenvalues, and the tails.", quadratic_proof())],
+)
 
 
 def decide_t52(claim: Claim, context: Context) -> Verdict:
@@ -152,15 +135,13 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
         "epsilon of about ten (CD-COMP), and needs 30 to 100 times less noise. Even then it is not true of every "
         "epsilon: far outside of the experiments, from 50,000 to 150,000 on, Algorithm 1's w is too small.",
         evidence=(
-            Evidence(
-                "proof",
-                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.",
-                row_space_proof(),
+            shown(
+                "Two neighbors that Algorithm 1 tells apart with certainty, for every n <= m - 2.", row_space_proof()
             ),
-            Evidence("certificate", "One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
-            Evidence("certificate", "n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
+            shown("One task of Table 3 has that shape, the others have n >= m.", _shape_instance()),
+            shown("n >= m, 100 rows, epsilon = 300,000: the exact delta exceeds 0.99.", large),
             *(
-                Evidence("certificate", f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
+                shown(f"{task.users} users and n >= m: the exact delta is below 1/m.", certificate)
                 for task, certificate in zip(tasks, full, strict=True)
             ),
         ),
@@ -203,12 +184,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         "ratings, where no item has more than 923 other raters, and before centering, the exact epsilon is 14.9, and "
         "for numbers up to 1 it is below the number typed.",
         evidence=(
-            Evidence(
-                "certificate",
-                "Ratings of any size, epsilon = 8: the exact delta is above 0.1.",
-                certificate,
-                tables=(table,),
-            ),
+            shown("Ratings of any size, epsilon = 8: the exact delta is above 0.1.", certificate, tables=(table,)),
         ),
         repair="CD-T52-REP",
     )
@@ -232,16 +208,13 @@ def decide_t52_repaired(claim: Claim, context: Context) -> Verdict:
         "decomposition and no condition on the shape are needed, and the noise is 39 to 101 times smaller than "
         "Algorithm 1's at the same epsilon and delta. A whole user with ratings d needs ||d|| times as much.",
         evidence=(
-            Evidence(
-                "proof", "The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()
-            ),
-            Evidence(
-                "certificate",
+            shown("The shift, its monotonicity, the loss as a difference of Gamma variables.", profile_proof()),
+            shown(
                 "400 rows, delta = 1/16367: this w is enough, one percent less is not.",
                 required_noise_certificate(),
                 tables=(table,),
             ),
-            Evidence("certificate", "A billion raters come within 0.1% of the supremum.", attained),
+            shown("A billion raters come within 0.1% of the supremum.", attained),
         ),
     )
 

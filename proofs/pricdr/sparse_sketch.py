@@ -9,9 +9,9 @@ delta >= 1 - (1 - p)^r at every epsilon, p = Pr[1 <= Binomial(n, q) <= m - 1].
 from collections.abc import Sequence
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
@@ -26,45 +26,43 @@ _LIFTED = (
 DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
-def decide_subg(claim: Claim, context: Context) -> Verdict:
-    """CD-SUBG: true, and of no use for the transfer of the privacy proof."""
-    return decided(
-        claim,
-        "holds",
-        "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
-        "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
-        "what utility bounds need.",
-        evidence=(Evidence("proof", "The moment generating function.", subgaussian_proof()),),
-    )
+decide_subg = established(
+    "holds",
+    "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
+    "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
+    "what utility bounds need.",
+    evidence=lambda: [shown("The moment generating function.", subgaussian_proof())],
+)
 
 
-def decide_had(claim: Claim, context: Context) -> Verdict:
-    """CD-HAD: not for one of the datasets; D is."""
-    sizes = [task.items for task in TASKS]
-    table = Table(
-        "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
-        ["task", "n", "columns", "inner product"],
-        [
-            [task.name, task.items, f"1 and {_low_bit(task.items) + 1}", f"{_low_bit(task.items)}/{task.items}"]
-            for task in TASKS
-        ],
-    )
-    return decided(
-        claim,
-        "refuted",
-        "Real Hadamard matrices of this kind exist for powers of two only. None of the six numbers of items is one, "
-        "and the printed formula then gives a matrix whose columns are not orthogonal: with 2^a the largest power of "
-        "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
-        "of two repairs it. D, a diagonal of signs, is unitary.",
-        evidence=(
-            Evidence(
-                "certificate",
-                "The inner product of two columns, counted, for each dataset.",
-                hadamard_instance(sizes),
-                tables=(table,),
+decide_had = established(
+    "refuted",
+    "Real Hadamard matrices of this kind exist for powers of two only. None of the six numbers of items is one, "
+    "and the printed formula then gives a matrix whose columns are not orthogonal: with 2^a the largest power of "
+    "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
+    "of two repairs it. D, a diagonal of signs, is unitary.",
+    evidence=lambda: [
+        shown(
+            "The inner product of two columns, counted, for each dataset.",
+            hadamard_instance([task.items for task in TASKS]),
+            tables=(
+                Table(
+                    "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
+                    ["task", "n", "columns", "inner product"],
+                    [
+                        [
+                            task.name,
+                            task.items,
+                            f"1 and {_low_bit(task.items) + 1}",
+                            f"{_low_bit(task.items)}/{task.items}",
+                        ]
+                        for task in TASKS
+                    ],
+                ),
             ),
-        ),
-    )
+        )
+    ],
+)
 
 
 def decide_iso(claim: Claim, context: Context) -> Verdict:
@@ -84,13 +82,8 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
         "squared norm 2 + 2 2^a/n. The distortion is small for these vectors, and zero after padding to a power of "
         "two.",
         evidence=(
-            Evidence(
-                "certificate",
-                "Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.",
-                certificate,
-            ),
-            Evidence(
-                "certificate",
+            shown("Three items: a vector whose squared norm grows from 2 to 8/3; the datasets' n.", certificate),
+            shown(
                 "The inner products of columns that these norms come from.",
                 hadamard_instance([task.items for task in TASKS]),
             ),
@@ -121,51 +114,42 @@ def decide_sjlt(claim: Claim, context: Context) -> Verdict:
         "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
         "Upadhyay (arXiv 1410.2470).",
         evidence=(
-            Evidence("proof", "Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
-            Evidence(
-                "certificate",
-                "q = 1/2 and eight rows: delta >= 255/256, far above 1/m.",
-                subspace_instance(),
-                tables=(table,),
-            ),
+            shown("Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
+            shown("q = 1/2 and eight rows: delta >= 255/256, far above 1/m.", subspace_instance(), tables=(table,)),
         ),
         repair="CD-SJLT-REP",
     )
 
 
-def decide_sjlt_released(claim: Claim, context: Context) -> Verdict:
-    """CD-SJLT-REL: the released matrix is discrete, so the set of possible outputs shows the data."""
-    chance = instance({"q": "1/2", "r": 8}, "1 - (1 - q) ** (2 * r) > 999 / 1000", supports="refuted")
-    return decided(
-        claim,
-        "refuted",
-        "The released code multiplies the lifted ratings by a matrix with entries 0 and plus or minus one constant, "
-        "so for each dataset only finitely many outputs are possible. Two neighbors share none but those with a zero "
-        "row for each zero row of the matrix: on two items and two users the lists are disjoint for every w > 0, so "
-        "delta is at least 1 - (1 - q)^(2r) at every epsilon. No density and no amount of lifting helps; noise has to "
-        "be added to the output.",
-        evidence=(
-            Evidence("proof", "Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
-            Evidence("certificate", "q = 1/2 and eight rows: delta > 0.999.", chance),
+decide_sjlt_released = established(
+    "refuted",
+    "The released code multiplies the lifted ratings by a matrix with entries 0 and plus or minus one constant, "
+    "so for each dataset only finitely many outputs are possible. Two neighbors share none but those with a zero "
+    "row for each zero row of the matrix: on two items and two users the lists are disjoint for every w > 0, so "
+    "delta is at least 1 - (1 - q)^(2r) at every epsilon. No density and no amount of lifting helps; noise has to "
+    "be added to the output.",
+    evidence=lambda: [
+        shown("Two neighbors whose possible published rows differ, for every w.", discrete_proof()),
+        shown(
+            "q = 1/2 and eight rows: delta > 0.999.",
+            instance({"q": "1/2", "r": 8}, "1 - (1 - q) ** (2 * r) > 999 / 1000", supports="refuted"),
         ),
-        repair="CD-SJLT-REP",
-    )
+    ],
+    repair="CD-SJLT-REP",
+)
 
 
-def decide_sjlt_repaired(claim: Claim, context: Context) -> Verdict:
-    """CD-SJLT-REP: columns of fixed norm and added noise are exactly mu-Gaussian-DP."""
-    return decided(
-        claim,
-        "holds",
-        "With added noise any matrix that does not depend on the data will do. If all its columns have norm sqrt(r), "
-        "as those of a count sketch or of k random signs per column, the sketch is exactly as private as one Gaussian "
-        "mechanism with mu = sqrt(r)/w, which needs slightly less noise than a Gaussian M (whose columns vary in "
-        "norm) and a small part of its multiplications.",
-        evidence=(
-            Evidence("proof", "One Gaussian shift of a norm that does not depend on M.", fixed_norm_proof()),
-            Evidence("certificate", "400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
-        ),
-    )
+decide_sjlt_repaired = established(
+    "holds",
+    "With added noise any matrix that does not depend on the data will do. If all its columns have norm sqrt(r), "
+    "as those of a count sketch or of k random signs per column, the sketch is exactly as private as one Gaussian "
+    "mechanism with mu = sqrt(r)/w, which needs slightly less noise than a Gaussian M (whose columns vary in "
+    "norm) and a small part of its multiplications.",
+    evidence=lambda: [
+        shown("One Gaussian shift of a norm that does not depend on M.", fixed_norm_proof()),
+        shown("400 rows, delta = 1/16367: enough noise, and 1% less.", fixed_norm_certificate()),
+    ],
+)
 
 
 def decide_had_released(claim: Claim, context: Context) -> Verdict:
@@ -184,9 +168,7 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
         "variables, and it divides by sqrt(r) twice: once in the matrix, which already preserves squared norms on "
         "average, and once more. With its 204 rows squared norms shrink by the factor 204. (That the code has no H "
         "and no D was read in it, not computed.)",
-        evidence=(
-            Evidence("certificate", "Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
-        ),
+        evidence=(shown("Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),),
     )
 
 

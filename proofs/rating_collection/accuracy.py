@@ -7,10 +7,10 @@ the cells that Z rates.
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.rating_collection.moments import (
     MARKOV,
@@ -37,9 +37,9 @@ def decide_laplace_bound(claim: Claim, context: Context) -> Verdict:
         f"of the noise it bounds ({Shape.of(context.data).label}). Only means enter, so the noise of different cells "
         "need not be independent here.",
         evidence=(
-            Evidence("proof", "Splitting rho.", decomposition_proof()),
-            Evidence("proof", "Moments, sums and Markov steps.", laplace_steps_proof(), tables=tables, plots=plots),
-            Evidence("proof", "Both bounds at once.", union_proof()),
+            shown("Splitting rho.", decomposition_proof()),
+            shown("Moments, sums and Markov steps.", laplace_steps_proof(), tables=tables, plots=plots),
+            shown("Both bounds at once.", union_proof()),
         ),
     )
 
@@ -57,9 +57,9 @@ def decide_response_bound(claim: Claim, context: Context) -> Verdict:
         f"It is loose: at eps = 1, gamma = {GAMMA}, d = 5 the bound on the noise is {middle:.1f} times the root mean "
         f"square of the noise it bounds ({Shape.of(context.data).label}).",
         evidence=(
-            Evidence("proof", "Splitting rho.", decomposition_proof()),
-            Evidence("proof", "Moments, sums and Markov steps.", response_steps_proof(), tables=tables, plots=plots),
-            Evidence("proof", "Both bounds at once.", union_proof()),
+            shown("Splitting rho.", decomposition_proof()),
+            shown("Moments, sums and Markov steps.", response_steps_proof(), tables=tables, plots=plots),
+            shown("Both bounds at once.", union_proof()),
         ),
     )
 
@@ -74,9 +74,8 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
         "and (7) for all parameters: by a factor of at least sqrt(2) for (6), and sqrt(48 (d-1)/(2d-1)), which is "
         "4.6 at d = 5, for (7). What is left is the factor 1/sqrt(gamma) of Markov's inequality.",
         evidence=(
-            Evidence("proof", "Splitting rho.", decomposition_proof()),
-            Evidence(
-                "proof",
+            shown("Splitting rho.", decomposition_proof()),
+            shown(
                 "The sharper bounds, and that they are smaller.",
                 sharper_proof(),
                 tables=(_slack("laplace", context)[0][0], _slack("response", context)[0][0]),
@@ -85,25 +84,19 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_decomposition(claim: Claim, context: Context) -> Verdict:
-    """RC-DEC: cell by cell, then Minkowski's inequality."""
-    return decided(
-        claim,
-        "holds",
-        "On every released cell the three terms add up to Theta - Z, the Frobenius norm satisfies the triangle "
-        "inequality, and restricting a matrix to fewer cells does not lengthen it.",
-        evidence=(Evidence("proof", "For any numbers of users and items.", decomposition_proof()),),
-    )
+decide_decomposition = established(
+    "holds",
+    "On every released cell the three terms add up to Theta - Z, the Frobenius norm satisfies the triangle "
+    "inequality, and restricting a matrix to fewer cells does not lengthen it.",
+    evidence=lambda: [shown("For any numbers of users and items.", decomposition_proof())],
+)
 
 
-def decide_union(claim: Claim, context: Context) -> Verdict:
-    """RC-UNION: the union bound of two events."""
-    return decided(
-        claim,
-        "holds",
-        "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",
-        evidence=(Evidence("proof", "The union bound, twice gamma/2.", union_proof()),),
-    )
+decide_union = established(
+    "holds",
+    "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",
+    evidence=lambda: [shown("The union bound, twice gamma/2.", union_proof())],
+)
 
 
 def decomposition_proof() -> dict[str, Any]:

@@ -7,32 +7,35 @@ r = e^(eps/2), keep = r/(1+r) and create = 1/(1+r) in Definition 2; the Laplace 
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.rating_collection.bounds import Shape
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import POST_PROCESSING
 from dpassay.proofs.notation import Step, derivative, identity, instance, possible, proof, smt
 from dpassay.proofs.rating_collection.privacy import DENSITIES, EPSILONS, theorem1_proof, theorem2_proof
 
-
-def decide_one_noise(claim: Claim, context: Context) -> Verdict:
-    """RC-IND2: shared zeta betrays which entries are rated, for certain."""
-    table = Table(
-        "Two entries, one pair (xi, zeta): chance of each pattern",
-        ["vector", "number, number", "?, ?", "exactly one ?"],
-        [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
-    )
-    return decided(
-        claim,
-        "refuted",
-        "With one zeta for all entries a rated and a missing entry never turn the same way: the event 'exactly one "
-        "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
-        "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
-        "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
-        evidence=(Evidence("proof", "For every eps: probability 1 against 0.", one_noise_proof(), tables=(table,)),),
-        repair="RC-T1: independent noise per entry",
-    )
+decide_one_noise = established(
+    "refuted",
+    "With one zeta for all entries a rated and a missing entry never turn the same way: the event 'exactly one "
+    "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
+    "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
+    "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
+    evidence=lambda: [
+        shown(
+            "For every eps: probability 1 against 0.",
+            one_noise_proof(),
+            tables=(
+                Table(
+                    "Two entries, one pair (xi, zeta): chance of each pattern",
+                    ["vector", "number, number", "?, ?", "exactly one ?"],
+                    [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
+                ),
+            ),
+        )
+    ],
+    repair="RC-T1: independent noise per entry",
+)
 
 
 def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
@@ -50,8 +53,7 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
         "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
         "a fresh draw per entry.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "For every eps and d: probability 0 against a positive one.",
                 noise_by_value_proof(),
                 tables=(
@@ -62,103 +64,86 @@ def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
                     ),
                 ),
             ),
-            Evidence(
-                "certificate", "At eps = 1, d = 5 the chance is 0 against more than 0.84.", noise_by_value_instance()
-            ),
+            shown("At eps = 1, d = 5 the chance is 0 against more than 0.84.", noise_by_value_instance()),
         ),
         repair="RC-T2: an independent draw per entry",
     )
 
 
-def decide_epsilon_zero(claim: Claim, context: Context) -> Verdict:
-    """RC-EPS0: no Laplace law of scale 2/0."""
-    return decided(
-        claim,
-        "refuted",
-        "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
-        "chance of every bounded interval tends to 0 with eps. Definition 3 is fine at eps = 0, where it is "
-        "uniform, and Definition 1 asks for eps > 0 anyway. The bound (6) divides by eps too.",
-        evidence=(Evidence("proof", "No scale exists, and no limit of the laws.", epsilon_zero_proof()),),
-        repair="RC-EPS0-REP",
-    )
+decide_epsilon_zero = established(
+    "refuted",
+    "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
+    "chance of every bounded interval tends to 0 with eps. Definition 3 is fine at eps = 0, where it is "
+    "uniform, and Definition 1 asks for eps > 0 anyway. The bound (6) divides by eps too.",
+    evidence=lambda: [shown("No scale exists, and no limit of the laws.", epsilon_zero_proof())],
+    repair="RC-EPS0-REP",
+)
 
 
-def decide_epsilon_positive(claim: Claim, context: Context) -> Verdict:
-    """RC-EPS0-REP: total masses."""
-    return decided(
-        claim,
-        "holds",
-        "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
-        "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
-        evidence=(Evidence("proof", "Total mass 1 in each law.", epsilon_positive_proof()),),
-    )
+decide_epsilon_positive = established(
+    "holds",
+    "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
+    "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
+    evidence=lambda: [shown("Total mass 1 in each law.", epsilon_positive_proof())],
+)
 
 
-def decide_conjugate(claim: Claim, context: Context) -> Verdict:
-    """RC-CONJ: modified Laplace leaves [-1, 1], and staying in the space is no guarantee."""
-    rows = [[eps, f"{_keep(eps) / 2:.4f}", f"{_keep(eps) * math.exp(-eps / 2):.4f}"] for eps in EPSILONS]
-    return decided(
-        claim,
-        "refuted",
-        "The first half is false for the modified Laplace mechanism: a rating of 1 is reported as a number above 1 "
-        "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is false "
-        "for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in the space "
-        "too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and 1.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Both halves fail.",
-                conjugate_proof(),
-                tables=(
-                    Table(
-                        "Chance that a report leaves [-1, 1]",
-                        ["eps", "rating 1, above 1", "rating 0, either side"],
-                        rows,
-                    ),
+decide_conjugate = established(
+    "refuted",
+    "The first half is false for the modified Laplace mechanism: a rating of 1 is reported as a number above 1 "
+    "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is false "
+    "for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in the space "
+    "too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and 1.",
+    evidence=lambda: [
+        shown(
+            "Both halves fail.",
+            conjugate_proof(),
+            tables=(
+                Table(
+                    "Chance that a report leaves [-1, 1]",
+                    ["eps", "rating 1, above 1", "rating 0, either side"],
+                    [[eps, f"{_keep(eps) / 2:.4f}", f"{_keep(eps) * math.exp(-eps / 2):.4f}"] for eps in EPSILONS],
+                ),
+            ),
+        )
+    ],
+    repair="RC-CONJ-REP",
+)
+
+
+decide_conjugate_repaired = established(
+    "holds",
+    "Clipping reads only the released number, so it costs no privacy, and it maps every report into the space "
+    "of ratings; randomized response stays there by itself. It is a statement about types only: clipped reports "
+    "are biased towards 0, for a rating of 1 by (1 - e^(-eps))/eps, so the moments of section 4.3 do not apply "
+    "to them as they stand.",
+    evidence=lambda: [
+        shown(
+            "Clipped reports lie in [-1, 1] and keep the ratio.",
+            clipped_proof(),
+            tables=(
+                Table(
+                    "Bias of the clipped report of a rating of 1, given that it is kept",
+                    ["eps", "bias"],
+                    [[eps, f"{(math.exp(-eps) - 1) / eps:.4f}"] for eps in EPSILONS],
                 ),
             ),
         ),
-        repair="RC-CONJ-REP",
-    )
+        shown("Modified Laplace before clipping.", theorem1_proof()),
+        shown("Randomized response.", theorem2_proof()),
+    ],
+)
 
 
-def decide_conjugate_repaired(claim: Claim, context: Context) -> Verdict:
-    """RC-CONJ-REP: clipping is post-processing."""
-    rows = [[eps, f"{(math.exp(-eps) - 1) / eps:.4f}"] for eps in EPSILONS]
-    return decided(
-        claim,
-        "holds",
-        "Clipping reads only the released number, so it costs no privacy, and it maps every report into the space "
-        "of ratings; randomized response stays there by itself. It is a statement about types only: clipped reports "
-        "are biased towards 0, for a rating of 1 by (1 - e^(-eps))/eps, so the moments of section 4.3 do not apply "
-        "to them as they stand.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Clipped reports lie in [-1, 1] and keep the ratio.",
-                clipped_proof(),
-                tables=(
-                    Table("Bias of the clipped report of a rating of 1, given that it is kept", ["eps", "bias"], rows),
-                ),
-            ),
-            Evidence("proof", "Modified Laplace before clipping.", theorem1_proof()),
-            Evidence("proof", "Randomized response.", theorem2_proof()),
-        ),
-    )
-
-
-def decide_forced(claim: Claim, context: Context) -> Verdict:
-    """RC-SLACK: another pair that is eps-DP."""
-    return decided(
-        claim,
-        "refuted",
-        "Not forced, since Definition 2 leaves slack: its loss on the event ? is only eps/2. The pair keep = "
-        "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
-        "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
-        "number always (keep = create = 1) is eps-differentially private too.",
-        evidence=(Evidence("proof", "Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),),
-        repair="RC-SLACK-REP",
-    )
+decide_forced = established(
+    "refuted",
+    "Not forced, since Definition 2 leaves slack: its loss on the event ? is only eps/2. The pair keep = "
+    "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
+    "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
+    "number always (keep = create = 1) is eps-differentially private too.",
+    evidence=lambda: [shown("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof())],
+    repair="RC-SLACK-REP",
+)
 
 
 def decide_best_pair(claim: Claim, context: Context) -> Verdict:
@@ -202,8 +187,7 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
         "two ratings allow and is kept fixed; larger scales, which might help very sparse data at large eps, were "
         "not examined.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
                 tables=(

@@ -8,10 +8,10 @@ randomized response e = e^eps, ratings are 1 to d. Everything is conditional on 
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import STARS
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 from dpassay.proofs.rating_collection.privacy import EPSILONS
@@ -75,105 +75,79 @@ MARKOV: tuple[Step, ...] = (
     ),
 )
 
-
-def decide_steps(claim: Claim, context: Context) -> Verdict:
-    """RC-T3-S: five printed equalities are strict inequalities."""
-    return decided(
-        claim,
-        "refuted",
-        "Five printed equalities are strict inequalities: the mean squared error of a created rating is below "
-        "(d-1)^2, and each of the four Markov steps ends in '= gamma/2' where the quotient is strictly smaller, "
-        "since only some of the ratings are kept and only some cells created. All of them err on the safe side: "
-        "with <= every step holds and so does the theorem.",
-        evidence=(Evidence("proof", "Each of the five quotients is strictly smaller.", printed_equalities_proof()),),
-        repair="RC-T3-S-REP",
-    )
+decide_steps = established(
+    "refuted",
+    "Five printed equalities are strict inequalities: the mean squared error of a created rating is below "
+    "(d-1)^2, and each of the four Markov steps ends in '= gamma/2' where the quotient is strictly smaller, "
+    "since only some of the ratings are kept and only some cells created. All of them err on the safe side: "
+    "with <= every step holds and so does the theorem.",
+    evidence=lambda: [shown("Each of the five quotients is strictly smaller.", printed_equalities_proof())],
+    repair="RC-T3-S-REP",
+)
 
 
-def decide_steps_repaired(claim: Claim, context: Context) -> Verdict:
-    """RC-T3-S-REP: every moment and Markov step with <=."""
-    return decided(
-        claim,
-        "holds",
-        "The second moment of the noise is 8/eps^2, the noise of a created cell is centered at 0, so its error is "
-        "Theta^2 more; for randomized response every error is at most d - 1 stars. Sums over cells, the chance to "
-        "create, and Markov's inequality give each line of section 4.3 as an inequality.",
-        evidence=(
-            Evidence("proof", "Modified Laplace.", laplace_steps_proof()),
-            Evidence("proof", "Randomized response.", response_steps_proof()),
+decide_steps_repaired = established(
+    "holds",
+    "The second moment of the noise is 8/eps^2, the noise of a created cell is centered at 0, so its error is "
+    "Theta^2 more; for randomized response every error is at most d - 1 stars. Sums over cells, the chance to "
+    "create, and Markov's inequality give each line of section 4.3 as an inequality.",
+    evidence=lambda: [
+        shown("Modified Laplace.", laplace_steps_proof()),
+        shown("Randomized response.", response_steps_proof()),
+    ],
+)
+
+
+decide_range = established(
+    "refuted",
+    "Something more is needed, a range: section 3 bounds Theta only where a rating is observed. A created "
+    "rating has noise around 0, so its mean squared error is Theta^2 + 8/eps^2, which exceeds the bound when "
+    "|Theta| > 1. The theorem falls with it: one user, one item, no observed rating and Theta = 100 break (6) "
+    "and (7) with probability above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, "
+    "d], everything holds.",
+    evidence=lambda: [
+        shown("The moment bounds fail for every larger Theta.", range_violation_proof()),
+        *(
+            shown(f"eps = 1, gamma = 1/4: ({number}) fails with a larger probability.", range_instance(kind))
+            for kind, number in (("laplace", 6), ("response", 7))
         ),
-    )
+    ],
+    repair="RC-RANGE-REP",
+)
 
 
-def decide_range(claim: Claim, context: Context) -> Verdict:
-    """RC-RANGE: a true rating far outside breaks moments and theorem."""
-    return decided(
-        claim,
-        "refuted",
-        "Something more is needed, a range: section 3 bounds Theta only where a rating is observed. A created "
-        "rating has noise around 0, so its mean squared error is Theta^2 + 8/eps^2, which exceeds the bound when "
-        "|Theta| > 1. The theorem falls with it: one user, one item, no observed rating and Theta = 100 break (6) "
-        "and (7) with probability above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, "
-        "d], everything holds.",
-        evidence=(
-            Evidence("proof", "The moment bounds fail for every larger Theta.", range_violation_proof()),
-            *(
-                Evidence(
-                    "certificate",
-                    f"eps = 1, gamma = 1/4: ({number}) fails with a larger probability.",
-                    range_instance(kind),
-                )
-                for kind, number in (("laplace", 6), ("response", 7))
-            ),
-        ),
-        repair="RC-RANGE-REP",
-    )
+decide_range_repaired = established(
+    "holds",
+    "A true rating in [-1, 1] has a square of at most 1, and two numbers between 1 and d differ by at most d - "
+    "1. The range is natural for ratings, but a low-rank matrix plus noise need not stay in it: it is an "
+    "assumption of Theorem 3.",
+    evidence=lambda: [shown("Both moment bounds.", range_proof())],
+)
 
 
-def decide_range_repaired(claim: Claim, context: Context) -> Verdict:
-    """RC-RANGE-REP: bounded true ratings."""
-    return decided(
-        claim,
-        "holds",
-        "A true rating in [-1, 1] has a square of at most 1, and two numbers between 1 and d differ by at most d - "
-        "1. The range is natural for ratings, but a low-rank matrix plus noise need not stay in it: it is an "
-        "assumption of Theorem 3.",
-        evidence=(Evidence("proof", "Both moment bounds.", range_proof()),),
-    )
+decide_created_rating = established(
+    "refuted",
+    "A created rating is uniform on 1 to d, so its mean squared error is at most (d-1)(2d-1)/6, for 5 stars 6 "
+    "instead of 16, and never (d-1)^2. The = should be <=, which is all the proof needs.",
+    evidence=lambda: [
+        shown(
+            "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
+            created_rating_proof("refuted"),
+            tables=(_created_table(),),
+        )
+    ],
+    repair="RC-EQ-REP",
+)
 
 
-def decide_created_rating(claim: Claim, context: Context) -> Verdict:
-    """RC-EQ: the mean square is strictly below (d-1)^2."""
-    return decided(
-        claim,
-        "refuted",
-        "A created rating is uniform on 1 to d, so its mean squared error is at most (d-1)(2d-1)/6, for 5 stars 6 "
-        "instead of 16, and never (d-1)^2. The = should be <=, which is all the proof needs.",
-        evidence=(
-            Evidence(
-                "proof",
-                "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
-                created_rating_proof("refuted"),
-                tables=(_created_table(),),
-            ),
-        ),
-        repair="RC-EQ-REP",
-    )
-
-
-def decide_created_rating_repaired(claim: Claim, context: Context) -> Verdict:
-    """RC-EQ-REP: the exact largest mean square."""
-    return decided(
-        claim,
-        "holds",
-        "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
-        "of the scale, where it is (d-1)(2d-1)/6. For large d that is a third of the printed bound.",
-        evidence=(
-            Evidence(
-                "proof", "Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),)
-            ),
-        ),
-    )
+decide_created_rating_repaired = established(
+    "holds",
+    "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
+    "of the scale, where it is (d-1)(2d-1)/6. For large d that is a third of the printed bound.",
+    evidence=lambda: [
+        shown("Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),))
+    ],
+)
 
 
 def decide_changed_rating(claim: Claim, context: Context) -> Verdict:
@@ -191,8 +165,7 @@ def decide_changed_rating(claim: Claim, context: Context) -> Verdict:
         "condition, missing included; it is larger, so the bound holds although it is not derived. It is at least "
         "2.2 times too large at 5 stars.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "For every d >= 2, eps >= 0 and observed rating.",
                 changed_rating_proof(),
                 tables=(

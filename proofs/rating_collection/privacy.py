@@ -9,9 +9,9 @@ entry 1 and r. a and b are the chances that x or y plus noise falls into the num
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, LAPLACE_DENSITY, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 
@@ -74,13 +74,12 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         "guarantee is one about single entries. A budget of 1 for the vector leaves noise of scale "
         f"{2 * NUM_ITEMS:,} on ratings in [-1, 1] and a chance of {_keep(1 / NUM_ITEMS):.5f} to keep a rating.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "Every n, every pair of vectors, every event.",
                 theorem1_proof(),
                 tables=(_cases_table(), _budget_table()),
             ),
-            Evidence("proof", "n eps is attained.", tight_proof()),
+            shown("n eps is attained.", tight_proof()),
         ),
     )
 
@@ -115,67 +114,53 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
         f"The exact supremum of the ratio is {supremum}, {printed}; it is reached at {where}.",
         extra,
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "The bound for all eps > 0, and the event where the exact supremum is reached.",
                 case_proof(case),
                 tables=(table,),
             ),
             *(
-                Evidence("certificate", f"At eps = {eps} the stated event is within 1/1000 of the supremum.", instance)
+                shown(f"At eps = {eps} the stated event is within 1/1000 of the supremum.", instance)
                 for eps, instance in ((eps, case_instance(case, eps)) for eps in ("1/2", "4"))
             ),
         ),
     )
 
 
-def decide_tight(claim: Claim, context: Context) -> Verdict:
-    """RC-T1-TIGHT: k changed entries cost exactly k eps, in both mechanisms."""
-    return decided(
-        claim,
-        "holds",
-        "Entries that do not differ contribute the factor 1, each one that differs at most e^eps, and there are "
-        "vectors and an event for which all factors are e^eps at once. So when one entry changes the loss is "
-        "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
-        "number of items.",
-        evidence=(
-            Evidence(
-                "proof", "Upper bound and attainment for every n and k.", tight_proof(), tables=(_budget_table(),)
-            ),
-            *(
-                Evidence("certificate", f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
-                for count, each in ((count, tight_instance(count)) for count in (1, 3))
-            ),
+decide_tight = established(
+    "holds",
+    "Entries that do not differ contribute the factor 1, each one that differs at most e^eps, and there are "
+    "vectors and an event for which all factors are e^eps at once. So when one entry changes the loss is "
+    "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
+    "number of items.",
+    evidence=lambda: [
+        shown("Upper bound and attainment for every n and k.", tight_proof(), tables=(_budget_table(),)),
+        *(
+            shown(f"{count} changed entries at eps = 1: more than 0.999 * {count} is lost.", each)
+            for count, each in ((count, tight_instance(count)) for count in (1, 3))
         ),
-    )
+    ],
+)
 
 
-def decide_theorem2(claim: Claim, context: Context) -> Verdict:
-    """RC-T2: two masses, whose ratio is e^eps, and their products."""
-    return decided(
-        claim,
-        "holds",
-        "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes by "
-        "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
-        "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
-        "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
-        evidence=(
-            Evidence("proof", "Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),)),
-        ),
-    )
+decide_theorem2 = established(
+    "holds",
+    "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes by "
+    "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
+    "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
+    "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
+    evidence=lambda: [shown("Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),))],
+)
 
 
-def decide_product(claim: Claim, context: Context) -> Verdict:
-    """RC-NFOLD: products of ratio bounds, with independent noise."""
-    return decided(
-        claim,
-        "holds",
-        "With independent noise the density of a vector of outputs is the product of the entries' densities, so n "
-        "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
-        "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
-        "independence it fails, see RC-IND2 and RC-IND3.",
-        evidence=(Evidence("proof", "Induction on the number of entries, for every event.", product_proof()),),
-    )
+decide_product = established(
+    "holds",
+    "With independent noise the density of a vector of outputs is the product of the entries' densities, so n "
+    "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
+    "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
+    "independence it fails, see RC-IND2 and RC-IND3.",
+    evidence=lambda: [shown("Induction on the number of entries, for every event.", product_proof())],
+)
 
 
 def theorem1_proof() -> dict[str, Any]:

@@ -7,10 +7,10 @@ Completion minimizes the nuclear norm subject to an error of at most rho on Omeg
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.rating_collection.bounds import GAMMA, Shape, excess
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import Step, identity, proof, smt
 from dpassay.proofs.rating_collection.accuracy import decomposition_proof
 from dpassay.proofs.rating_collection.privacy import EPSILONS, NUM_ITEMS
@@ -31,8 +31,7 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         f"and rho0 = 0.5, gamma = {GAMMA} that takes eps = {rows[1][1]} per entry for the modified Laplace "
         f"mechanism, {rows[1][2]} for a user's vector: no protection to speak of.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "Monotone, with limit rho0 sqrt(s).",
                 monotone_proof(),
                 tables=(
@@ -74,8 +73,7 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
         "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
         "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "Rank-1 matrices that violate either side.",
                 isometry_proof(),
                 tables=(
@@ -109,8 +107,7 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
         "become so, by the factor e^(eps/2), and Theta^ - Theta is not fixed before the entries are drawn. A proof "
         "of (5) for such sampling needs incoherence and weights; the paper has neither.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "Chebyshev's inequality for the sampled square.",
                 fixed_matrix_proof(),
                 tables=(
@@ -125,44 +122,35 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_error_bound(claim: Claim, context: Context) -> Verdict:
-    """RC-5: its premise cannot be met."""
-    return decided(
-        claim,
-        "vacuous",
-        "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
-        "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
-        "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
-        evidence=(Evidence("proof", "The premise is never met.", isometry_proof()),),
-        repair="RC-5-REP",
-    )
+decide_error_bound = established(
+    "vacuous",
+    "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
+    "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
+    "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
+    evidence=lambda: [shown("The premise is never met.", isometry_proof())],
+    repair="RC-5-REP",
+)
 
 
-def decide_error_bound_repaired(claim: Claim, context: Context) -> Verdict:
-    """RC-5-REP: C0 = 2 for complete Z, no constant for any other."""
-    return decided(
-        claim,
-        "holds",
-        "With every entry released, Theta and its estimate are both within rho of Z, so within 2 rho of each other. "
-        "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
-        "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
-        evidence=(
-            Evidence("proof", "Both halves.", error_bound_proof()),
-            Evidence("proof", "The triangle inequality for matrices.", decomposition_proof()),
-        ),
-    )
+decide_error_bound_repaired = established(
+    "holds",
+    "With every entry released, Theta and its estimate are both within rho of Z, so within 2 rho of each other. "
+    "With one missing, let Theta be 1 there and 0 elsewhere, and Z = Theta where released: rho = 0, the zero "
+    "matrix is feasible and has the least nuclear norm, so the estimate is 0 and its error 1.",
+    evidence=lambda: [
+        shown("Both halves.", error_bound_proof()),
+        shown("The triangle inequality for matrices.", decomposition_proof()),
+    ],
+)
 
 
-def decide_all_methods(claim: Claim, context: Context) -> Verdict:
-    """RC-5-ALL: item means do not reproduce even complete, exact data."""
-    return decided(
-        claim,
-        "refuted",
-        "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
-        "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
-        "gives (5). The bound is a property of a method, to be proved for each one.",
-        evidence=(Evidence("proof", "rho = 0 and a positive error.", all_methods_proof()),),
-    )
+decide_all_methods = established(
+    "refuted",
+    "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
+    "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
+    "gives (5). The bound is a property of a method, to be proved for each one.",
+    evidence=lambda: [shown("rho = 0 and a positive error.", all_methods_proof())],
+)
 
 
 def proved_utility(claim: Claim, context: Context) -> Verdict:
@@ -183,8 +171,7 @@ def proved_utility(claim: Claim, context: Context) -> Verdict:
         "in the data tends to that of the clean data; and for randomized response the best possible error, over all "
         "estimators, never grows with eps, since a smaller eps is a larger one followed by more response noise.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "The limit, and the order of randomized responses.",
                 utility_limit_proof(),
                 tables=(

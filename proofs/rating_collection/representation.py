@@ -8,16 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.mechanisms import MECHANISMS, mechanism
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.proofs.representation import (
     UNIFORM_BITS,
-    decide_executed_code,
     difference,
     examination_table,
     examined,
+    executed,
     parameters,
 )
 from dpassay.replay.floating import reaches
@@ -31,20 +31,16 @@ IDEAL: Mapping[tuple[str, str], str] = {
 """(id, variant) -> the claim about its ideal law."""
 
 
-def decide_executed(claim: Claim, context: Context) -> Verdict:
-    """RC-EXE."""
-    return decide_executed_code(
-        claim,
-        context,
-        ("modified_laplace", "randomized_response"),
-        "The ordinary sampler of modified Laplace adds a float to a float. A rating of 0 releases the noise itself, "
-        "a small number with many digits; added to a rating of 1 the same digits are rounded away, and no noise "
-        "whatever gives that number. One released number tells the two ratings apart for certain, at every epsilon, "
-        "and most numbers below 1/4 in size do. The textbook randomized response compares a float with its keep "
-        "probability; from epsilon 40 on (five ratings) that probability rounds to 1 and the true rating is always "
-        "released. The samplers on integers have neither fault (RC-EXE-REP).",
-        repair="RC-EXE-REP: discrete Laplace on a public grid and randomized response, from integers and bits alone",
-    )
+decide_executed = executed(
+    ("modified_laplace", "randomized_response"),
+    "The ordinary sampler of modified Laplace adds a float to a float. A rating of 0 releases the noise itself, "
+    "a small number with many digits; added to a rating of 1 the same digits are rounded away, and no noise "
+    "whatever gives that number. One released number tells the two ratings apart for certain, at every epsilon, "
+    "and most numbers below 1/4 in size do. The textbook randomized response compares a float with its keep "
+    "probability; from epsilon 40 on (five ratings) that probability rounds to 1 and the true rating is always "
+    "released. The samplers on integers have neither fault (RC-EXE-REP).",
+    repair="RC-EXE-REP: discrete Laplace on a public grid and randomized response, from integers and bits alone",
+)
 
 
 def decide_executed_repaired(claim: Claim, context: Context) -> Verdict:
@@ -63,15 +59,12 @@ def decide_executed_repaired(claim: Claim, context: Context) -> Verdict:
         "compares 62 bits with an integer. Both laws are within e^eps per entry, and so within e^(n eps) for a "
         "vector. The generator (Threefry) is taken as ideal randomness, and running time is not hidden.",
         evidence=(
-            Evidence(
-                "proof",
+            shown(
                 "The integer laws of both samplers keep eps per entry.",
                 integer_samplers_proof(),
                 tables=(examination_table([examined(*each) for each in listed]),),
             ),
-            Evidence(
-                "certificate", "The integer thresholds of randomized response at several eps.", thresholds_instance()
-            ),
+            shown("The integer thresholds of randomized response at several eps.", thresholds_instance()),
         ),
         assumptions=(
             "the generator's words are independent and uniform (Threefry is treated as ideal randomness)",

@@ -3,9 +3,10 @@
 import dataclasses
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Table
 from dpassay.experiments.rating_collection.experiment import LIMIT, NAME, comparisons
+from dpassay.proofs.decisions import shown
 from dpassay.proofs.rating_collection.recovery import proved_utility
 from dpassay.replay import check
 from dpassay.runs.results import committed
@@ -55,8 +56,7 @@ def judged(proved: Verdict, result: dict[str, Any]) -> Verdict:
     )
     for names, text in ((rises, "It rises: "), (flat, "Not decided: ")):
         explanation += f" {text}{'; '.join(names)}." if names else ""
-    evidence = Evidence(
-        "reproduction",
+    evidence = shown(
         explanation,
         {"kind": "reproduction", "inputs": inputs},
         tables=tuple(Table(**table) for table in result["tables"]),

@@ -9,8 +9,8 @@ and the two terms of SS are the two parts of the right-hand side, each taken alo
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import Step, identity, instance, possible, proof, smt
 from dpassay.proofs.xmap.centered_ratings import CenteredRatings
 
@@ -36,26 +36,23 @@ def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
         "The sum of the two is a bound (XM-T2-REP). Everybody rated both items, so the reading of the norms does not "
         "matter. For ratings that are not negative Theorem 2 is true, with norms over co-raters.",
         evidence=(
-            Evidence("certificate", "Two users: the similarity moves by 1.6, SS is 1/4.", two),
-            Evidence("certificate", "Three users: it moves by 2/3, and the larger absolute term is 1/2.", three),
-            Evidence("proof", "Where the signs agree, both branches and Theorem 2 hold.", branches_proof()),
+            shown("Two users: the similarity moves by 1.6, SS is 1/4.", two),
+            shown("Three users: it moves by 2/3, and the larger absolute term is 1/2.", three),
+            shown("Where the signs agree, both branches and Theorem 2 hold.", branches_proof()),
         ),
         repair="XM-T2-REP",
     )
 
 
-def decide_sensitivity_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T2-REP: the sum of the absolute terms, for any number of users and either reading of the norms."""
-    return decided(
-        claim,
-        "holds",
-        "The change of the similarity is the difference of two terms, so at most the sum of their absolute values, "
-        "and at most the larger one when r_xi r_xj and the dot product have the same sign. The maximum must run over "
-        "everybody who rated either item: with norms over all raters a user who rated one of them changes the "
-        "similarity too. When the signs differ the bound is attained. It is still computed from the data at hand, a "
-        "local sensitivity, which may not stand in the weights of a private selection (XM-T2-MAX).",
-        evidence=(Evidence("proof", "The bound, and that it is attained.", bound_proof()),),
-    )
+decide_sensitivity_repaired = established(
+    "holds",
+    "The change of the similarity is the difference of two terms, so at most the sum of their absolute values, "
+    "and at most the larger one when r_xi r_xj and the dot product have the same sign. The maximum must run over "
+    "everybody who rated either item: with norms over all raters a user who rated one of them changes the "
+    "similarity too. When the signs differ the bound is attained. It is still computed from the data at hand, a "
+    "local sensitivity, which may not stand in the weights of a private selection (XM-T2-MAX).",
+    evidence=lambda: [shown("The bound, and that it is attained.", bound_proof())],
+)
 
 
 def decide_one_item(claim: Claim, context: Context) -> Verdict:
@@ -72,7 +69,7 @@ def decide_one_item(claim: Claim, context: Context) -> Verdict:
         "similarity: here it is 1/sqrt(5) with that user and 1 without. The released code, too, takes norms over all "
         "raters. Over co-raters the sentence is true: neither the dot product nor the norms contain that user's "
         "ratings, and nobody else's mean changes. A user who rated neither item changes nothing in either reading.",
-        evidence=(Evidence("certificate", "Two users, one of whom rated only the first item.", certificate),),
+        evidence=(shown("Two users, one of whom rated only the first item.", certificate),),
         repair="XM-T2-REP",
     )
 
@@ -101,17 +98,14 @@ def decide_rising_branch(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_norms(claim: Claim, context: Context) -> Verdict:
-    """XM-T2-NORM: leaving out a user shortens both vectors."""
-    return decided(
-        claim,
-        "holds",
-        "A squared norm is a sum of squares, and the user who leaves takes some away, in either reading of the norms. "
-        "This needs that the other users' centered ratings stay as they are, which is so because each is centered by "
-        "its own user's mean. If a single rating were removed instead, that user's mean and all of the user's "
-        "centered ratings would move.",
-        evidence=(Evidence("proof", "For every pair of items and every user.", norms_proof()),),
-    )
+decide_norms = established(
+    "holds",
+    "A squared norm is a sum of squares, and the user who leaves takes some away, in either reading of the norms. "
+    "This needs that the other users' centered ratings stay as they are, which is so because each is centered by "
+    "its own user's mean. If a single rating were removed instead, that user's mean and all of the user's "
+    "centered ratings would move.",
+    evidence=lambda: [shown("For every pair of items and every user.", norms_proof())],
+)
 
 
 def decide_inference(claim: Claim, context: Context) -> Verdict:
@@ -125,8 +119,8 @@ def decide_inference(claim: Claim, context: Context) -> Verdict:
         "only of users who did not rate both items, while the inequality is about one who did. For another length, "
         "the root of the mean square, the premise is true over co-raters and the conclusion false.",
         evidence=(
-            Evidence("certificate", "Norms over all raters: premise false, conclusion true.", readings),
-            Evidence("certificate", "Root mean squares over co-raters: premise true, conclusion false.", lengths),
+            shown("Norms over all raters: premise false, conclusion true.", readings),
+            shown("Root mean squares over co-raters: premise true, conclusion false.", lengths),
         ),
     )
 
@@ -143,32 +137,28 @@ def decide_denominators(claim: Claim, context: Context) -> Verdict:
         "bound even where no centered rating is negative: three users, the similarity falls by 0.39, the printed SS "
         "is 0.32. The proof's last line has both norms.",
         evidence=(
-            Evidence("certificate", "Three users: without the first, t_j has norm 0.", zero),
-            Evidence("certificate", "With |r'_i||r'_i| the bound fails for non-negative ratings.", printed),
+            shown("Three users: without the first, t_j has norm 0.", zero),
+            shown("With |r'_i||r'_i| the bound fails for non-negative ratings.", printed),
         ),
         repair="XM-T2-REP",
     )
 
 
-def decide_usable(claim: Claim, context: Context) -> Verdict:
-    """XM-T2-MAX: neighboring datasets have different SS, and the loss grows without bound along a family."""
-    loss = own_sensitivity_loss(FAMILY_SIZE, "60")
-    return decided(
-        claim,
-        "refuted",
-        "SS is the largest change from the dataset at hand, a local sensitivity, and neighboring datasets have "
-        "different ones, so the exponents change even where the similarities do not. Take m users who rate t_i, t_j "
-        "and t_l alike: both candidates have similarity 1 and the same SS, and are picked with probability 1/2 each. "
-        "One more user who likes t_i and t_j twice as much leaves the similarity of t_j at 1 but multiplies its SS by "
-        f"about 4; t_j is now picked with probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 "
-        "the loss exceeds 60, where 1/2 is claimed, and it grows without bound in m. The exact local sensitivity is no "
-        "better: on the first dataset that of t_j is 0.",
-        evidence=(
-            Evidence("certificate", f"{FAMILY_SIZE} users and one more: the loss exceeds 60.", loss),
-            Evidence("proof", "For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", own_sensitivity_proof()),
-        ),
-        repair="XM-T2-MAX-REP",
-    )
+decide_usable = established(
+    "refuted",
+    "SS is the largest change from the dataset at hand, a local sensitivity, and neighboring datasets have "
+    "different ones, so the exponents change even where the similarities do not. Take m users who rate t_i, t_j "
+    "and t_l alike: both candidates have similarity 1 and the same SS, and are picked with probability 1/2 each. "
+    "One more user who likes t_i and t_j twice as much leaves the similarity of t_j at 1 but multiplies its SS by "
+    f"about 4; t_j is now picked with probability below e^(-eps (m-4)/16). At m = {FAMILY_SIZE}, eps = 1, k = 1 "
+    "the loss exceeds 60, where 1/2 is claimed, and it grows without bound in m. The exact local sensitivity is no "
+    "better: on the first dataset that of t_j is 0.",
+    evidence=lambda: [
+        shown(f"{FAMILY_SIZE} users and one more: the loss exceeds 60.", own_sensitivity_loss(FAMILY_SIZE, "60")),
+        shown("For every m >= 4 the loss is at least eps (m-4)/16 - ln 2.", own_sensitivity_proof()),
+    ],
+    repair="XM-T2-MAX-REP",
+)
 
 
 def sensitivity_fails(data: CenteredRatings) -> dict[str, Any]:
@@ -393,8 +383,8 @@ def _branch(claim: Claim, certificate: dict[str, Any], explanation: str) -> Verd
         "refuted",
         explanation,
         evidence=(
-            Evidence("certificate", "Two users, one of whom leaves.", certificate),
-            Evidence("proof", "Both branches, each under the sign it needs.", branches_proof()),
+            shown("Two users, one of whom leaves.", certificate),
+            shown("Both branches, each under the sign it needs.", branches_proof()),
         ),
         repair="XM-T2-REP",
     )

@@ -17,7 +17,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.proofs.decisions import checked
+from dpassay.proofs.decisions import checked, shown
 from dpassay.proofs.notation import identity, proof, smt
 from dpassay.replay.item_laws import law
 from dpassay.replay.laws import Undefined
@@ -151,7 +151,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
     worst = max(witness.epsilon for witness in witnesses)
     if not context.quick and checked(growth_proof()):
         summary = "plain ratings, norms over co-raters: the loss is at least 6m/25 - 1/4 - ln(1 + e^(5/84)) for every m"
-        evidence = (*evidence, Evidence("proof", summary, growth_proof()))
+        evidence = (*evidence, shown(summary, growth_proof()))
     return Verdict(
         claim.id,
         "refuted",
@@ -393,12 +393,7 @@ def _checked(
             continue
         minimality = f"; {result['minimality']['statement']}" if "minimality" in result else ""
         evidence.append(
-            Evidence(
-                "witness",
-                f"{name}: {result['summary']}{minimality}",
-                certificate,
-                tables=(_laws_table(record, pair, loss),),
-            )
+            shown(f"{name}: {result['summary']}{minimality}", certificate, tables=(_laws_table(record, pair, loss),))
         )
         witnesses.append(
             Witness(

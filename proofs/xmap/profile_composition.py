@@ -9,9 +9,9 @@ bounded range is from Dong, Durfee and Rogers 2020). Zero-concentrated different
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.xmap.replacement_selection import replacement_ratio
@@ -19,20 +19,21 @@ from dpassay.proofs.xmap.replacement_selection import replacement_ratio
 DELTA = 1e-6
 
 
-def decide_profile(claim: Claim, context: Context) -> Verdict:
-    """XM-T1-COMP: two items already cost nearly twice eps."""
-    two = profile_loss(2, "1", "1996/1000", supports="refuted")
-    return decided(
-        claim,
-        "refuted",
-        "Theorem 1 is about one replaced item; an AlterEgo holds one replacement per item of the profile, all "
-        "computed from the same users' ratings. Two items with a thousand candidates each lose more than 1.996 at eps "
-        "= 1, and L items more than 0.998 L. The report never says so: the cost of a profile of L items is L eps "
-        "(XM-T1-COMP-REP). Whose privacy it is matters too: the number of replaced items, and a profile that only "
-        "exists because its owner does, are not protected at all.",
-        evidence=(Evidence("certificate", "Two items, 1000 candidates each: the loss exceeds 1.996, not 1.", two),),
-        repair="XM-T1-COMP-REP",
-    )
+decide_profile = established(
+    "refuted",
+    "Theorem 1 is about one replaced item; an AlterEgo holds one replacement per item of the profile, all "
+    "computed from the same users' ratings. Two items with a thousand candidates each lose more than 1.996 at eps "
+    "= 1, and L items more than 0.998 L. The report never says so: the cost of a profile of L items is L eps "
+    "(XM-T1-COMP-REP). Whose privacy it is matters too: the number of replaced items, and a profile that only "
+    "exists because its owner does, are not protected at all.",
+    evidence=lambda: [
+        shown(
+            "Two items, 1000 candidates each: the loss exceeds 1.996, not 1.",
+            profile_loss(2, "1", "1996/1000", supports="refuted"),
+        )
+    ],
+    repair="XM-T1-COMP-REP",
+)
 
 
 def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
@@ -47,14 +48,13 @@ def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
         "1e-6)-differentially private instead of 50. For long profiles the cost grows with sqrt(L) instead of L, as "
         "long as L eps^2 is small. A profile that repeats an item and reuses its replacement pays for it once.",
         evidence=(
-            Evidence("proof", "L eps: the bounds of the items multiply.", pure_composition_proof()),
-            Evidence("certificate", "Fifty items at eps = 1: between 49.9 and 50.", tight),
-            Evidence(
-                "proof",
+            shown("L eps: the bounds of the items multiply.", pure_composition_proof()),
+            shown("Fifty items at eps = 1: between 49.9 and 50.", tight),
+            shown(
                 "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.",
                 concentrated_proof(),
             ),
-            Evidence("certificate", "The conversion to (eps, delta) at L = 50.", saving, tables=(_budgets(),)),
+            shown("The conversion to (eps, delta) at L = 50.", saving, tables=(_budgets(),)),
         ),
     )
 

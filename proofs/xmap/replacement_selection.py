@@ -8,9 +8,9 @@ defined. The mechanism and the repair's proof are those of McSherry and Talwar (
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import draw_probability
@@ -24,22 +24,21 @@ LAST_CORATER = CenteredRatings(((4, 4, None, 2, 2), (5, 4, None, 2, 1), (4, None
 FEW_CORATERS = CenteredRatings(((3, 3, 2, *[3] * 17), (5, 1)))
 
 
-def decide_factors(claim: Claim, context: Context) -> Verdict:
-    """XM-T1-S: both factors, with the induction over the candidates made explicit, and their product."""
-    loss = replacement_loss(1000, "1", "998/1000")
-    return decided(
-        claim,
-        "holds",
-        "Each weight moves by a factor of at most e^(eps/2); the sum over the candidates keeps that bound, one "
-        "candidate after the other, so the number of candidates does not matter. The step needs what the text does "
-        "not supply: a GS that bounds every candidate's change for every pair of datasets (XM-GS-DEF), and one "
-        "candidate set for both (XM-T1-I). The two bounds cannot be reached together by finitely many candidates, but "
-        "they are nearly: with X-SIM in [-1, 1] and GS = 2, a thousand candidates and eps = 1 lose more than 0.998.",
-        evidence=(
-            Evidence("proof", "P, Q and their product, for every number of candidates.", factors_proof()),
-            Evidence("certificate", "1000 candidates: t_j falls from 1 to -1, all others rise from -1 to 1.", loss),
+decide_factors = established(
+    "holds",
+    "Each weight moves by a factor of at most e^(eps/2); the sum over the candidates keeps that bound, one "
+    "candidate after the other, so the number of candidates does not matter. The step needs what the text does "
+    "not supply: a GS that bounds every candidate's change for every pair of datasets (XM-GS-DEF), and one "
+    "candidate set for both (XM-T1-I). The two bounds cannot be reached together by finitely many candidates, but "
+    "they are nearly: with X-SIM in [-1, 1] and GS = 2, a thousand candidates and eps = 1 lose more than 0.998.",
+    evidence=lambda: [
+        shown("P, Q and their product, for every number of candidates.", factors_proof()),
+        shown(
+            "1000 candidates: t_j falls from 1 to -1, all others rise from -1 to 1.",
+            replacement_loss(1000, "1", "998/1000"),
         ),
-    )
+    ],
+)
 
 
 def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
@@ -55,33 +54,25 @@ def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
         "co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over D, D' "
         "and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below -0.998.",
         evidence=(
-            Evidence(
-                "certificate",
-                "Three users, two candidates, a direct link from t_i to each so that X-SIM is their similarity.",
-                fails,
+            shown(
+                "Three users, two candidates, a direct link from t_i to each so that X-SIM is their similarity.", fails
             ),
-            Evidence(
-                "certificate", "One user moves the similarity of a pair with two raters by more than 1.998.", full
-            ),
+            shown("One user moves the similarity of a pair with two raters by more than 1.998.", full),
         ),
         repair="XM-T1-REP",
     )
 
 
-def decide_candidate_set(claim: Claim, context: Context) -> Verdict:
-    """XM-T1-I: the set of items with a quantified X-SIM loses a candidate with its last co-rater."""
-    certificate = candidate_vanishes()
-    return decided(
-        claim,
-        "refuted",
-        "I(t_i) is computed from the ratings. Here one user alone rated both t_i and t_k; without that user no path "
-        "leads to t_k, its X-SIM is not quantified, and it cannot be drawn, while on D it is drawn with probability "
-        "above 1/3. An output that is possible on one dataset and impossible on the other means an infinite privacy "
-        "loss, so Theorem 1 fails whatever GS is (XM-T1). The catalogue of the target domain, taken as public, is the "
-        "same for both datasets (XM-T1-REP).",
-        evidence=(Evidence("certificate", "Three users, two candidates, one of which disappears.", certificate),),
-        repair="XM-T1-REP",
-    )
+decide_candidate_set = established(
+    "refuted",
+    "I(t_i) is computed from the ratings. Here one user alone rated both t_i and t_k; without that user no path "
+    "leads to t_k, its X-SIM is not quantified, and it cannot be drawn, while on D it is drawn with probability "
+    "above 1/3. An output that is possible on one dataset and impossible on the other means an infinite privacy "
+    "loss, so Theorem 1 fails whatever GS is (XM-T1). The catalogue of the target domain, taken as public, is the "
+    "same for both datasets (XM-T1-REP).",
+    evidence=lambda: [shown("Three users, two candidates, one of which disappears.", candidate_vanishes())],
+    repair="XM-T1-REP",
+)
 
 
 def decide_repaired(claim: Claim, context: Context) -> Verdict:
@@ -96,9 +87,9 @@ def decide_repaired(claim: Claim, context: Context) -> Verdict:
         "most e^(eps/2) times as likely as the worst, so among N candidates it is drawn with probability at most "
         "e^(eps/2) / (e^(eps/2) + N - 1).",
         evidence=(
-            Evidence("proof", "For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
-            Evidence("certificate", "The budget is nearly spent: more than 0.998 of 1.", loss),
-            Evidence("certificate", "No constant GS below 1.998 is a bound.", full, tables=(_chances_of_the_best(),)),
+            shown("For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
+            shown("The budget is nearly spent: more than 0.998 of 1.", loss),
+            shown("No constant GS below 1.998 is a bound.", full, tables=(_chances_of_the_best(),)),
         ),
     )
 

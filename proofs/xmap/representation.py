@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
-from dpassay.proofs.representation import decide_executed_code, gumbel_difference, parameters
+from dpassay.proofs.representation import executed, gumbel_difference, parameters
 
 IDEAL: Mapping[tuple[str, str], str] = {
     ("prs", "paper"): "XM-T1",
@@ -19,19 +18,15 @@ IDEAL: Mapping[tuple[str, str], str] = {
 """(id, variant) -> the claim about its ideal law."""
 
 
-def decide_executed(claim: Claim, context: Context) -> Verdict:
-    """XM-EXE."""
-    return decide_executed_code(
-        claim,
-        context,
-        ("prs", "pnsa", "pnsa_pncf"),
-        "The draws compare log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans 40.3 "
-        "nats only. A replacement or neighbor that trails by more has a positive chance in exact arithmetic and is "
-        "never drawn by the code, and one user moves it across that border: no finite epsilon holds for what runs. "
-        "In the repaired PNSA, where many users add up, epsilon 1 is enough; the event is rare there (ideal chance "
-        "4e-18), so that a delta of 1e-15 would cover it. In PRS one item can trail by at most epsilon/2, so that "
-        "nothing is out of reach below epsilon 80.7.",
-    )
+decide_executed = executed(
+    ("prs", "pnsa", "pnsa_pncf"),
+    "The draws compare log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans 40.3 "
+    "nats only. A replacement or neighbor that trails by more has a positive chance in exact arithmetic and is "
+    "never drawn by the code, and one user moves it across that border: no finite epsilon holds for what runs. "
+    "In the repaired PNSA, where many users add up, epsilon 1 is enough; the event is rare there (ideal chance "
+    "4e-18), so that a delta of 1e-15 would cover it. In PRS one item can trail by at most epsilon/2, so that "
+    "nothing is out of reach below epsilon 80.7.",
+)
 
 
 def _prs(variant: str) -> Callable[[], list[dict[str, Any]]]:

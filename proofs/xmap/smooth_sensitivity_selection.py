@@ -11,43 +11,29 @@ is such a bound (2 where the denominator is not positive).
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import CAUCHY_SCHWARZ
 from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.selection import all_scores_proof
 
-
-def decide_usable_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T2-MAX-REP: the ratio moves by at most 2; a bound for the cosine; what it gains over GS = 2."""
-    return decided(
-        claim,
-        "holds",
-        "A sensitivity computed from the data may divide the similarity if it changes slowly between neighboring "
-        "datasets, by a factor of at most e^b, and is never below e^b - 1. Then s_j / S_j moves by at most 2, one "
-        "part for the similarity and one for its divisor, so the exponent is halved. For the cosine of items with "
-        "many raters the bound is small: with norms as of 100 users of the most extreme opinion and b = 1/20 it is "
-        "below 0.0513, so the exponents are 19 times those of GS = 2. Each S_j must be computed from the pair's own "
-        "ratings by this formula; X-Map's SS is neither smooth nor bounded below.",
-        evidence=(
-            Evidence("proof", "The ratio moves by at most 2.", ratio_proof()),
-            Evidence(
-                "proof",
-                "One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.",
-                cosine_bound_proof(),
-            ),
-            Evidence(
-                "proof", "k draws by scores that move by at most 2, with the exponent eps'/(8k).", all_scores_proof()
-            ),
-            Evidence(
-                "certificate",
-                "The bound at n = 100 R^2, b = 1/20.",
-                smooth_bound_instance(100, "1/20", "513/10000"),
-                tables=(_bounds(),),
-            ),
+decide_usable_repaired = established(
+    "holds",
+    "A sensitivity computed from the data may divide the similarity if it changes slowly between neighboring "
+    "datasets, by a factor of at most e^b, and is never below e^b - 1. Then s_j / S_j moves by at most 2, one "
+    "part for the similarity and one for its divisor, so the exponent is halved. For the cosine of items with "
+    "many raters the bound is small: with norms as of 100 users of the most extreme opinion and b = 1/20 it is "
+    "below 0.0513, so the exponents are 19 times those of GS = 2. Each S_j must be computed from the pair's own "
+    "ratings by this formula; X-Map's SS is neither smooth nor bounded below.",
+    evidence=lambda: [
+        shown("The ratio moves by at most 2.", ratio_proof()),
+        shown("One user moves the cosine by at most 2 R^2/(n - R^2), and the bound is smooth.", cosine_bound_proof()),
+        shown("k draws by scores that move by at most 2, with the exponent eps'/(8k).", all_scores_proof()),
+        shown(
+            "The bound at n = 100 R^2, b = 1/20.", smooth_bound_instance(100, "1/20", "513/10000"), tables=(_bounds(),)
         ),
-    )
+    ],
+)
 
 
 def ratio_proof() -> dict[str, Any]:

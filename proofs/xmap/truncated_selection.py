@@ -9,8 +9,8 @@ same with users for items (see `selection_accuracy`). `truncated_selection_repai
 from collections.abc import Sequence
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import identity, instance, possible, proof, smt
 from dpassay.proofs.selection import draw_probability, set_probability
 from dpassay.proofs.xmap.centered_ratings import CenteredRatings
@@ -34,138 +34,104 @@ def decide_lower(claim: Claim, context: Context) -> Verdict:
         "below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of similarity 0 are "
         "chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true (XM-T3-REP).",
         evidence=(
-            Evidence(
-                "certificate", "Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own
-            ),
-            Evidence("certificate", "All similarities negative: no choice satisfies the conclusion.", negative),
-            Evidence("certificate", "Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", strict),
+            shown("Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own),
+            shown("All similarities negative: no choice satisfies the conclusion.", negative),
+            shown("Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", strict),
         ),
         repair="XM-T3-REP",
     )
 
 
-def decide_upper(claim: Claim, context: Context) -> Verdict:
-    """XM-T4: fails where the minimum is sim_k, with the fewest items possible."""
-    small = missed_item(SIMILARITIES[:3], rho="1/10", below="67/100")
-    five = missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")
-    eight = missed_item(SIMILARITIES, rho="1/2", below="253/1000")
-    defaults = _minimum_at_defaults()
-    return decided(
-        claim,
-        "refuted",
-        "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be "
-        "nearly equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For "
-        "similarities 0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1 the item of 0.9 exceeds sim_k + w = 0.6, "
-        "yet is chosen with probability below 0.67, not at least 0.9; three items are the fewest, and at rho = 1/2 "
-        "five fail (0.403) and eight give 0.252. This is the normal case: at the released defaults (k = 10, eps' = "
-        "0.6, rho = 0.1) with 100 candidates the second term exceeds 1 unless SS < 1/600. With w = the second term "
-        "the theorem is true (XM-T4-REP).",
-        evidence=(
-            Evidence("certificate", "Three items, rho = 1/10.", small),
-            Evidence("certificate", "Five items, rho = 1/2.", five),
-            Evidence("certificate", "Eight items, rho = 1/2.", eight),
-            Evidence("proof", "With fewer items it cannot fail like this.", fewest_items_proof()),
-            Evidence("certificate", "At the released defaults the minimum is sim_k.", defaults),
-        ),
-        repair="XM-T4-REP",
-    )
+decide_upper = established(
+    "refuted",
+    "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be "
+    "nearly equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For "
+    "similarities 0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1 the item of 0.9 exceeds sim_k + w = 0.6, "
+    "yet is chosen with probability below 0.67, not at least 0.9; three items are the fewest, and at rho = 1/2 "
+    "five fail (0.403) and eight give 0.252. This is the normal case: at the released defaults (k = 10, eps' = "
+    "0.6, rho = 0.1) with 100 candidates the second term exceeds 1 unless SS < 1/600. With w = the second term "
+    "the theorem is true (XM-T4-REP).",
+    evidence=lambda: [
+        shown("Three items, rho = 1/10.", missed_item(SIMILARITIES[:3], rho="1/10", below="67/100")),
+        shown("Five items, rho = 1/2.", missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")),
+        shown("Eight items, rho = 1/2.", missed_item(SIMILARITIES, rho="1/2", below="253/1000")),
+        shown("With fewer items it cannot fail like this.", fewest_items_proof()),
+        shown("At the released defaults the minimum is sim_k.", _minimum_at_defaults()),
+    ],
+    repair="XM-T4-REP",
+)
 
 
-def decide_round(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-STEP: the inequality is true, the printed reason is not."""
-    reason = _threshold_item_drawn()
-    return decided(
-        claim,
-        "holds",
-        "With one SS the inequality is true, for any w and any earlier picks, and for w >= 0 even with e^(-aw) / (1 + "
-        "e^(-aw)) on the right. The printed reason is not: the k-th neighbor can be picked before (here in the first "
-        "round, with probability above 1/4). The true reason is that fewer than k items were picked, so one of the "
-        "first k is still there, and weighs at least as much. (The printed exponents also lack parentheses around "
-        "sim_k - w.) With each pair's own SS the step fails (XM-T3).",
-        evidence=(
-            Evidence("proof", "For every N, k, w and every history of picks.", round_proof()),
-            Evidence("certificate", "The k-th neighbor is picked first with probability above 1/4.", reason),
-        ),
-    )
+decide_round = established(
+    "holds",
+    "With one SS the inequality is true, for any w and any earlier picks, and for w >= 0 even with e^(-aw) / (1 + "
+    "e^(-aw)) on the right. The printed reason is not: the k-th neighbor can be picked before (here in the first "
+    "round, with probability above 1/4). The true reason is that fewer than k items were picked, so one of the "
+    "first k is still there, and weighs at least as much. (The printed exponents also lack parentheses around "
+    "sim_k - w.) With each pair's own SS the step fails (XM-T3).",
+    evidence=lambda: [
+        shown("For every N, k, w and every history of picks.", round_proof()),
+        shown("The k-th neighbor is picked first with probability above 1/4.", _threshold_item_drawn()),
+    ],
+)
 
 
-def decide_vector_length(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-V: the length of rating vectors is a number of users, not of candidates."""
-    certificate = vector_length_fails()
-    return decided(
-        claim,
-        "refuted",
-        "The length of a rating vector is a number of users; what is counted are candidates. With two users, |v| = 2, "
-        "three items lie below sim_k - w. With that |v| Theorem 3 fails even for one constant SS: at rho = 1/4 a bad "
-        "item is chosen with probability 3/7. If |v| <= k, ln(k(|v|-k)/rho) is not defined at all. Read as the number "
-        "N of candidates the count is right: the first k are not below, so at most N - k are.",
-        evidence=(Evidence("certificate", "Two users, one good and three bad candidates, k = 1.", certificate),),
-        repair="XM-T3-REP",
-    )
+decide_vector_length = established(
+    "refuted",
+    "The length of a rating vector is a number of users; what is counted are candidates. With two users, |v| = 2, "
+    "three items lie below sim_k - w. With that |v| Theorem 3 fails even for one constant SS: at rho = 1/4 a bad "
+    "item is chosen with probability 3/7. If |v| <= k, ln(k(|v|-k)/rho) is not defined at all. Read as the number "
+    "N of candidates the count is right: the first k are not below, so at most N - k are.",
+    evidence=lambda: [shown("Two users, one good and three bad candidates, k = 1.", vector_length_fails())],
+    repair="XM-T3-REP",
+)
 
 
-def decide_rounds(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-BERN: by the chain rule, without independence, and by Bernoulli's inequality."""
-    middle = _middle_of_the_chain()
-    return decided(
-        claim,
-        "holds",
-        "The rounds are not independent, since what was picked is gone, but the bound on a round holds whatever was "
-        "picked before, and that is enough to multiply. Bernoulli's inequality then gives 1 - kP. The printed middle "
-        "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which happens "
-        "when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for nothing.",
-        evidence=(
-            Evidence("proof", "For every k and every P in [0, 1].", rounds_proof()),
-            Evidence(
-                "certificate", "The printed middle term at 3 and k = 2 is 4: the end of the chain still holds.", middle
-            ),
-        ),
-    )
+decide_rounds = established(
+    "holds",
+    "The rounds are not independent, since what was picked is gone, but the bound on a round holds whatever was "
+    "picked before, and that is enough to multiply. Bernoulli's inequality then gives 1 - kP. The printed middle "
+    "term [1 - (|v|-k) e^(-aw)]^k is not a lower bound when (|v|-k) e^(-aw) exceeds 2 and k is even, which happens "
+    "when the minimum is sim_k; the end of the chain, 1 - k(|v|-k) e^(-aw), then is negative and true for nothing.",
+    evidence=lambda: [
+        shown("For every k and every P in [0, 1].", rounds_proof()),
+        shown("The printed middle term at 3 and k = 2 is 4: the end of the chain still holds.", _middle_of_the_chain()),
+    ],
+)
 
 
-def decide_range(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-RNG: true, but the cut is not needed for it, and for a negative sim_k it spoils the theorem."""
-    return decided(
-        claim,
-        "holds",
-        "w <= sim_k makes sim_k - w >= 0, so the larger of the two lies in [0, 1]. But nothing had to be ensured: for "
-        "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, "
-        "so it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what "
-        "voids Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 "
-        "(XM-T3).",
-        evidence=(Evidence("proof", "The range with the minimum, and without it.", range_proof()),),
-    )
+decide_range = established(
+    "holds",
+    "w <= sim_k makes sim_k - w >= 0, so the larger of the two lies in [0, 1]. But nothing had to be ensured: for "
+    "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, "
+    "so it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what "
+    "voids Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 "
+    "(XM-T3).",
+    evidence=lambda: [shown("The range with the minimum, and without it.", range_proof())],
+)
 
 
-def decide_strict(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-STRICT: the difference matters exactly where the minimum is sim_k."""
-    certificate = cut_at_threshold()
-    return decided(
-        claim,
-        "refuted",
-        "With w = sim_k the threshold is 0, no item of similarity 0.5 or 0 lies below it, and the statement with >= "
-        "is true with certainty; but the item of similarity 0, of which a sparse catalogue is full, is not larger "
-        "than the threshold, and is chosen with probability above 0.49 at k = 1, eps' = 0.1, SS = 1, rho = 0.1. With "
-        "w = the second term, which is positive, the strict statement is true too (XM-T3-REP).",
-        evidence=(Evidence("certificate", "Two candidates, similarities 0.5 and 0.", certificate),),
-        repair="XM-T3-REP",
-    )
+decide_strict = established(
+    "refuted",
+    "With w = sim_k the threshold is 0, no item of similarity 0.5 or 0 lies below it, and the statement with >= "
+    "is true with certainty; but the item of similarity 0, of which a sparse catalogue is full, is not larger "
+    "than the threshold, and is chosen with probability above 0.49 at k = 1, eps' = 0.1, SS = 1, rho = 0.1. With "
+    "w = the second term, which is positive, the strict statement is true too (XM-T3-REP).",
+    evidence=lambda: [shown("Two candidates, similarities 0.5 and 0.", cut_at_threshold())],
+    repair="XM-T3-REP",
+)
 
 
-def decide_conditional(claim: Claim, context: Context) -> Verdict:
-    """XM-T4-AB: false for the whole selection and for one round."""
-    certificate = _conditional_fails()
-    return decided(
-        claim,
-        "refuted",
-        "P(B|A) <= P(B)/P(A) is true, but P(A), the probability that an item was not picked, is not proportional to "
-        "the item's weight. With N = k + 1, similarities 1, 0.2, 0.1 and w = the second term, the item of 1 is "
-        "missing only if all others are picked, so P(B|A) = 1, while the ratio of the weights is 1/4. For a single "
-        "round P(B)/P(A) is above 0.3. What is true, and enough for Theorem 4, is a bound on each round in which the "
-        "item is still there (XM-T4-REP).",
-        evidence=(Evidence("certificate", "Three items, k = 2, eps' = 60, rho = 1/2.", certificate),),
-        repair="XM-T4-REP",
-    )
+decide_conditional = established(
+    "refuted",
+    "P(B|A) <= P(B)/P(A) is true, but P(A), the probability that an item was not picked, is not proportional to "
+    "the item's weight. With N = k + 1, similarities 1, 0.2, 0.1 and w = the second term, the item of 1 is "
+    "missing only if all others are picked, so P(B|A) = 1, while the ratio of the weights is 1/4. For a single "
+    "round P(B)/P(A) is above 0.3. What is true, and enough for Theorem 4, is a bound on each round in which the "
+    "item is still there (XM-T4-REP).",
+    evidence=lambda: [shown("Three items, k = 2, eps' = 60, rho = 1/2.", _conditional_fails())],
+    repair="XM-T4-REP",
+)
 
 
 def decide_joint(claim: Claim, context: Context) -> Verdict:
@@ -179,8 +145,8 @@ def decide_joint(claim: Claim, context: Context) -> Verdict:
         "both together below 0.36. The report proves them one by one, so a reader could only claim 1 - 2 rho. With w "
         "= the second term more is true: both together have probability at least 1 - rho (XM-JOINT-REP).",
         evidence=(
-            Evidence("certificate", "Theorem 4 fails, so both together do.", missed),
-            Evidence("certificate", "Each has probability above 1/2, both below 0.36.", jointly),
+            shown("Theorem 4 fails, so both together do.", missed),
+            shown("Each has probability above 1/2, both below 0.36.", jointly),
         ),
         repair="XM-JOINT-REP",
     )

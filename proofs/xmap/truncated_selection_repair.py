@@ -7,72 +7,55 @@ once. With each pair's own SS the same holds of s_j / SS(t_i,t_j), which gives a
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, UNION_BOUND
 from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import draw_probability, smaller_lambda
 
-
-def decide_lower_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T3-REP: the strict statement, for any w > 0."""
-    return decided(
-        claim,
-        "holds",
-        "Whatever was picked before, one of the first k is left and outweighs all items at or below sim_k - w "
-        "together by a factor of e^(aw) / (N-k); so each round goes wrong with probability at most (N-k) e^(-aw), and "
-        "k rounds with k times that. Nothing is assumed about signs, ties or independence, and it does not matter "
-        "whether the weights are truncated at sim_k - w or not. Where the paper's minimum is sim_k the bound says 1 - "
-        "k(N-k) e^(-a sim_k), often less than nothing. The constant is nearly tight: for k = 1 it can be lowered from "
-        "ln((N-1)/rho) at most to ln((N-1)(1-rho)/rho).",
-        evidence=(
-            Evidence("proof", "For every N, k, rho, SS, w and list of similarities.", lower_proof()),
-            Evidence(
-                "certificate", "With a slightly smaller w it is false.", smaller_lambda(), tables=(_second_terms(),)
-            ),
-        ),
-    )
+decide_lower_repaired = established(
+    "holds",
+    "Whatever was picked before, one of the first k is left and outweighs all items at or below sim_k - w "
+    "together by a factor of e^(aw) / (N-k); so each round goes wrong with probability at most (N-k) e^(-aw), and "
+    "k rounds with k times that. Nothing is assumed about signs, ties or independence, and it does not matter "
+    "whether the weights are truncated at sim_k - w or not. Where the paper's minimum is sim_k the bound says 1 - "
+    "k(N-k) e^(-a sim_k), often less than nothing. The constant is nearly tight: for k = 1 it can be lowered from "
+    "ln((N-1)/rho) at most to ln((N-1)(1-rho)/rho).",
+    evidence=lambda: [
+        shown("For every N, k, rho, SS, w and list of similarities.", lower_proof()),
+        shown("With a slightly smaller w it is false.", smaller_lambda(), tables=(_second_terms(),)),
+    ],
+)
 
 
-def decide_upper_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T4-REP: a heavy item that is still there outweighs all that do not belong."""
-    return decided(
-        claim,
-        "holds",
-        "An item above sim_k + w is one of the first k. If it is missing at the end, one of the k picks took an item "
-        "that is not among the first k while it was still there, which in each round has probability at most (N-k) "
-        "e^(-aw). No conditional probability of the whole selection is needed. The bound is not tight for k = 2: the "
-        "item has two chances. But w cannot be cut to 3/4 of it: at N = 1000 it fails there.",
-        evidence=(
-            Evidence("proof", "For every N, k, rho, SS, w and list of similarities.", upper_proof()),
-            Evidence(
-                "certificate",
-                "1000 items, k = 2: with 3/4 of the second term Theorem 4 is false.",
-                smaller_upper_margin(),
-            ),
-        ),
-    )
+decide_upper_repaired = established(
+    "holds",
+    "An item above sim_k + w is one of the first k. If it is missing at the end, one of the k picks took an item "
+    "that is not among the first k while it was still there, which in each round has probability at most (N-k) "
+    "e^(-aw). No conditional probability of the whole selection is needed. The bound is not tight for k = 2: the "
+    "item has two chances. But w cannot be cut to 3/4 of it: at N = 1000 it fails there.",
+    evidence=lambda: [
+        shown("For every N, k, rho, SS, w and list of similarities.", upper_proof()),
+        shown("1000 items, k = 2: with 3/4 of the second term Theorem 4 is false.", smaller_upper_margin()),
+    ],
+)
 
 
-def decide_joint_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-JOINT-REP: one kind of bad draw covers both conclusions; own sensitivities by rescaling."""
-    return decided(
-        claim,
-        "holds",
-        "Call a pick bad if it takes an item outside the first k while one above sim_k + w is there, or one at or "
-        "below sim_k - w when none is there. Either way its probability is at most rho/k, and without a bad pick both "
-        "conclusions are true: so both hold with 1 - rho at the price of one, better than the 1 - 2 rho of the union "
-        "of the two theorems. If each pair keeps its own SS in [SS_min, SS_max], the argument applies to s_j / "
-        "SS(t_i,t_j): below sim_k the margin grows by sim_k (1 - SS_min/SS_max), above by sim_k (SS_max/SS_min - 1), "
-        "and the former cannot be much smaller. This is about accuracy only: a pair's own SS is not private "
-        "(XM-T2-MAX).",
-        evidence=(
-            Evidence("proof", "Both conclusions at once, one SS.", joint_proof()),
-            Evidence("proof", "Both margins with each pair's own SS.", own_sensitivity_margins_proof()),
-            Evidence("certificate", "Own SS: a margin of 0.92 fails where 0.947 is proved.", smaller_margin()),
-        ),
-    )
+decide_joint_repaired = established(
+    "holds",
+    "Call a pick bad if it takes an item outside the first k while one above sim_k + w is there, or one at or "
+    "below sim_k - w when none is there. Either way its probability is at most rho/k, and without a bad pick both "
+    "conclusions are true: so both hold with 1 - rho at the price of one, better than the 1 - 2 rho of the union "
+    "of the two theorems. If each pair keeps its own SS in [SS_min, SS_max], the argument applies to s_j / "
+    "SS(t_i,t_j): below sim_k the margin grows by sim_k (1 - SS_min/SS_max), above by sim_k (SS_max/SS_min - 1), "
+    "and the former cannot be much smaller. This is about accuracy only: a pair's own SS is not private "
+    "(XM-T2-MAX).",
+    evidence=lambda: [
+        shown("Both conclusions at once, one SS.", joint_proof()),
+        shown("Both margins with each pair's own SS.", own_sensitivity_margins_proof()),
+        shown("Own SS: a margin of 0.92 fails where 0.947 is proved.", smaller_margin()),
+    ],
+)
 
 
 def lower_proof() -> dict[str, Any]:
