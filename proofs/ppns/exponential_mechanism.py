@@ -21,26 +21,24 @@ from dpassay.proofs.selection import (
     set_probability,
 )
 
-
-def decide_em_repaired(claim: Claim, context: Context) -> Verdict:
-    """PP-EM-REP: k draws cost 2 k a GS; half of that when only one candidate's score moves."""
-    every, one = all_scores_instance(100, 2, "1/2", "49/100"), one_score_instance(2, "1/2", "99/400")
-    return decided(
-        claim,
-        "holds",
-        "One draw changes by a factor of at most e^(2t) when every log-weight moves by at most t = eps/(4k), so k "
-        "draws by e^(eps/2), and every set of neighbors, summed over the orders in which it can be drawn, by the "
-        "same. With weights exp(eps q/(2k GS)) the selection is eps-differentially private. If only one candidate's "
-        "score can move (a candidate's rating changes, not the target's), half the budget is spent: eps/4, and "
-        "exp(eps q/(k GS)) gives eps. Neither factor can be lowered: they are attained in the limit of long lists, "
-        "and of one far heavier candidate.",
-        evidence=(
-            shown("eps/2 for every n and k, and eps with twice the exponent.", all_scores_proof()),
-            shown("Half of it when one candidate's score moves.", one_score_proof()),
-            shown("100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.", every),
-            shown("One score moves, two draws: more than 0.2475 of 0.25 is lost.", one),
+decide_em_repaired = established(
+    "holds",
+    "One draw changes by a factor of at most e^(2t) when every log-weight moves by at most t = eps/(4k), so k "
+    "draws by e^(eps/2), and every set of neighbors, summed over the orders in which it can be drawn, by the "
+    "same. With weights exp(eps q/(2k GS)) the selection is eps-differentially private. If only one candidate's "
+    "score can move (a candidate's rating changes, not the target's), half the budget is spent: eps/4, and "
+    "exp(eps q/(k GS)) gives eps. Neither factor can be lowered: they are attained in the limit of long lists, "
+    "and of one far heavier candidate.",
+    evidence=lambda: [
+        shown("eps/2 for every n and k, and eps with twice the exponent.", all_scores_proof()),
+        shown("Half of it when one candidate's score moves.", one_score_proof()),
+        shown(
+            "100 candidates, two draws, eps = 1/2 spent: more than 0.49 of it is lost.",
+            all_scores_instance(100, 2, "1/2", "49/100"),
         ),
-    )
+        shown("One score moves, two draws: more than 0.2475 of 0.25 is lost.", one_score_instance(2, "1/2", "99/400")),
+    ],
+)
 
 
 def proved_ppns_repaired(claim: Claim, context: Context) -> Verdict:

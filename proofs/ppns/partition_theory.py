@@ -30,40 +30,22 @@ decide_chebyshev = established(
 )
 
 
-def decide_p(claim: Claim, context: Context) -> Verdict:
-    """PP-P: ceil(pk) picks from the first partition, Chebyshev, and a tail that is not negative."""
-    rows = []
-    for p in TENTHS:
-        similarities = [Fraction(NUM_CANDIDATES - i, NUM_CANDIDATES) for i in range(NUM_CANDIDATES)]
-        plan = quotas(p, NUM_NEIGHBORS, NUM_CANDIDATES)
-        first = sum(similarities[:NUM_NEIGHBORS])
-        rest = similarities[NUM_NEIGHBORS * len(plan) :]
-        blocks = (similarities[NUM_NEIGHBORS * i : NUM_NEIGHBORS * (i + 1)] for i in range(len(plan)))
-        visited = (quota * sum(block) / NUM_NEIGHBORS for quota, block in zip(plan, blocks, strict=True))
-        rows.append([str(p), f"{float(p * first):.3f}", f"{float(sum(visited, sum(rest) / len(rest))):.3f}"])
-    return decided(
-        claim,
-        "holds",
-        "Algorithm 1 takes ceil(pk) >= pk neighbors from the first partition as long as p <= (k-1)/k, and these alone "
-        "bring p times the sum of the k largest similarities.",
-        "The printed proof shows p <= alpha/sum and turns the inequality round without a reason; the conclusion is "
-        "true all the same. It needs similarities that are not negative (a Pearson correlation may be), and weights "
-        "that grow with the similarity. The bound is attained when pk is an integer, weights are equal and the other "
-        "similarities are 0.",
-        evidence=(
-            shown(
-                "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
-                p_proof(),
-                tables=(
-                    Table(
-                        "Slack at k = 50, n = 942, similarities falling evenly from 1 to 0, equal weights",
-                        ["p", "guaranteed p * sum", "alpha of PPNS"],
-                        rows,
-                    ),
-                ),
-            ),
-        ),
-    )
+decide_p = established(
+    "holds",
+    "Algorithm 1 takes ceil(pk) >= pk neighbors from the first partition as long as p <= (k-1)/k, and these alone "
+    "bring p times the sum of the k largest similarities.",
+    "The printed proof shows p <= alpha/sum and turns the inequality round without a reason; the conclusion is "
+    "true all the same. It needs similarities that are not negative (a Pearson correlation may be), and weights "
+    "that grow with the similarity. The bound is attained when pk is an integer, weights are equal and the other "
+    "similarities are 0.",
+    evidence=lambda: [
+        shown(
+            "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
+            p_proof(),
+            tables=(_slack_table(),),
+        )
+    ],
+)
 
 
 def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
@@ -128,38 +110,21 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_theorem1_range(claim: Claim, context: Context) -> Verdict:
-    """PP-T1-RANGE: empty for k = 1, for small n, and for weights above ln k / ln(n/(n-k))."""
-    rows = []
-    for k, n in ((10, 942), (30, 942), (50, 942), (100, 942), (50, 500), (30, 1001), (50, 1001), (50, 5999)):
-        limit = math.log(k) / math.log(n / (n - k))
-        rows.append([k, n, f"{limit:.2f}", f"{4 * k * math.log(limit):.0f}", f"{1 / (4 * k * math.log(limit)):.2g}"])
-    return decided(
-        claim,
-        "refuted",
-        "The range is not empty exactly when ((n-k)/n)^w_1 > 1/k, that is w_1 < ln k / ln(n/(n-k)). It is always "
-        "empty for k = 1, and for w_1 = 1 when n <= k + 1 + 1/(k-1), for example n = 3, k = 2.",
-        "At the paper's k = 50, eps = 1, RS = 1 it is wide, but the paper takes RS from the data and does not print "
-        "it: for n = 942 the range is empty as soon as eps/RS exceeds about 855 (table).",
-        evidence=(
-            shown(
-                "Settings in which the range is empty: k = 1; n = 3, k = 2; k = 50, n = 942 with eps/RS = 1000.",
-                range_certificate(),
-            ),
-            shown(
-                "The exact condition for all n, k and w_1.",
-                range_proof(),
-                tables=(
-                    Table(
-                        "Where the range of p vanishes: weight, eps/RS, and RS at eps = 1",
-                        ["k", "n", "w_1 below", "eps/RS below", "RS above"],
-                        rows,
-                    ),
-                ),
-            ),
+decide_theorem1_range = established(
+    "refuted",
+    "The range is not empty exactly when ((n-k)/n)^w_1 > 1/k, that is w_1 < ln k / ln(n/(n-k)). It is always "
+    "empty for k = 1, and for w_1 = 1 when n <= k + 1 + 1/(k-1), for example n = 3, k = 2.",
+    "At the paper's k = 50, eps = 1, RS = 1 it is wide, but the paper takes RS from the data and does not print "
+    "it: for n = 942 the range is empty as soon as eps/RS exceeds about 855 (table).",
+    evidence=lambda: [
+        shown(
+            "Settings in which the range is empty: k = 1; n = 3, k = 2; k = 50, n = 942 with eps/RS = 1000.",
+            range_certificate(),
         ),
-        repair="1 - ((n-k)/n)^w_1 < (k-1)/k iff w_1 < ln k / ln(n/(n-k))",
-    )
+        shown("The exact condition for all n, k and w_1.", range_proof(), tables=(_vanishing_range_table(),)),
+    ],
+    repair="1 - ((n-k)/n)^w_1 < (k-1)/k iff w_1 < ln k / ln(n/(n-k))",
+)
 
 
 def decide_monotone(claim: Claim, context: Context) -> Verdict:
@@ -442,3 +407,26 @@ def _lists(length: int) -> Iterator[list[Fraction]]:
     for values in combinations_with_replacement((Fraction(1), Fraction(1, 2), Fraction(0)), length):
         if values[0]:
             yield list(values)
+
+
+def _slack_table() -> Table:
+    similarities = [Fraction(NUM_CANDIDATES - i, NUM_CANDIDATES) for i in range(NUM_CANDIDATES)]
+    rows = []
+    for p in TENTHS:
+        plan = quotas(p, NUM_NEIGHBORS, NUM_CANDIDATES)
+        first = sum(similarities[:NUM_NEIGHBORS])
+        rest = similarities[NUM_NEIGHBORS * len(plan) :]
+        blocks = (similarities[NUM_NEIGHBORS * i : NUM_NEIGHBORS * (i + 1)] for i in range(len(plan)))
+        visited = (quota * sum(block) / NUM_NEIGHBORS for quota, block in zip(plan, blocks, strict=True))
+        rows.append([str(p), f"{float(p * first):.3f}", f"{float(sum(visited, sum(rest) / len(rest))):.3f}"])
+    title = "Slack at k = 50, n = 942, similarities falling evenly from 1 to 0, equal weights"
+    return Table(title, ["p", "guaranteed p * sum", "alpha of PPNS"], rows)
+
+
+def _vanishing_range_table() -> Table:
+    rows = []
+    for k, n in ((10, 942), (30, 942), (50, 942), (100, 942), (50, 500), (30, 1001), (50, 1001), (50, 5999)):
+        limit = math.log(k) / math.log(n / (n - k))
+        rows.append([k, n, f"{limit:.2f}", f"{4 * k * math.log(limit):.0f}", f"{1 / (4 * k * math.log(limit)):.2g}"])
+    columns = ["k", "n", "w_1 below", "eps/RS below", "RS above"]
+    return Table("Where the range of p vanishes: weight, eps/RS, and RS at eps = 1", columns, rows)

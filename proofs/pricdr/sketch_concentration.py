@@ -164,18 +164,15 @@ decide_intersection = established(
 )
 
 
-def decide_lower_tail(claim: Claim, context: Context) -> Verdict:
-    """CD-LOW: the exact chi-square lower tail of a nearly rank-one matrix."""
-    return decided(
-        claim,
-        "refuted",
-        "The lower tail fails like the upper one. Two users with opposite centered ratings, r = 4, gamma = 1/2 (that "
-        f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
-        "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
-        "(CD-T54-REP).",
-        evidence=(shown("Exact chi-square probabilities of two independent parts.", lower_tail_instance()),),
-        repair="CD-T54-REP",
-    )
+decide_lower_tail = established(
+    "refuted",
+    "The lower tail fails like the upper one. Two users with opposite centered ratings, r = 4, gamma = 1/2 (that "
+    f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
+    "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
+    "(CD-T54-REP).",
+    evidence=lambda: [shown("Exact chi-square probabilities of two independent parts.", lower_tail_instance())],
+    repair="CD-T54-REP",
+)
 
 
 def concentration_proof() -> dict[str, Any]:

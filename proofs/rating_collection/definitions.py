@@ -38,36 +38,23 @@ decide_one_noise = established(
 )
 
 
-def decide_noise_by_value(claim: Claim, context: Context) -> Verdict:
-    """RC-IND3: noise indexed by the value maps equal entries to equal outputs."""
-    rows = []
-    for epsilon in EPSILONS:
-        e = math.exp(epsilon)
-        rows.append([epsilon, 0, f"{1 - (2 * e + 4) / (e + 5) ** 2:.6f}"])
-    return decided(
-        claim,
-        "refuted",
-        "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get "
-        "the same output. (0 stands for missing.) The event 'the two outputs differ' has probability 0 for (0, 0) "
-        "and 1 - (2 e^eps + d - 1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the "
-        "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
-        "a fresh draw per entry.",
-        evidence=(
-            shown(
-                "For every eps and d: probability 0 against a positive one.",
-                noise_by_value_proof(),
-                tables=(
-                    Table(
-                        "Chance that two entries get different outputs, d = 5",
-                        ["eps", "vector (0, 0)", "vector (0, 1)"],
-                        rows,
-                    ),
-                ),
-            ),
-            shown("At eps = 1, d = 5 the chance is 0 against more than 0.84.", noise_by_value_instance()),
+decide_noise_by_value = established(
+    "refuted",
+    "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get "
+    "the same output. (0 stands for missing.) The event 'the two outputs differ' has probability 0 for (0, 0) "
+    "and 1 - (2 e^eps + d - 1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the "
+    "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
+    "a fresh draw per entry.",
+    evidence=lambda: [
+        shown(
+            "For every eps and d: probability 0 against a positive one.",
+            noise_by_value_proof(),
+            tables=(_different_outputs_table(),),
         ),
-        repair="RC-T2: an independent draw per entry",
-    )
+        shown("At eps = 1, d = 5 the chance is 0 against more than 0.84.", noise_by_value_instance()),
+    ],
+    repair="RC-T2: an independent draw per entry",
+)
 
 
 decide_epsilon_zero = established(
@@ -489,3 +476,11 @@ def _pairs(epsilon: float) -> tuple[tuple[float, float], ...]:
     r = math.exp(epsilon / 2)
     total = r**2 + r + 1
     return (r / (1 + r), 1 / (1 + r)), (r * (r + 1) / total, (r + 1) / total), (1.0, 1.0)
+
+
+def _different_outputs_table() -> Table:
+    grown = {epsilon: math.exp(epsilon) for epsilon in EPSILONS}
+    rows = [[epsilon, 0, f"{1 - (2 * e + 4) / (e + 5) ** 2:.6f}"] for epsilon, e in grown.items()]
+    return Table(
+        "Chance that two entries get different outputs, d = 5", ["eps", "vector (0, 0)", "vector (0, 1)"], rows
+    )

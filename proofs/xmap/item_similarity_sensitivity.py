@@ -23,25 +23,21 @@ UNEQUAL_NORMS = CenteredRatings(((3, 4, 2), (5, 4, 1, 2), (5, 2, 1, 1, 1)))  # (
 FAMILY_SIZE = 1000
 
 
-def decide_sensitivity(claim: Claim, context: Context) -> Verdict:
-    """XM-T2: fails for centered ratings, in both readings of the norms; what absolute values mend and do not."""
-    two, three = sensitivity_fails(AGREE_AND_OPPOSE), sensitivity_fails(ONE_OPPOSED)
-    return decided(
-        claim,
-        "refuted",
-        "Ratings are taken less the user's mean, so products and the dot product can be negative: with centered "
-        "ratings (1, 1) and (2, -2) the similarity is -0.6, and 1 without the second user, a change of 1.6, while SS "
-        "is 0.25. Absolute values do not mend it: with three users the similarity moves by 2/3 and the larger "
-        "absolute term is 1/2, because losing a product and shortening the vectors add up when their signs differ. "
-        "The sum of the two is a bound (XM-T2-REP). Everybody rated both items, so the reading of the norms does not "
-        "matter. For ratings that are not negative Theorem 2 is true, with norms over co-raters.",
-        evidence=(
-            shown("Two users: the similarity moves by 1.6, SS is 1/4.", two),
-            shown("Three users: it moves by 2/3, and the larger absolute term is 1/2.", three),
-            shown("Where the signs agree, both branches and Theorem 2 hold.", branches_proof()),
-        ),
-        repair="XM-T2-REP",
-    )
+decide_sensitivity = established(
+    "refuted",
+    "Ratings are taken less the user's mean, so products and the dot product can be negative: with centered "
+    "ratings (1, 1) and (2, -2) the similarity is -0.6, and 1 without the second user, a change of 1.6, while SS "
+    "is 0.25. Absolute values do not mend it: with three users the similarity moves by 2/3 and the larger "
+    "absolute term is 1/2, because losing a product and shortening the vectors add up when their signs differ. "
+    "The sum of the two is a bound (XM-T2-REP). Everybody rated both items, so the reading of the norms does not "
+    "matter. For ratings that are not negative Theorem 2 is true, with norms over co-raters.",
+    evidence=lambda: [
+        shown("Two users: the similarity moves by 1.6, SS is 1/4.", sensitivity_fails(AGREE_AND_OPPOSE)),
+        shown("Three users: it moves by 2/3, and the larger absolute term is 1/2.", sensitivity_fails(ONE_OPPOSED)),
+        shown("Where the signs agree, both branches and Theorem 2 hold.", branches_proof()),
+    ],
+    repair="XM-T2-REP",
+)
 
 
 decide_sensitivity_repaired = established(
@@ -125,23 +121,19 @@ def decide_inference(claim: Claim, context: Context) -> Verdict:
     )
 
 
-def decide_denominators(claim: Claim, context: Context) -> Verdict:
-    """XM-T2-DEN: zero denominators, and the denominator that is printed twice."""
-    zero, printed = undefined(), _printed_denominator()
-    return decided(
-        claim,
-        "refuted",
-        "If x is the only co-rater, or the others rate the items at exactly their mean, a norm without x is 0 and SS "
-        "divides by zero; the similarity s' is undefined as well. Both happen in small corners of any rating matrix. "
-        "Besides, the statement prints the norm of t_i twice in the first denominator. Read literally this breaks the "
-        "bound even where no centered rating is negative: three users, the similarity falls by 0.39, the printed SS "
-        "is 0.32. The proof's last line has both norms.",
-        evidence=(
-            shown("Three users: without the first, t_j has norm 0.", zero),
-            shown("With |r'_i||r'_i| the bound fails for non-negative ratings.", printed),
-        ),
-        repair="XM-T2-REP",
-    )
+decide_denominators = established(
+    "refuted",
+    "If x is the only co-rater, or the others rate the items at exactly their mean, a norm without x is 0 and SS "
+    "divides by zero; the similarity s' is undefined as well. Both happen in small corners of any rating matrix. "
+    "Besides, the statement prints the norm of t_i twice in the first denominator. Read literally this breaks the "
+    "bound even where no centered rating is negative: three users, the similarity falls by 0.39, the printed SS "
+    "is 0.32. The proof's last line has both norms.",
+    evidence=lambda: [
+        shown("Three users: without the first, t_j has norm 0.", undefined()),
+        shown("With |r'_i||r'_i| the bound fails for non-negative ratings.", _printed_denominator()),
+    ],
+    repair="XM-T2-REP",
+)
 
 
 decide_usable = established(

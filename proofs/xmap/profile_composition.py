@@ -9,9 +9,8 @@ bounded range is from Dong, Durfee and Rogers 2020). Zero-concentrated different
 import math
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided, established, shown
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import derivative, identity, instance, proof, smt
 from dpassay.proofs.xmap.replacement_selection import replacement_ratio
@@ -36,27 +35,27 @@ decide_profile = established(
 )
 
 
-def decide_profile_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T1-COMP-REP: the two budgets, tightness of the first, and what the second saves."""
-    tight, saving = profile_loss(50, "1", "499/10", supports="holds"), profile_budget(50, "1", "1/1000000", "249/10")
-    return decided(
-        claim,
-        "holds",
-        "Probabilities of independent replacements multiply, so exponents add up to L eps, and nearly all of it can "
-        "be lost: fifty items at eps = 1 lose more than 49.9. If a failure probability delta is allowed, the bounded "
-        "range of the exponential mechanism gives (L eps^2/8)-zCDP: fifty items at eps = 1 are (24.9, "
-        "1e-6)-differentially private instead of 50. For long profiles the cost grows with sqrt(L) instead of L, as "
-        "long as L eps^2 is small. A profile that repeats an item and reuses its replacement pays for it once.",
-        evidence=(
-            shown("L eps: the bounds of the items multiply.", pure_composition_proof()),
-            shown("Fifty items at eps = 1: between 49.9 and 50.", tight),
-            shown(
-                "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.",
-                concentrated_proof(),
-            ),
-            shown("The conversion to (eps, delta) at L = 50.", saving, tables=(_budgets(),)),
+decide_profile_repaired = established(
+    "holds",
+    "Probabilities of independent replacements multiply, so exponents add up to L eps, and nearly all of it can "
+    "be lost: fifty items at eps = 1 lose more than 49.9. If a failure probability delta is allowed, the bounded "
+    "range of the exponential mechanism gives (L eps^2/8)-zCDP: fifty items at eps = 1 are (24.9, "
+    "1e-6)-differentially private instead of 50. For long profiles the cost grows with sqrt(L) instead of L, as "
+    "long as L eps^2 is small. A profile that repeats an item and reuses its replacement pays for it once.",
+    evidence=lambda: [
+        shown("L eps: the bounds of the items multiply.", pure_composition_proof()),
+        shown("Fifty items at eps = 1: between 49.9 and 50.", profile_loss(50, "1", "499/10", supports="holds")),
+        shown(
+            "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.",
+            concentrated_proof(),
         ),
-    )
+        shown(
+            "The conversion to (eps, delta) at L = 50.",
+            profile_budget(50, "1", "1/1000000", "249/10"),
+            tables=(_budgets(),),
+        ),
+    ],
+)
 
 
 def pure_composition_proof() -> dict[str, Any]:

@@ -8,9 +8,8 @@ defined. The mechanism and the repair's proof are those of McSherry and Talwar (
 
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
-from dpassay.proofs.decisions import decided, established, shown
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import EXPONENTS_ADD, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import draw_probability
@@ -41,26 +40,26 @@ decide_factors = established(
 )
 
 
-def decide_sensitivity_definition(claim: Claim, context: Context) -> Verdict:
-    """XM-GS-DEF: with D and t_j fixed the bound on Q is false, and so is eps-DP itself."""
-    fails, full = local_sensitivity_fails(), full_range(supports="refuted")
-    return decided(
-        claim,
-        "refuted",
-        "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
-        "while Q sums over all candidates t_k. Three users suffice: whoever leaves, X-SIM(t_i, t_j) moves by at most "
-        "0.058, but when the third leaves X-SIM(t_i, t_k) rises from 1/3 to 1. With that GS and eps = 1 the factor Q "
-        "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If all "
-        "co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over D, D' "
-        "and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below -0.998.",
-        evidence=(
-            shown(
-                "Three users, two candidates, a direct link from t_i to each so that X-SIM is their similarity.", fails
-            ),
-            shown("One user moves the similarity of a pair with two raters by more than 1.998.", full),
+decide_sensitivity_definition = established(
+    "refuted",
+    "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
+    "while Q sums over all candidates t_k. Three users suffice: whoever leaves, X-SIM(t_i, t_j) moves by at most "
+    "0.058, but when the third leaves X-SIM(t_i, t_k) rises from 1/3 to 1. With that GS and eps = 1 the factor Q "
+    "exceeds 3, not e^(1/2) = 1.65, and the probability of t_k changes by a factor above 90, not e = 2.72. (If all "
+    "co-raters agree on t_j, the GS so defined is 0 and the weights are not defined at all.) A maximum over D, D' "
+    "and all candidates is needed; it is the whole range: one user can move a similarity from 1 to below -0.998.",
+    evidence=lambda: [
+        shown(
+            "Three users, two candidates, a direct link from t_i to each so that X-SIM is their similarity.",
+            local_sensitivity_fails(),
         ),
-        repair="XM-T1-REP",
-    )
+        shown(
+            "One user moves the similarity of a pair with two raters by more than 1.998.",
+            full_range(supports="refuted"),
+        ),
+    ],
+    repair="XM-T1-REP",
+)
 
 
 decide_candidate_set = established(
@@ -75,23 +74,19 @@ decide_candidate_set = established(
 )
 
 
-def decide_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-T1-REP: the range of X-SIM, the two factors, tightness, and what the guarantee costs."""
-    loss, full = replacement_loss(1000, "1", "998/1000"), full_range(supports="holds")
-    return decided(
-        claim,
-        "holds",
-        "X-SIM lies in [-1, 1] whenever it is defined, and is set to 0 otherwise, so GS = 2 bounds every change by "
-        "one user or by any number of them: the guarantee comes from the range alone. It cannot be had much cheaper, "
-        "since one user can move a similarity by more than 1.998. The price is accuracy: the best candidate is at "
-        "most e^(eps/2) times as likely as the worst, so among N candidates it is drawn with probability at most "
-        "e^(eps/2) / (e^(eps/2) + N - 1).",
-        evidence=(
-            shown("For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
-            shown("The budget is nearly spent: more than 0.998 of 1.", loss),
-            shown("No constant GS below 1.998 is a bound.", full, tables=(_chances_of_the_best(),)),
-        ),
-    )
+decide_repaired = established(
+    "holds",
+    "X-SIM lies in [-1, 1] whenever it is defined, and is set to 0 otherwise, so GS = 2 bounds every change by "
+    "one user or by any number of them: the guarantee comes from the range alone. It cannot be had much cheaper, "
+    "since one user can move a similarity by more than 1.998. The price is accuracy: the best candidate is at "
+    "most e^(eps/2) times as likely as the worst, so among N candidates it is drawn with probability at most "
+    "e^(eps/2) / (e^(eps/2) + N - 1).",
+    evidence=lambda: [
+        shown("For every catalogue, every t_i and every pair of datasets.", public_catalogue_proof()),
+        shown("The budget is nearly spent: more than 0.998 of 1.", replacement_loss(1000, "1", "998/1000")),
+        shown("No constant GS below 1.998 is a bound.", full_range(supports="holds"), tables=(_chances_of_the_best(),)),
+    ],
+)
 
 
 def factors_proof() -> dict[str, Any]:

@@ -10,50 +10,45 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.proofs.decisions import decided
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.lemmas import LAPLACE_DENSITY, POST_PROCESSING, PRODUCT_KEEPS_RATIO, SUM_KEEPS_RATIO
 from dpassay.proofs.notation import Step, identity, instance, proof, smt
 from dpassay.proofs.selection import all_scores_instance, all_scores_proof, set_probability
 
-
-def decide_pnsa_repaired(claim: Claim, context: Context) -> Verdict:
-    """XM-PNSA-REP: the floor moves with the scores; draws, noise, and a similarity with a small constant GS."""
-    proofs = (floor_proof(), all_scores_proof(), one_direction_proof(), noise_proof(), row_sensitivity_proof())
-    instances = (
-        floor_instance(("9/10", "1/2", "1/5", "0"), ("4/5", "3/5", "3/10", "1/10"), "1/4"),
-        floor_instance(("9/10", "1/2", "1/5", "0"), ("9/10", "3/5", "1/5", "0"), "1/4", halves=2),
-        all_scores_instance(100, 2, "1/2", "49/100"),
-    )
-    summaries = (
-        "Scores with the floor move by at most GS.",
-        "k draws by scores that move by at most GS cost eps'/2.",
-        "Half of it when only one candidate's score moves, although the floor may move many.",
-        "Noise on the k similarities, and the whole.",
-        "A similarity of items that one whole user moves by at most 1/(2 tau).",
-        "Four candidates, two neighbors, floor in force: every set, both ways.",
-        "One candidate's score moves and lifts the floor: every set loses at most a quarter of eps'.",
-        "Tight for wide floors: 100 candidates, two draws, more than 0.49 of eps'/2 = 0.5 is lost.",
-    )
-    kinds = ("proof",) * len(proofs) + ("certificate",) * len(instances)
-    return decided(
-        claim,
-        "holds",
-        "The k-th largest score, and the larger of two numbers, move by no more than the scores do, so a floor below "
-        "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only candidates' "
-        "ratings are protected, one score moves and with it perhaps the floor, all in one direction, and the cost is "
-        "eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times the paper's. "
-        "w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For whole users "
-        "the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 tau).",
-        evidence=tuple(
-            Evidence(kind, summary, certificate)  # type: ignore[arg-type]
-            for kind, summary, certificate in zip(kinds, summaries, (*proofs, *instances), strict=True)
+decide_pnsa_repaired = established(
+    "holds",
+    "The k-th largest score, and the larger of two numbers, move by no more than the scores do, so a floor below "
+    "the k-th score by a constant costs nothing; the paper's w, computed from the data, would. If only candidates' "
+    "ratings are protected, one score moves and with it perhaps the floor, all in one direction, and the cost is "
+    "eps'/4. Noise goes on k similarities, all of which may move, so its scale is 2k GS/eps', k times the paper's. "
+    "w0 = (4k GS/eps') ln(k(N-k)/rho) is such a constant and keeps the promises of XM-JOINT-REP. For whole users "
+    "the cosine has GS = 2; sums of products of normalized rows over tau, clipped, have GS = 1/(2 tau).",
+    evidence=lambda: [
+        shown("Scores with the floor move by at most GS.", floor_proof()),
+        shown("k draws by scores that move by at most GS cost eps'/2.", all_scores_proof()),
+        shown(
+            "Half of it when only one candidate's score moves, although the floor may move many.", one_direction_proof()
         ),
-        assumptions=(
-            "the prediction reads the noisy similarities and otherwise only ratings that need no protection from its "
-            "reader",
+        shown("Noise on the k similarities, and the whole.", noise_proof()),
+        shown("A similarity of items that one whole user moves by at most 1/(2 tau).", row_sensitivity_proof()),
+        shown(
+            "Four candidates, two neighbors, floor in force: every set, both ways.",
+            floor_instance(("9/10", "1/2", "1/5", "0"), ("4/5", "3/5", "3/10", "1/10"), "1/4"),
         ),
-    )
+        shown(
+            "One candidate's score moves and lifts the floor: every set loses at most a quarter of eps'.",
+            floor_instance(("9/10", "1/2", "1/5", "0"), ("9/10", "3/5", "1/5", "0"), "1/4", halves=2),
+        ),
+        shown(
+            "Tight for wide floors: 100 candidates, two draws, more than 0.49 of eps'/2 = 0.5 is lost.",
+            all_scores_instance(100, 2, "1/2", "49/100"),
+        ),
+    ],
+    assumptions=(
+        "the prediction reads the noisy similarities and otherwise only ratings that need no protection from its "
+        "reader",
+    ),
+)
 
 
 def floor_proof() -> dict[str, Any]:

@@ -9,8 +9,7 @@ same with users for items (see `selection_accuracy`). `truncated_selection_repai
 from collections.abc import Sequence
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Verdict
-from dpassay.proofs.decisions import decided, established, shown
+from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.notation import identity, instance, possible, proof, smt
 from dpassay.proofs.selection import draw_probability, set_probability
 from dpassay.proofs.xmap.centered_ratings import CenteredRatings
@@ -21,25 +20,21 @@ TWO_USERS = CenteredRatings(((4, 4, 4, 4, 4, 1, 1, 2), (4, 4, 2, 2, 2, 3, 3, 4))
 SIMILARITIES = ("9/10", "3/10", "1/10", "1/20", "1/20", "1/20", "1/20", "1/20")
 
 
-def decide_lower(claim: Claim, context: Context) -> Verdict:
-    """XM-T3: fails with each pair's own SS, with a negative threshold, and by its strict inequality."""
-    own, negative, strict = own_sensitivities(), negative_threshold(), cut_at_threshold()
-    return decided(
-        claim,
-        "refuted",
-        "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of similarity "
-        "1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, rho = 1/2: "
-        "w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. With one SS "
-        "for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor itself lies "
-        "below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of similarity 0 are "
-        "chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true (XM-T3-REP).",
-        evidence=(
-            shown("Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own),
-            shown("All similarities negative: no choice satisfies the conclusion.", negative),
-            shown("Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", strict),
-        ),
-        repair="XM-T3-REP",
-    )
+decide_lower = established(
+    "refuted",
+    "The weights divide each similarity by that pair's own SS, the proof by one SS. Take a candidate of similarity "
+    "1 with two co-raters (SS = 1) and one of similarity 0.1 with twenty (SS = 1/19), k = 1, eps' = 4, rho = 1/2: "
+    "w is 0.69, so 0.1 is below sim_k - w, yet that candidate is chosen with probability above 0.99. With one SS "
+    "for all, two defects remain: if sim_k < 0 the minimum makes w negative, and the k-th neighbor itself lies "
+    "below sim_k - w; and where the minimum is sim_k > 0 the threshold is 0 and candidates of similarity 0 are "
+    "chosen freely (XM-T3-STRICT). With one SS and w = the second term, the theorem is true (XM-T3-REP).",
+    evidence=lambda: [
+        shown("Two candidates with their own SS, from 2 and 20 co-raters (norms over co-raters).", own_sensitivities()),
+        shown("All similarities negative: no choice satisfies the conclusion.", negative_threshold()),
+        shown("Threshold 0: a candidate of similarity 0 is chosen nearly half the time.", cut_at_threshold()),
+    ],
+    repair="XM-T3-REP",
+)
 
 
 decide_upper = established(
@@ -134,22 +129,18 @@ decide_conditional = established(
 )
 
 
-def decide_joint(claim: Claim, context: Context) -> Verdict:
-    """XM-JOINT: false where Theorem 4 is, and even where both theorems are true by themselves."""
-    missed, jointly = missed_item(SIMILARITIES, rho="1/2", below="253/1000"), not_jointly()
-    return decided(
-        claim,
-        "refuted",
-        "With the minimum in w, Theorem 4 alone can fail. And each theorem can be true while they are not true "
-        "together: for similarities 0.9, 0.3, 0.1, 0, k = 2, rho = 1/2 each conclusion has probability above 1/2, "
-        "both together below 0.36. The report proves them one by one, so a reader could only claim 1 - 2 rho. With w "
-        "= the second term more is true: both together have probability at least 1 - rho (XM-JOINT-REP).",
-        evidence=(
-            shown("Theorem 4 fails, so both together do.", missed),
-            shown("Each has probability above 1/2, both below 0.36.", jointly),
-        ),
-        repair="XM-JOINT-REP",
-    )
+decide_joint = established(
+    "refuted",
+    "With the minimum in w, Theorem 4 alone can fail. And each theorem can be true while they are not true "
+    "together: for similarities 0.9, 0.3, 0.1, 0, k = 2, rho = 1/2 each conclusion has probability above 1/2, "
+    "both together below 0.36. The report proves them one by one, so a reader could only claim 1 - 2 rho. With w "
+    "= the second term more is true: both together have probability at least 1 - rho (XM-JOINT-REP).",
+    evidence=lambda: [
+        shown("Theorem 4 fails, so both together do.", missed_item(SIMILARITIES, rho="1/2", below="253/1000")),
+        shown("Each has probability above 1/2, both below 0.36.", not_jointly()),
+    ],
+    repair="XM-JOINT-REP",
+)
 
 
 def own_sensitivities() -> dict[str, Any]:
