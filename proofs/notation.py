@@ -21,10 +21,27 @@ def formula(text: str) -> Any:
     return _convert(ast.parse(text, mode="eval").body)
 
 
-def smt(name: str, hypotheses: Iterable[str], conclusion: str, model: Mapping[str, str] | None = None) -> Step:
-    """A step that z3 and cvc5 must both prove; `model` satisfies the hypotheses, so that they contradict nothing."""
-    read = [formula(hypothesis) for hypothesis in hypotheses]
-    concluded = formula(conclusion)
+def formulas(texts: str | Iterable[str]) -> list[Any]:
+    """The formulas of a text, or of several, separated by commas.
+
+    >>> formulas("0 < p, p < 1")
+    [['<', 0, 'p'], ['<', 'p', 1]]
+    """
+    listed = ast.parse(f"[{texts if isinstance(texts, str) else ', '.join(texts)}]", mode="eval").body
+    assert isinstance(listed, ast.List)
+    return [_convert(each) for each in listed.elts]
+
+
+def smt(name: str, hypotheses: str | Iterable[str], conclusion: str, model: str = "") -> Step:
+    """A step that z3 and cvc5 must both prove.
+
+    Args:
+        name: what it says, in words.
+        hypotheses: formulas, separated by commas.
+        conclusion: a formula.
+        model: rationals that satisfy the hypotheses, so that they contradict nothing, as in "p = 1/2, k = 3".
+    """
+    read, concluded = formulas(hypotheses), formula(conclusion)
     step = {
         "name": name,
         "engine": "smt",
@@ -32,7 +49,7 @@ def smt(name: str, hypotheses: Iterable[str], conclusion: str, model: Mapping[st
         "hypotheses": read,
         "conclusion": concluded,
     }
-    return step if model is None else {**step, "model": dict(model)}
+    return {**step, "model": _numbers(model)} if model else step
 
 
 def identity(name: str, equation: str) -> Step:
@@ -52,10 +69,11 @@ def derivative(name: str, variable: str, antiderivative: str, of: str) -> Step:
     }
 
 
-def possible(name: str, hypotheses: Iterable[str], model: Mapping[str, str]) -> Step:
-    """A step that exhibits rationals with the stated properties."""
-    read = [formula(hypothesis) for hypothesis in hypotheses]
-    return {"name": name, "engine": "satisfiable", "variables": _names(read), "hypotheses": read, "model": dict(model)}
+def possible(name: str, hypotheses: str | Iterable[str], model: str) -> Step:
+    """A step that exhibits rationals with the stated properties, as `smt` writes them."""
+    read = formulas(hypotheses)
+    step = {"name": name, "engine": "satisfiable", "variables": _names(read), "hypotheses": read}
+    return {**step, "model": _numbers(model)}
 
 
 def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:
@@ -108,5 +126,10 @@ def _convert(node: ast.expr) -> Any:
     raise ValueError(f"not a formula: {ast.unparse(node)}")
 
 
-def _names(formulas: Sequence[Any]) -> list[str]:
-    return sorted(frozenset().union(*(variables(f) for f in formulas)))
+def _names(read: Sequence[Any]) -> list[str]:
+    return sorted(frozenset().union(*(variables(each) for each in read)))
+
+
+def _numbers(model: str) -> dict[str, str]:
+    name_and_number = (assignment.split(" = ") for assignment in model.split(", "))
+    return {name: number for name, number in name_and_number}

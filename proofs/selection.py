@@ -31,9 +31,9 @@ def all_scores_proof() -> dict[str, Any]:
         identity("k draws with exp(eps q / (2k GS))", "2 * k * (eps / (2 * k * GS) * GS) == eps"),
         smt(
             "the exponent moves by at most t when the score moves by at most GS",
-            ["a > 0", "abs(q - other) <= GS"],
+            "a > 0, abs(q - other) <= GS",
             "abs(a * q - a * other) <= a * GS",
-            model={"a": "1", "q": "0", "other": "1", "GS": "1"},
+            model="a = 1, q = 0, other = 1, GS = 1",
         ),
     )
 

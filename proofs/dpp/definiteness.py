@@ -81,15 +81,15 @@ def singular_proof() -> dict[str, Any]:
         *ONE_ENTRY,
         smt(
             "the set becomes possible",
-            ["minor == 0", "below > 0", "t == 1", "after == minor + t * below", "total > 0"],
+            "minor == 0, below > 0, t == 1, after == minor + t * below, total > 0",
             "minor / total == 0 and after / total > 0",
-            model={"minor": "0", "below": "1", "t": "1", "after": "1", "total": "1"},
+            model="minor = 0, below = 1, t = 1, after = 1, total = 1",
         ),
         smt(
             "two items of rank one: one of the two readers makes both items possible together",
-            ["f >= 0", "g >= 0", "f * g == c ** 2", "f + g > 0"],
+            "f >= 0, g >= 0, f * g == c ** 2, f + g > 0",
             "(f + 1) * g - c ** 2 > 0 or f * (g + 1) - c ** 2 > 0",
-            model={"f": "1", "g": "1", "c": "1"},
+            model="f = 1, g = 1, c = 1",
         ),
     )
 
@@ -103,21 +103,21 @@ def equal_items_proof() -> dict[str, Any]:
         "epsilon although det L = 0 for every dataset.",
         smt(
             "the empty set loses at most a factor 1 + 1/s",
-            ["s > 0", "c >= s"],
+            "s > 0, c >= s",
             "1 / (1 + 2 * c) <= (1 + 1 / s) * (1 / (1 + 2 * (c + 1)))",
-            model={"s": "1", "c": "1"},
+            model="s = 1, c = 1",
         ),
         smt(
             "one item gains at most a factor 1 + 1/s",
-            ["s > 0", "c >= s"],
+            "s > 0, c >= s",
             "(c + 1) / (1 + 2 * (c + 1)) <= (1 + 1 / s) * (c / (1 + 2 * c))",
-            model={"s": "1", "c": "1"},
+            model="s = 1, c = 1",
         ),
         smt(
             "the empty set never gains, one item never loses",
-            ["c > 0"],
+            "c > 0",
             "1 / (1 + 2 * (c + 1)) <= 1 / (1 + 2 * c) and c / (1 + 2 * c) <= (c + 1) / (1 + 2 * (c + 1))",
-            model={"c": "1"},
+            model="c = 1",
         ),
         supports="refuted",
     )
@@ -130,9 +130,9 @@ def unbounded_proof() -> dict[str, Any]:
         ">= 1 take t = 1/(3r): the ratio exceeds r, though L is positive on both datasets.",
         smt(
             "the ratio exceeds r",
-            ["r >= 1", "3 * r * t == 1"],
+            "r >= 1, 3 * r * t == 1",
             "t > 0 and (t + 1) / (2 + t) > r * (t / (1 + t))",
-            model={"r": "1", "t": "1/3"},
+            model="r = 1, t = 1/3",
         ),
         supports="refuted",
     )
@@ -149,9 +149,9 @@ def uniform_proof() -> dict[str, Any]:
         *SPECTRAL,
         smt(
             "both ratios are at most 1 + N/s",
-            ["s > 0", "N >= 0", "0 <= q <= N / s", "0 <= b <= N / (1 + s)"],
+            "s > 0, N >= 0, 0 <= q <= N / s, 0 <= b <= N / (1 + s)",
             "(1 + q) <= (1 + N / s) * (1 + b) and 1 + b <= (1 + N / s) * (1 + q)",
-            model={"s": "1", "N": "1", "q": "0", "b": "0"},
+            model="s = 1, N = 1, q = 0, b = 0",
         ),
     )
 

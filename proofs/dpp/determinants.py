@@ -93,9 +93,9 @@ RANK_ONE: tuple[Step, ...] = (
 MONOTONE: tuple[Step, ...] = (
     smt(
         "one more item adds a square over a positive pivot to a_Y",
-        ["p > 0", "q >= 0"],
+        "p > 0, q >= 0",
         "0 <= q and q <= q + w ** 2 / p",
-        model={"p": "1", "q": "0"},
+        model="p = 1, q = 0",
     ),
 )
 
@@ -103,23 +103,23 @@ MONOTONE: tuple[Step, ...] = (
 SPECTRAL: tuple[Step, ...] = (
     smt(
         "along one eigenvector, b keeps at least s/(1+s) of a",
-        ["s > 0", "l >= s", "c >= 0"],
+        "s > 0, l >= s, c >= 0",
         "s / (1 + s) * (c / l) <= c / (1 + l)",
-        model={"s": "1", "l": "1", "c": "1"},
+        model="s = 1, l = 1, c = 1",
     ),
     smt(
         "along one eigenvector, a is at most c/s",
-        ["s > 0", "l >= s", "c >= 0"],
+        "s > 0, l >= s, c >= 0",
         "c / l <= c / s",
-        model={"s": "1", "l": "1", "c": "1"},
+        model="s = 1, l = 1, c = 1",
     ),
     smt(
         "along one eigenvector, b is at most c/(1+s)",
-        ["s > 0", "l >= s", "c >= 0"],
+        "s > 0, l >= s, c >= 0",
         "c / (1 + l) <= c / (1 + s)",
-        model={"s": "1", "l": "1", "c": "1"},
+        model="s = 1, l = 1, c = 1",
     ),
-    smt("one more eigenvector keeps a bound between two sums", ["A <= k * B", "u <= k * v"], "A + u <= k * (B + v)"),
+    smt("one more eigenvector keeps a bound between two sums", "A <= k * B, u <= k * v", "A + u <= k * (B + v)"),
 )
 
 

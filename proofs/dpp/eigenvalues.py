@@ -140,17 +140,17 @@ def kernel_sensitivity_proof() -> dict[str, Any]:
         "and as two sets of p and q items out of n share at least p + q - n, it is at most n^2 (step 6).",
         smt(
             "an item adds at most 1",
-            ["x * (1 - x) == 0", "A <= m"],
+            "x * (1 - x) == 0, A <= m",
             "A + x ** 2 <= m + 1",
-            model={"x": "1", "A": "0", "m": "0"},
+            model="x = 1, A = 0, m = 0",
         ),
         identity("at v = x", "(p) ** 2 / p == p"),
         identity("the squares of xx', two items", "x ** 4 + 2 * (x * y) ** 2 + y ** 4 == (x ** 2 + y ** 2) ** 2"),
         smt(
             "a difference of two numbers in [0, n w]",
-            ["0 <= f <= n * w", "0 <= g <= n * w"],
+            "0 <= f <= n * w, 0 <= g <= n * w",
             "abs(f - g) <= n * w",
-            model={"f": "0", "g": "0", "n": "1", "w": "1"},
+            model="f = 0, g = 0, n = 1, w = 1",
         ),
         identity(
             "the squares of xx' - zz', two items",
@@ -159,9 +159,9 @@ def kernel_sensitivity_proof() -> dict[str, Any]:
         ),
         smt(
             "the Frobenius norm for a replaced subject",
-            ["0 <= p <= n", "0 <= q <= n", "t >= 0", "t >= p + q - n"],
+            "0 <= p <= n, 0 <= q <= n, t >= 0, t >= p + q - n",
             "p ** 2 - 2 * t ** 2 + q ** 2 <= n ** 2",
-            model={"p": "1", "q": "0", "t": "0", "n": "1"},
+            model="p = 1, q = 0, t = 0, n = 1",
         ),
     )
 
@@ -175,9 +175,9 @@ _CONCAVITY: tuple[Step, ...] = (
     ),
     smt(
         "it falls before m and rises after m",
-        ["y > -1", "m > -1"],
+        "y > -1, m > -1",
         "(y <= m and 1 / (1 + m) - 1 / (1 + y) <= 0) or (y >= m and 1 / (1 + m) - 1 / (1 + y) >= 0)",
-        model={"y": "0", "m": "0"},
+        model="y = 0, m = 0",
     ),
 )
 
@@ -195,29 +195,29 @@ def score_sensitivity_proof() -> dict[str, Any]:
         "of y_i - n m)/(1 + m) <= 0 (step 7).",
         smt(
             "one score moves by at most log(1 + d/s)",
-            ["s > 0", "l >= s", "m >= s", "d >= abs(m - l)"],
+            "s > 0, l >= s, m >= s, d >= abs(m - l)",
             "m <= l * (1 + d / s)",
-            model={"s": "1", "l": "1", "m": "1", "d": "0"},
+            model="s = 1, l = 1, m = 1, d = 0",
         ),
         smt(
             "Hoffman-Wielandt for two items: the trace of LL' is at most that of the ordered eigenvalues",
-            ["l1 >= l2", "f + g == m1 + m2", "f <= m1"],
+            "l1 >= l2, f + g == m1 + m2, f <= m1",
             "l1 * f + l2 * g <= l1 * m1 + l2 * m2",
-            model={"l1": "1", "l2": "0", "f": "0", "g": "1", "m1": "1", "m2": "0"},
+            model="l1 = 1, l2 = 0, f = 0, g = 1, m1 = 1, m2 = 0",
         ),
         smt(
             "one more item keeps the squared sum below the number of items times the sum of squares",
-            ["m >= 1", "A ** 2 <= m * Q", "Q >= 0"],
+            "m >= 1, A ** 2 <= m * Q, Q >= 0",
             "(A + y) ** 2 <= (m + 1) * (Q + y ** 2)",
-            model={"m": "1", "A": "0", "Q": "0"},
+            model="m = 1, A = 0, Q = 0",
         ),
         identity("n m", "n * (D / (s * sqrt(n))) == sqrt(n) * D / s"),
         *_CONCAVITY,
         smt(
             "what the tangents leave is at most 0",
-            ["A <= n * m", "m >= 0"],
+            "A <= n * m, m >= 0",
             "(A - n * m) / (1 + m) <= 0",
-            model={"A": "0", "n": "1", "m": "0"},
+            model="A = 0, n = 1, m = 0",
         ),
     )
 
@@ -235,9 +235,9 @@ def sharp_sensitivity_proof() -> dict[str, Any]:
         identity("on the empty database", "N / s == N * (1 / s)"),
         smt(
             "one score moves by at most log(1 + d/s)",
-            ["s > 0", "l >= s", "m >= s", "d >= abs(m - l)"],
+            "s > 0, l >= s, m >= s, d >= abs(m - l)",
             "m <= l * (1 + d / s)",
-            model={"s": "1", "l": "1", "m": "1", "d": "0"},
+            model="s = 1, l = 1, m = 1, d = 0",
         ),
         identity("and by that much from s to s + d", "(s + d) / s == 1 + d / s"),
     )
@@ -252,20 +252,20 @@ def worst_case_proof() -> dict[str, Any]:
         "is at least 2t^2 and c^2 <= 0 (step 4).",
         smt(
             "a subject added",
-            ["x * y == 0", "c > 0"],
+            "x * y == 0, c > 0",
             "not (x ** 2 == c and y ** 2 == c)",
-            model={"x": "0", "y": "0", "c": "1"},
+            model="x = 0, y = 0, c = 1",
         ),
-        smt("a subject removed", ["c > 0"], "not (-(x ** 2) == c)", model={"c": "1", "x": "0"}),
+        smt("a subject removed", "c > 0", "not (-(x ** 2) == c)", model="c = 1, x = 0"),
         identity(
             "the product of the two diagonal entries",
             "(x ** 2 - z ** 2) * (y ** 2 - w ** 2) == (x * y) ** 2 + (z * w) ** 2 - (x * w) ** 2 - (y * z) ** 2",
         ),
         smt(
             "it is not positive when the entries beside the diagonal are 0",
-            ["f * g == t * t"],
+            "f * g == t * t",
             "2 * t * t - f ** 2 - g ** 2 <= 0",
-            model={"f": "0", "g": "0", "t": "0"},
+            model="f = 0, g = 0, t = 0",
         ),
         supports="refuted",
     )
@@ -280,19 +280,19 @@ def phase_one_proof() -> dict[str, Any]:
         "follow; an event is a set of such J. Delta_u <= 2 Delta_u.",
         smt(
             "heads",
-            ["l > 0", "m > 0", "r >= 1", "m <= r * l", "l <= r * m"],
+            "l > 0, m > 0, r >= 1, m <= r * l, l <= r * m",
             "m / (1 + m) <= r * (l / (1 + l))",
-            model={"l": "1", "m": "1", "r": "1"},
+            model="l = 1, m = 1, r = 1",
         ),
         smt(
             "tails",
-            ["l > 0", "m > 0", "r >= 1", "m <= r * l", "l <= r * m"],
+            "l > 0, m > 0, r >= 1, m <= r * l, l <= r * m",
             "1 / (1 + m) <= r * (1 / (1 + l))",
-            model={"l": "1", "m": "1", "r": "1"},
+            model="l = 1, m = 1, r = 1",
         ),
         *PRODUCT_KEEPS_RATIO,
         *score_sensitivity_proof()["inputs"]["steps"],
-        smt("a factor 2 is not needed", ["D >= 0"], "D <= 2 * D", model={"D": "0"}),
+        smt("a factor 2 is not needed", "D >= 0", "D <= 2 * D", model="D = 0"),
     )
 
 

@@ -122,22 +122,22 @@ def exact_epsilon_proof() -> dict[str, Any]:
         *SPECTRAL,
         smt(
             "no subset gains more than the full set of the worst pair",
-            ["s > 0", "N >= 0", "0 <= q <= a", "a <= N / s", "b >= s / (1 + s) * a"],
+            "s > 0, N >= 0, 0 <= q <= a, a <= N / s, b >= s / (1 + s) * a",
             "(1 + q) * (1 + N / (1 + s)) <= (1 + N / s) * (1 + b)",
-            model={"s": "1", "N": "1", "q": "1", "a": "1", "b": "1"},
+            model="s = 1, N = 1, q = 1, a = 1, b = 1",
         ),
         smt(
             "no subset loses more than the empty set of the worst pair",
-            ["s > 0", "N >= 0", "q >= 0", "b <= N / (1 + s)"],
+            "s > 0, N >= 0, q >= 0, b <= N / (1 + s)",
             "1 + b <= (1 + N / (1 + s)) * (1 + q)",
-            model={"s": "1", "N": "1", "q": "0", "b": "0"},
+            model="s = 1, N = 1, q = 0, b = 0",
         ),
         smt(
             "which of the two branches is the larger",
-            ["s > 0", "N > 0"],
+            "s > 0, N > 0",
             "(s * (s + N) <= 1 and (1 + N / s) >= (1 + N / (1 + s)) ** 2) or (s * (s + N) > 1 and (1 + N / s) < (1 + "
             "N / (1 + s)) ** 2)",
-            model={"s": "1", "N": "1"},
+            model="s = 1, N = 1",
         ),
         identity(
             "the full set, empty database", "(1 + N / s) / (1 + N / (1 + s)) == (s + N) * (1 + s) / (s * (1 + s + N))"
@@ -159,9 +159,9 @@ def phases_proof() -> dict[str, Any]:
         *MONOTONE,
         smt(
             "one more coin multiplies by a factor of at least 1",
-            ["l > 0", "m >= l", "A >= 1"],
+            "l > 0, m >= l, A >= 1",
             "A * (m / l) >= A",
-            model={"l": "1", "m": "1", "A": "1"},
+            model="l = 1, m = 1, A = 1",
         ),
         identity("one coin shows heads", "(m / (1 + m)) / (l / (1 + l)) == (m / l) / ((1 + m) / (1 + l))"),
         identity("one coin shows tails", "(1 / (1 + m)) / (1 / (1 + l)) == 1 / ((1 + m) / (1 + l))"),
@@ -177,7 +177,7 @@ def recommendations_proof() -> dict[str, Any]:
         "attains eps* and the neighbors are the pair that does. eps* is positive because its second branch is.",
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
-        smt("the second branch is positive", ["s > 0", "N > 0"], "1 + N / (1 + s) > 1", model={"s": "1", "N": "1"}),
+        smt("the second branch is positive", "s > 0, N > 0", "1 + N / (1 + s) > 1", model="s = 1, N = 1"),
     )
 
 
@@ -194,28 +194,28 @@ def composition_proof() -> dict[str, Any]:
         "the same width. zCDP adds up over draws (Bun and Steinke 2016).",
         smt(
             "the range of one draw",
-            ["s > 0", "N >= 0", "0 <= a <= N / s"],
+            "s > 0, N >= 0, 0 <= a <= N / s",
             "1 + a <= 1 + N / s",
-            model={"s": "1", "N": "1", "a": "0"},
+            model="s = 1, N = 1, a = 0",
         ),
         identity(
             "the average of (Z - u)(u + r - Z)",
             "(m - u) * (u + r - m) - v == (2 * u + r) * m - (v + m ** 2) - u * (u + r)",
         ),
-        smt("the largest product of two parts of r", [], "(m - u) * (u + r - m) <= r ** 2 / 4"),
+        smt("the largest product of two parts of r", "", "(m - u) * (u + r - m) <= r ** 2 / 4"),
         derivative("the slope of r^2 t(t-1)/8", "t", "r ** 2 * t * (t - 1) / 8", "r ** 2 * (2 * t - 1) / 8"),
         derivative("its second derivative", "t", "r ** 2 * (2 * t - 1) / 8", "r ** 2 / 4"),
         smt(
             "a concave function that is 0 at 0 and at 1 is at most 0 beyond 1",
-            ["t > 1", "one >= later / t + (1 - 1 / t) * zero", "one == 0", "zero == 0"],
+            "t > 1, one >= later / t + (1 - 1 / t) * zero, one == 0, zero == 0",
             "later <= 0",
-            model={"t": "2", "one": "0", "zero": "0", "later": "0"},
+            model="t = 2, one = 0, zero = 0, later = 0",
         ),
         smt(
             "dividing by t - 1",
-            ["t > 1", "K - r ** 2 * t * (t - 1) / 8 <= 0"],
+            "t > 1, K - r ** 2 * t * (t - 1) / 8 <= 0",
             "K / (t - 1) <= t * r ** 2 / 8",
-            model={"t": "2", "K": "0", "r": "1"},
+            model="t = 2, K = 0, r = 1",
         ),
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
@@ -233,27 +233,27 @@ def jitter_proof() -> dict[str, Any]:
         "which rises as the denominator does (steps 5 and 6).",
         smt(
             "the branch of the empty set falls",
-            ["0 < s < t", "N > 0"],
+            "0 < s < t, N > 0",
             "1 + N / (1 + t) < 1 + N / (1 + s)",
-            model={"s": "1", "t": "2", "N": "1"},
+            model="s = 1, t = 2, N = 1",
         ),
         smt(
             "the branch of the full set falls",
-            ["0 < s < t", "N > 0"],
+            "0 < s < t, N > 0",
             "(t + N) * (1 + t) * (s * (1 + s + N)) < (s + N) * (1 + s) * (t * (1 + t + N))",
-            model={"s": "1", "t": "2", "N": "1"},
+            model="s = 1, t = 2, N = 1",
         ),
         identity("an unread item is in Y with odds s, whatever the others do", "s * D / ((1 + s) * D) == s / (1 + s)"),
-        smt("its probability rises", ["0 < s < t"], "s / (1 + s) < t / (1 + t)", model={"s": "1", "t": "2"}),
+        smt("its probability rises", "0 < s < t", "s / (1 + s) < t / (1 + t)", model="s = 1, t = 2"),
         identity(
             "the share beside an item with m readers",
             "(s / (1 + s)) / ((m + s) / (1 + m + s)) == 1 - m / ((1 + s) * (m + s))",
         ),
         smt(
             "the share rises",
-            ["0 < s < t", "m > 0"],
+            "0 < s < t, m > 0",
             "(1 + s) * (m + s) < (1 + t) * (m + t)",
-            model={"s": "1", "t": "2", "m": "1"},
+            model="s = 1, t = 2, m = 1",
         ),
     )
 

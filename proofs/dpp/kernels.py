@@ -95,14 +95,14 @@ def kernels_proof() -> dict[str, Any]:
         "powers (x.y + c)^d are positive semidefinite. exp(-g|x-y|^2) is exp(-g|x|^2) exp(-g|y|^2) exp(2g x.y) (step "
         "4), and the last factor is a limit of sums of products with coefficients (2g)^m/m! >= 0. Jitter: z'(L + s "
         "I)z = z'Lz + s|z|^2 (step 5).",
-        smt("one more row adds a square", ["A >= 0"], "A + y ** 2 >= 0"),
-        smt("a constant adds a multiple of a square", ["A >= 0", "c >= 0"], "A + c * y ** 2 >= 0"),
+        smt("one more row adds a square", "A >= 0", "A + y ** 2 >= 0"),
+        smt("a constant adds a multiple of a square", "A >= 0, c >= 0", "A + c * y ** 2 >= 0"),
         identity("an entry of the product of two rank-one matrices", "(f * g) * (u * v) == (f * u) * (g * v)"),
         identity(
             "the RBF function as a product",
             "exp(-g * (x - y) ** 2) == exp(-g * x ** 2) * exp(-g * y ** 2) * exp(2 * g * x * y)",
         ),
-        smt("jitter bounds z'Lz from below", ["A >= 0", "s >= 0"], "A + s * y >= s * y"),
+        smt("jitter bounds z'Lz from below", "A >= 0, s >= 0", "A + s * y >= s * y"),
     )
 
 

@@ -75,10 +75,10 @@ def eigenvectors_proof() -> dict[str, Any]:
         "{e_1} has probability (1+s)/(2+s) times 1/(1+s), positive (step 1). One more reader of both items: L' = "
         "(2+s, 1; 1, 1+s). An eigenvector (u, v) other than 0 with an eigenvalue l solves the two equations of step "
         "2, and then neither u nor v is 0, so e_1 is no eigenvector and V = {e_1} is impossible.",
-        smt("V = {e_1} is possible", ["s > 0"], "(1 + s) / (2 + s) * (1 / (1 + s)) > 0", model={"s": "1"}),
+        smt("V = {e_1} is possible", "s > 0", "(1 + s) / (2 + s) * (1 / (1 + s)) > 0", model="s = 1"),
         smt(
             "no eigenvector of the neighbor's kernel lies on an axis",
-            ["(2 + s) * u + v == l * u", "u + (1 + s) * v == l * v", "u ** 2 + v ** 2 > 0"],
+            "(2 + s) * u + v == l * u, u + (1 + s) * v == l * v, u ** 2 + v ** 2 > 0",
             "not (u == 0) and not (v == 0)",
             # no model: eigenvectors are irrational, and the solvers find that the hypotheses contradict nothing
         ),
@@ -110,21 +110,21 @@ def instances_proof() -> dict[str, Any]:
         identity("one change, signed", "-C + (n - 1) * (A - C) == (n - 1) * A - n * C"),
         smt(
             "n signed changes are less than the printed bound",
-            ["n >= 2", "C > 0"],
+            "n >= 2, C > 0",
             "n * ((n - 1) * A - n * C) < n * (n - 1) * A - n * C",
-            model={"n": "2", "C": "1", "A": "1"},
+            model="n = 2, C = 1, A = 1",
         ),
         smt(
             "two absolute changes of two items are more than the printed bound",
-            ["n == 2", "C > 0"],
+            "n == 2, C > 0",
             "n * ((n - 1) * (A - C) + C) > n * (n - 1) * A - n * C",
-            model={"n": "2", "C": "1", "A": "1"},
+            model="n = 2, C = 1, A = 1",
         ),
         smt(
             "n absolute changes of more than three items are less",
-            ["n > 3", "C > 0"],
+            "n > 3, C > 0",
             "n * ((n - 1) * (A - C) + C) < n * (n - 1) * A - n * C",
-            model={"n": "4", "C": "1", "A": "1"},
+            model="n = 4, C = 1, A = 1",
         ),
         supports="refuted",
     )
@@ -141,26 +141,21 @@ def repaired_bound_proof() -> dict[str, Any]:
         ">= 1 throughout, so no draw lacks weight.",
         smt(
             "the weight and the total of one draw",
-            [
-                "d > 0", "d <= w <= 1 + d", "d <= v <= 1 + d",
-                "1 <= j <= k", "m >= 0", "X >= j + m * d", "0 < Y <= k + m * d",
-            ],
+            "d > 0, d <= w <= 1 + d, d <= v <= 1 + d, 1 <= j <= k, m >= 0, X >= j + m * d, 0 < Y <= k + m * d",
             "w * d * j * Y <= (d + 1) * k * v * X",
-            model={"d": "1", "w": "1", "v": "1", "j": "1", "k": "1", "m": "0", "X": "1", "Y": "1"},
+            model="d = 1, w = 1, v = 1, j = 1, k = 1, m = 0, X = 1, Y = 1",
         ),
         smt(
             "one draw changes by at most (1 + 1/d) k/j",
-            [
-                "d > 0", "w > 0", "v > 0", "j >= 1", "k >= 1", "X > 0", "Y > 0", "p * X == w", "q * Y == v",
-                "w * d * j * Y <= (d + 1) * k * v * X",
-            ],
+            "d > 0, w > 0, v > 0, j >= 1, k >= 1, X > 0, Y > 0, p * X == w, q * Y == v, "
+            "w * d * j * Y <= (d + 1) * k * v * X",
             "p * (d * j) <= (d + 1) * k * q",
-            model={"d": "1", "w": "1", "v": "1", "j": "1", "k": "1", "X": "1", "Y": "1", "p": "1", "q": "1"},
+            model="d = 1, w = 1, v = 1, j = 1, k = 1, X = 1, Y = 1, p = 1, q = 1",
         ),
         identity("the factor", "(d + 1) * k / (d * j) == (1 + 1 / d) * (k / j)"),
         *PRODUCT_KEEPS_RATIO,
         *SUM_KEEPS_RATIO,
-    )  # fmt: skip
+    )
 
 
 def jittered_law_proof() -> dict[str, Any]:
@@ -172,14 +167,14 @@ def jittered_law_proof() -> dict[str, Any]:
         "and so is item 3; both are returned in the orders 2, 3, 1 and 3, 2, 1, with probability 2 d/(1+3d) "
         "d/(1+2d), which is more than the product (step 3). For a symmetric kernel K, Pr[2 and 3] = K_22 K_33 - "
         "K_23^2 is at most Pr[2] Pr[3] (step 4).",
-        smt("both of two items", ["d > 0"], "d / (1 + 2 * d) > 0", model={"d": "1"}),
+        smt("both of two items", "d > 0", "d / (1 + 2 * d) > 0", model="d = 1"),
         identity("item 2 before item 1", "d / (1 + 3 * d) + d / (1 + 3 * d) * (d / (1 + 2 * d)) == d / (1 + 2 * d)"),
         smt(
             "items 2 and 3 attract each other",
-            ["d > 0"],
+            "d > 0",
             "2 * (d / (1 + 3 * d)) * (d / (1 + 2 * d)) > (d / (1 + 2 * d)) ** 2",
-            model={"d": "1"},
+            model="d = 1",
         ),
-        smt("items of a determinantal process repel each other", [], "f * g - c ** 2 <= f * g"),
+        smt("items of a determinantal process repel each other", "", "f * g - c ** 2 <= f * g"),
         supports="refuted",
     )

@@ -146,33 +146,33 @@ def fixed_size_proof() -> dict[str, Any]:
         *SPECTRAL,
         smt(
             "both ratios are at most 1 + A",
-            ["A >= 0", "0 <= q <= A", "0 <= m <= A"],
+            "A >= 0, 0 <= q <= A, 0 <= m <= A",
             "1 + q <= (1 + A) * (1 + m) and 1 + m <= (1 + A) * (1 + q)",
-            model={"A": "1", "q": "0", "m": "0"},
+            model="A = 1, q = 0, m = 0",
         ),
         smt(
             "neither is attained",
-            ["A > 0", "0 <= q <= A", "c > 0", "c * q <= m", "m <= A - c * (A - q)"],
+            "A > 0, 0 <= q <= A, c > 0, c * q <= m, m <= A - c * (A - q)",
             "1 + q < (1 + A) * (1 + m) and 1 + m < (1 + A) * (1 + q)",
-            model={"A": "1", "q": "0", "c": "1/2", "m": "0"},
+            model="A = 1, q = 0, c = 1/2, m = 0",
         ),
         smt(
             "one exchange of items",
-            ["s > 0", "H >= s", "w > 0", "u == w * H / s"],
+            "s > 0, H >= s, w > 0, u == w * H / s",
             "w <= s / H * u",
-            model={"s": "1", "H": "1", "w": "1", "u": "1"},
+            model="s = 1, H = 1, w = 1, u = 1",
         ),
         smt(
             "heavy items bring the ratio above r",
-            ["e >= 0", "r >= 1", "A > r - 1", "H > 0", "H * (1 + A - r) > e * r", "0 <= m * H <= e"],
+            "e >= 0, r >= 1, A > r - 1, H > 0, H * (1 + A - r) > e * r, 0 <= m * H <= e",
             "1 + A > r * (1 + m)",
-            model={"e": "0", "r": "1", "A": "1", "H": "1", "m": "0"},
+            model="e = 0, r = 1, A = 1, H = 1, m = 0",
         ),
         identity(
             "the difference to the curve is a square",
             "(R - q) ** 2 * y - (y - 1) * (R ** 2 - q ** 2 * y) == (q * y - R) ** 2",
         ),
-        smt("a square is at least 0", [], "(q * y - R) ** 2 >= 0"),
+        smt("a square is at least 0", "", "(q * y - R) ** 2 >= 0"),
     )
 
 
@@ -193,9 +193,9 @@ def few_items_proof() -> dict[str, Any]:
         *SPECTRAL,
         smt(
             "both ratios are at most 1 + A",
-            ["A >= 0", "0 <= q <= A", "0 <= m <= A"],
+            "A >= 0, 0 <= q <= A, 0 <= m <= A",
             "1 + q <= (1 + A) * (1 + m) and 1 + m <= (1 + A) * (1 + q)",
-            model={"A": "1", "q": "0", "m": "0"},
+            model="A = 1, q = 0, m = 0",
         ),
         identity(
             "a leaf of the star: (s + m) u + m v = 1",

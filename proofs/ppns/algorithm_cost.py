@@ -127,14 +127,14 @@ def p_one_proof() -> dict[str, Any]:
         "At p = 1 line 9 takes k users from the first partition and none later, so the count of line 8 is k and never "
         "k - 1; the loop visits all partitions, and line 16 has no unvisited one to select from. Cutting the quota at "
         "k - 1 instead gives a set with at most k - 1 of the top k.",
-        smt("the first quota is k", ["p == 1", "q == p * k"], "q == k"),
-        smt("every later quota is 0", ["p == 1", "q == p * (1 - p) * power * k"], "q == 0"),
+        smt("the first quota is k", "p == 1, q == p * k", "q == k"),
+        smt("every later quota is 0", "p == 1, q == p * (1 - p) * power * k", "q == 0"),
         smt(
             "the count is never k - 1",
-            ["before == k", "q == 0", "after == before + q"],
+            "before == k, q == 0, after == before + q",
             "after == k and not (after == k - 1)",
         ),
-        smt("cut at k - 1, the top k is not reached", ["first <= k - 1", "top <= first"], "top < k"),
+        smt("cut at k - 1, the top k is not reached", "first <= k - 1, top <= first", "top < k"),
         supports="refuted",
     )
 

@@ -59,53 +59,37 @@ def best_case_proof() -> dict[str, Any]:
         "those of (1^k, 0^(n-k)) never lowers that number, nor its expectation.",
         smt(
             "Manly: the first group has at most k(1 - A^w_1), one candidate at a time",
-            ["first <= i * (1 - lowest_power)", "lowest_power <= power"],
+            "first <= i * (1 - lowest_power), lowest_power <= power",
             "first + (1 - power) <= (i + 1) * (1 - lowest_power)",
-            model={"first": "0", "i": "0", "lowest_power": "1/4", "power": "1/2"},
+            model="first = 0, i = 0, lowest_power = 1/4, power = 1/2",
         ),
         smt(
             "Manly: the others have at least (n-k)(1 - A), one candidate at a time",
-            ["others >= i * (1 - A)", "power <= A"],
+            "others >= i * (1 - A), power <= A",
             "others + (1 - power) >= (i + 1) * (1 - A)",
-            model={"others": "0", "i": "0", "A": "1/2", "power": "1/4"},
+            model="others = 0, i = 0, A = 1/2, power = 1/4",
         ),
         smt(
             "Manly: the first group has no more than in the best case",
-            [
-                "0 < k",
-                "k < n",
-                "first + others == k",
-                "first <= k * (1 - power_A)",
-                "others >= (n - k) * (1 - A)",
-                "k * (1 - power_B) + (n - k) * (1 - B) == k",
-                "implies(A >= B, power_A >= power_B)",
-            ],
+            "0 < k, k < n, first + others == k, first <= k * (1 - power_A), others >= (n - k) * (1 - A), "
+            "k * (1 - power_B) + (n - k) * (1 - B) == k, implies(A >= B, power_A >= power_B)",
             "first <= k * (1 - power_B)",
-            model={
-                "k": "1",
-                "n": "2",
-                "first": "1/2",
-                "others": "1/2",
-                "A": "1/2",
-                "B": "1/2",
-                "power_A": "1/2",
-                "power_B": "1/2",
-            },
+            model="k = 1, n = 2, first = 1/2, others = 1/2, A = 1/2, B = 1/2, power_A = 1/2, power_B = 1/2",
         ),
         smt(
             "exact: a larger weight rings earlier",
-            ["clock > 0", "0 < lower", "lower <= higher"],
+            "clock > 0, 0 < lower, lower <= higher",
             "clock / higher <= clock / lower",
-            model={"clock": "1", "lower": "1", "higher": "2"},
+            model="clock = 1, lower = 1, higher = 2",
         ),
         smt(
             "exact: one of the first group enters, one of either group is pushed out",
-            ["displaced == 0 or displaced == 1", "after == before + 1 - displaced"],
+            "displaced == 0 or displaced == 1, after == before + 1 - displaced",
             "after >= before",
         ),
         smt(
             "exact: one of the others leaves, one of either group comes in",
-            ["admitted == 0 or admitted == 1", "after == before + admitted"],
+            "admitted == 0 or admitted == 1, after == before + admitted",
             "after >= before",
         ),
     )
@@ -137,14 +121,14 @@ def truncation_proof() -> dict[str, Any]:
         "- ((n-k)/n)^2, so that the first group expects less than 50 (1 - (892/942)^2) < 49 (step 2).",
         possible(
             "the 49 ones lie above sim_k + lambda",
-            ["sim_k == 2 / 5", "0 < cutoff", "cutoff == min(sim_k, 200)", "1 > sim_k + cutoff"],
-            {"sim_k": "2/5", "cutoff": "2/5"},
+            "sim_k == 2 / 5, 0 < cutoff, cutoff == min(sim_k, 200), 1 > sim_k + cutoff",
+            "sim_k = 2/5, cutoff = 2/5",
         ),
         smt(
             "the best case of the paper expects fewer than 49",
-            ["k == 50", "n == 942", "mu_1 < 1 - ((n - k) / n) ** 2"],
+            "k == 50, n == 942, mu_1 < 1 - ((n - k) / n) ** 2",
             "k * mu_1 < 49",
-            model={"k": "50", "n": "942", "mu_1": "1/20"},
+            model="k = 50, n = 942, mu_1 = 1/20",
         ),
     )
 

@@ -110,9 +110,9 @@ def noisy_similarities_proof() -> dict[str, Any]:
         *LAPLACE_DENSITY,
         smt(
             "one more similarity that moves adds at most GS",
-            ["total <= j * GS", "abs(a - b) <= GS"],
+            "total <= j * GS, abs(a - b) <= GS",
             "total + abs(a - b) <= (j + 1) * GS",
-            model={"total": "0", "j": "0", "GS": "1", "a": "0", "b": "1"},
+            model="total = 0, j = 0, GS = 1, a = 0, b = 1",
         ),
         _bounded_exponent(),
         identity("all n similarities move", "n * GS / (n * GS / eps) == eps"),
@@ -148,9 +148,9 @@ def floor_cosine_instance(changed: str) -> dict[str, Any]:
 def _bounded_exponent() -> Any:
     return smt(
         "over the scale, a distance of at most GS is at most GS / s",
-        ["s > 0", "distance <= GS"],
+        "s > 0, distance <= GS",
         "distance / s <= GS / s",
-        model={"s": "1", "distance": "0", "GS": "1"},
+        model="s = 1, distance = 0, GS = 1",
     )
 
 

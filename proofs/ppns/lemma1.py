@@ -42,45 +42,30 @@ def lemma1_proof() -> dict[str, Any]:
         "numbers of draws, so a larger total is a larger number of draws and gives every candidate more (step 4).",
         smt(
             "larger means have a larger sum, one candidate at a time",
-            ["sum_1 >= sum_2", "mu_1 > mu_2"],
+            "sum_1 >= sum_2, mu_1 > mu_2",
             "sum_1 + mu_1 > sum_2 + mu_2",
         ),
         smt(
             "Manly: a larger total makes each mean larger",
-            [
-                "implies(A < B, power_A < power_B and others_A <= others_B)",
-                "implies(A == B, power_A == power_B and others_A == others_B)",
-                "implies(A > B, power_A > power_B and others_A >= others_B)",
-                "(1 - power_A) + (n - 1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
-            ],
+            "implies(A < B, power_A < power_B and others_A <= others_B), "
+            "implies(A == B, power_A == power_B and others_A == others_B), "
+            "implies(A > B, power_A > power_B and others_A >= others_B), "
+            "(1 - power_A) + (n - 1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
             "1 - power_A > 1 - power_B",
-            model={
-                "A": "1/4",
-                "B": "1/2",
-                "power_A": "1/16",
-                "power_B": "1/4",
-                "others_A": "1/4",
-                "others_B": "1/2",
-                "n": "2",
-            },
+            model="A = 1/4, B = 1/2, power_A = 1/16, power_B = 1/4, others_A = 1/4, others_B = 1/2, n = 2",
         ),
         smt(
             "exact: each set drawn before leaves the candidate a positive chance at the next draw",
-            ["probability > 0", "weight > 0", "weight_outside >= weight"],
+            "probability > 0, weight > 0, weight_outside >= weight",
             "probability * weight / weight_outside > 0",
-            model={"probability": "1", "weight": "1", "weight_outside": "2"},
+            model="probability = 1, weight = 1, weight_outside = 2",
         ),
         smt(
             "exact: totals are numbers of draws, and more draws mean larger probabilities",
-            [
-                "implies(k > j, mu_k > mu_j)",
-                "implies(k == j, mu_k == mu_j)",
-                "implies(k < j, mu_k < mu_j)",
-                "total_k == k",
-                "total_j == j",
-            ],
+            "implies(k > j, mu_k > mu_j), implies(k == j, mu_k == mu_j), implies(k < j, mu_k < mu_j), total_k == k, "
+            "total_j == j",
             "implies(total_k > total_j, mu_k > mu_j) and implies(mu_k > mu_j, total_k > total_j)",
-            model={"k": "1", "j": "1", "total_k": "1", "total_j": "1", "mu_k": "1/2", "mu_j": "1/2"},
+            model="k = 1, j = 1, total_k = 1, total_j = 1, mu_k = 1/2, mu_j = 1/2",
         ),
     )
 
@@ -89,7 +74,7 @@ def lemma1_misprint_proof() -> dict[str, Any]:
     """The printed steps are false where (12) holds exactly, the corrected ones true."""
     instance = ["mu_1 == 3 / 4", "mu_2 == 3 / 4", "mu_3 == 1 / 2", "A == 1 / 2", "k == 2", "n == 3"]
     instance_holds = ["(1 - mu_1) == A ** 2", "(1 - mu_2) == A ** 2", "(1 - mu_3) == A", "mu_1 + mu_2 + mu_3 == k"]
-    model = {"mu_1": "3/4", "mu_2": "3/4", "mu_3": "1/2", "A": "1/2", "k": "2", "n": "3"}
+    model = "mu_1 = 3/4, mu_2 = 3/4, mu_3 = 1/2, A = 1/2, k = 2, n = 3"
     return proof(
         "Weights (2, 2, 1) with two draws solve (12) in rationals: A = 1/2 and mu = (3/4, 3/4, 1/2). Write root for "
         "A^(1/w_1) = A^(1/2), the root the paper prints. Its two lines 'mu_i = 1 - A^(1/w_1)' and 'sum mu_i = k - sum "
@@ -97,12 +82,12 @@ def lemma1_misprint_proof() -> dict[str, Any]:
         possible("the instance satisfies (12) and sums to k", [*instance, *instance_holds], model),
         smt(
             "the printed mu_1 = 1 - A^(1/w_1) is false there",
-            ["A == 1 / 2", "root > 0", "root ** 2 == A", "mu_1 == 3 / 4"],
+            "A == 1 / 2, root > 0, root ** 2 == A, mu_1 == 3 / 4",
             "1 - root < 3 / 10 and mu_1 > 1 - root",
         ),
         smt(
             "the printed sum k - n A^(1/w_1) is negative where the sum is 2",
-            ["A == 1 / 2", "root > 0", "root ** 2 == A", "k == 2", "n == 3"],
+            "A == 1 / 2, root > 0, root ** 2 == A, k == 2, n == 3",
             "k - n * root < 0",
         ),
         smt(
@@ -123,16 +108,8 @@ def lemma1_random_counts_proof() -> dict[str, Any]:
         "average, and yet the first candidate less often. So 'fixed numbers of draws' cannot be dropped.",
         possible(
             "a larger total with a smaller mean of the first candidate",
-            [
-                "0 <= q",
-                "q <= 1",
-                "random_1 == q",
-                "random_2 == q",
-                "fixed_1 == 2 / 3",
-                "fixed_2 == 1 / 3",
-                "random_1 + random_2 > fixed_1 + fixed_2",
-                "random_1 < fixed_1",
-            ],
-            {"q": "3/5", "random_1": "3/5", "random_2": "3/5", "fixed_1": "2/3", "fixed_2": "1/3"},
+            "0 <= q, q <= 1, random_1 == q, random_2 == q, fixed_1 == 2 / 3, fixed_2 == 1 / 3, "
+            "random_1 + random_2 > fixed_1 + fixed_2, random_1 < fixed_1",
+            "q = 3/5, random_1 = 3/5, random_2 = 3/5, fixed_1 = 2/3, fixed_2 = 1/3",
         ),
     )

@@ -120,19 +120,19 @@ def manly_proof() -> dict[str, Any]:
         "to k (step 3). With the m_i of equation (9) larger than 1 the same holds for mu_i / m_i.",
         smt(
             "the sum of the means falls strictly with A, one candidate at a time",
-            ["implies(A < B, f_A >= f_B)", "A < B", "implies(A < B, power_A < power_B)"],
+            "implies(A < B, f_A >= f_B), A < B, implies(A < B, power_A < power_B)",
             "f_A + (1 - power_A) > f_B + (1 - power_B)",
         ),
         smt(
             "at most one parameter A gives the sum k",
-            ["implies(A < B, f_A > f_B)", "implies(B < A, f_B > f_A)", "f_A == k", "f_B == k"],
+            "implies(A < B, f_A > f_B), implies(B < A, f_B > f_A), f_A == k, f_B == k",
             "A == B",
         ),
         smt(
             "equal means that sum to k are k/n, Manly's and the exact ones alike",
-            ["n > 0", "n * manly == k", "n * exact == k"],
+            "n > 0, n * manly == k, n * exact == k",
             "manly == exact and exact == k / n",
-            model={"n": "3", "k": "1", "manly": "1/3", "exact": "1/3"},
+            model="n = 3, k = 1, manly = 1/3, exact = 1/3",
         ),
         identity("the parameter A^w = (n-k)/n gives the mean k/n", "1 - (n - k) / n == k / n"),
     )
@@ -145,7 +145,7 @@ def manly_gap_proof() -> dict[str, Any]:
         "candidate is its share of the weight, 2/3. So 'for equal weights' cannot be dropped.",
         smt(
             "Manly's mean is too small by more than 1/21",
-            ["(1 - A ** 2) + (1 - A) == 1", "exact == 2 / 3"],
+            "(1 - A ** 2) + (1 - A) == 1, exact == 2 / 3",
             "exact - (1 - A ** 2) > 1 / 21",
         ),
     )
@@ -181,28 +181,22 @@ def theorem1_mu_proof() -> dict[str, Any]:
         "2). Step 3 is the printed intermediate line.",
         smt(
             "the parameter A exceeds (n-k)/n",
-            [
-                "0 < k",
-                "k < n",
-                "0 <= A",
-                "k * (1 - power_A) + (n - k) * (1 - A) == k",
-                "implies(0 < A and A < 1, power_A < A)",
-                "implies(A == 0, power_A == 0)",
-            ],
+            "0 < k, k < n, 0 <= A, k * (1 - power_A) + (n - k) * (1 - A) == k, implies(0 < A and A < 1, power_A < A), "
+            "implies(A == 0, power_A == 0)",
             "A * n > n - k",
-            model={"k": "3", "n": "5", "A": "2/3", "power_A": "2/9"},
+            model="k = 3, n = 5, A = 2/3, power_A = 2/9",
         ),
         smt(
             "hence mu_1 is below the bound",
-            ["A > base", "implies(A > base, power_A > power_base)", "mu_1 == 1 - power_A"],
+            "A > base, implies(A > base, power_A > power_base), mu_1 == 1 - power_A",
             "mu_1 < 1 - power_base",
-            model={"A": "2/3", "base": "2/5", "power_A": "4/9", "power_base": "4/25", "mu_1": "5/9"},
+            model="A = 2/3, base = 2/5, power_A = 4/9, power_base = 4/25, mu_1 = 5/9",
         ),
         smt(
             "the printed line: mu_1 = k/n + (n-k)(mu_1 - mu_n)/n",
-            ["n > 0", "k * mu_1 + (n - k) * mu_n == k"],
+            "n > 0, k * mu_1 + (n - k) * mu_n == k",
             "mu_1 == k / n + (n - k) * (mu_1 - mu_n) / n",
-            model={"n": "2", "k": "1", "mu_1": "1/2", "mu_n": "1/2"},
+            model="n = 2, k = 1, mu_1 = 1/2, mu_n = 1/2",
         ),
     )
 
@@ -219,18 +213,14 @@ def theorem1_mu_exact_proof() -> dict[str, Any]:
         "inequality for w_1 = 2 and two values, an identity whose right-hand side is a square.",
         smt(
             "the smallest of n probabilities that sum to k leaves at least (n-k)/n",
-            ["n > 0", "n * smallest <= total", "total == k", "mean_X == 1 - smallest"],
+            "n > 0, n * smallest <= total, total == k, mean_X == 1 - smallest",
             "mean_X >= (n - k) / n",
-            model={"n": "2", "k": "1", "total": "1", "smallest": "1/2", "mean_X": "1/2"},
+            model="n = 2, k = 1, total = 1, smallest = 1/2, mean_X = 1/2",
         ),
         smt(
             "Jensen and monotonicity of the power",
-            [
-                "mean_X >= base",
-                "implies(mean_X >= base, power_mean_X >= power_base)",
-                "mean_power_X > power_mean_X",
-                "1 - mu_1 == mean_power_X",
-            ],
+            "mean_X >= base, implies(mean_X >= base, power_mean_X >= power_base), mean_power_X > power_mean_X, "
+            "1 - mu_1 == mean_power_X",
             "mu_1 < 1 - power_base",
         ),
         identity(

@@ -195,14 +195,14 @@ def chebyshev_proof() -> dict[str, Any]:
         ),
         smt(
             "equally ordered differences have a product that is not negative",
-            ["s_i >= s_j", "mu_i >= mu_j"],
+            "s_i >= s_j, mu_i >= mu_j",
             "(s_i - s_j) * (mu_i - mu_j) >= 0",
         ),
         smt(
             "the weighted mean is at least the plain one",
-            ["k > 0", "S > 0", "k * P - S * M >= 0"],
+            "k > 0, S > 0, k * P - S * M >= 0",
             "P / S - M / k >= 0",
-            model={"k": "1", "S": "1", "P": "1", "M": "1"},
+            model="k = 1, S = 1, P = 1, M = 1",
         ),
         identity("the printed form", "P / S - M / k == (k * P - S * M) / (k * S)"),
         identity("printed, k = 2", "(a * x + b * y) / (a + b) - (x + y) / 2 == (a - b) * (x - y) / (2 * (a + b))"),
@@ -213,8 +213,8 @@ def chebyshev_proof() -> dict[str, Any]:
         ),
         possible(
             "without the order of mu the difference can be negative",
-            ["s_1 == 1", "s_2 == 1 / 2", "(s_1 * mu_1 + s_2 * mu_2) / (s_1 + s_2) < (mu_1 + mu_2) / 2"],
-            {"s_1": "1", "s_2": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
+            "s_1 == 1, s_2 == 1 / 2, (s_1 * mu_1 + s_2 * mu_2) / (s_1 + s_2) < (mu_1 + mu_2) / 2",
+            "s_1 = 1, s_2 = 1/2, mu_1 = 1/3, mu_2 = 2/3",
         ),
     )
 
@@ -230,30 +230,30 @@ def p_proof() -> dict[str, Any]:
         "(weights 1 and 2).",
         smt(
             "the quota of the first partition is at most k - 1",
-            ["k * p <= k - 1", "q < p * k + 1", "implies(q < k, q <= k - 1)"],
+            "k * p <= k - 1, q < p * k + 1, implies(q < k, q <= k - 1)",
             "q <= k - 1",
-            model={"k": "2", "p": "1/2", "q": "1"},
+            model="k = 2, p = 1/2, q = 1",
         ),
         smt(
             "the first partition alone brings alpha_0",
-            ["k >= 1", "S > 0", "q >= p * k", "k * P >= q * S", "tail >= 0", "alpha == P + tail", "p >= alpha_0 / S"],
+            "k >= 1, S > 0, q >= p * k, k * P >= q * S, tail >= 0, alpha == P + tail, p >= alpha_0 / S",
             "alpha >= alpha_0",
-            model={"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "tail": "0", "alpha": "1", "alpha_0": "1"},
+            model="k = 2, S = 2, p = 1/2, q = 1, P = 1, tail = 0, alpha = 1, alpha_0 = 1",
         ),
         possible(
             "the bound is attained: k = 2, p = 1/2, similarities (1, 1, 0, 0)",
-            ["P == q * S / k", "q == p * k", "alpha == P + 0", "alpha == p * S"],
-            {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "alpha": "1"},
+            "P == q * S / k, q == p * k, alpha == P + 0, alpha == p * S",
+            "k = 2, S = 2, p = 1/2, q = 1, P = 1, alpha = 1",
         ),
         possible(
             "a negative tail breaks it: k = 2, p = 1/2, similarities (1, 1, -1, -1)",
-            ["P == q * S / k", "q == p * k", "alpha == P + tail", "alpha < p * S"],
-            {"k": "2", "S": "2", "p": "1/2", "q": "1", "P": "1", "tail": "-1", "alpha": "0"},
+            "P == q * S / k, q == p * k, alpha == P + tail, alpha < p * S",
+            "k = 2, S = 2, p = 1/2, q = 1, P = 1, tail = -1, alpha = 0",
         ),
         possible(
             "growing probabilities break it: k = 2, p = 1/2, similarities (1, 1/2, 0, 0), weights (1, 2)",
-            ["mu_1 == 1 / 3", "mu_2 == 2 / 3", "mu_1 + mu_2 == p * 2", "1 * mu_1 + mu_2 / 2 < p * (1 + 1 / 2)"],
-            {"p": "1/2", "mu_1": "1/3", "mu_2": "2/3"},
+            "mu_1 == 1 / 3, mu_2 == 2 / 3, mu_1 + mu_2 == p * 2, 1 * mu_1 + mu_2 / 2 < p * (1 + 1 / 2)",
+            "p = 1/2, mu_1 = 1/3, mu_2 = 2/3",
         ),
     )
 
@@ -267,20 +267,20 @@ def pk_proof() -> dict[str, Any]:
         "1/m gives 1 - 1/m (step 3).",
         smt(
             "the gap is at least 0 and below 1",
-            ["p * k <= q", "q < p * k + 1"],
+            "p * k <= q, q < p * k + 1",
             "0 <= q - p * k < 1",
-            model={"p": "1/2", "k": "3", "q": "2"},
+            model="p = 1/2, k = 3, q = 2",
         ),
         smt(
             "above (k-1)/k there are fewer than pk",
-            ["p * k > k - 1", "k > 0", "p <= 1"],
+            "p * k > k - 1, k > 0, p <= 1",
             "(k - 1) - p * k < 0 and (k - 1) - p * k >= 0 - 1",
-            model={"k": "2", "p": "3/4"},
+            model="k = 2, p = 3/4",
         ),
         possible(
             "a gap of 99/100",
-            ["p * k == 1 / 100", "p * k <= q", "q < p * k + 1", "q == 1", "q - p * k == 99 / 100", "k * p <= k - 1"],
-            {"p": "1/5000", "k": "50", "q": "1"},
+            "p * k == 1 / 100, p * k <= q, q < p * k + 1, q == 1, q - p * k == 99 / 100, k * p <= k - 1",
+            "p = 1/5000, k = 50, q = 1",
         ),
         supports="refuted",
     )
@@ -294,17 +294,17 @@ def range_proof() -> dict[str, Any]:
         "worse. For k = 1 it would need z > 1 (step 3).",
         smt(
             "not empty exactly when the power exceeds 1/k",
-            ["k > 0"],
+            "k > 0",
             "implies(1 - z < (k - 1) / k, z > 1 / k) and implies(z > 1 / k, 1 - z < (k - 1) / k)",
-            model={"k": "2"},
+            model="k = 2",
         ),
         smt(
             "equal weights: exactly when n(k-1) > k^2",
-            ["0 < k", "k < n"],
+            "0 < k, k < n",
             "implies((n - k) / n > 1 / k, n * (k - 1) > k * k) and implies(n * (k - 1) > k * k, (n - k) / n > 1 / k)",
-            model={"k": "2", "n": "5"},
+            model="k = 2, n = 5",
         ),
-        smt("k = 1: always empty", ["k == 1", "z <= 1"], "1 - z >= (k - 1) / k", model={"k": "1", "z": "1/2"}),
+        smt("k = 1: always empty", "k == 1, z <= 1", "1 - z >= (k - 1) / k", model="k = 1, z = 1/2"),
         supports="refuted",
     )
 
@@ -327,12 +327,12 @@ def monotone_proof() -> dict[str, Any]:
         "derivative w_1 (1 - theta)^(w_1 - 1) is positive for theta < 1.",
         smt(
             "a larger theta has the smaller base",
-            ["0 <= theta_1", "theta_1 < theta_2", "theta_2 <= 1"],
+            "0 <= theta_1, theta_1 < theta_2, theta_2 <= 1",
             "0 <= 1 - theta_2 and 1 - theta_2 < 1 - theta_1 and 1 - theta_1 <= 1",
         ),
         smt(
             "so the lower end is larger",
-            ["base_2 < base_1", "implies(base_2 < base_1, power_2 < power_1)"],
+            "base_2 < base_1, implies(base_2 < base_1, power_2 < power_1)",
             "1 - power_1 < 1 - power_2",
         ),
     )

@@ -112,32 +112,12 @@ decide_rs_repaired = established(
 
 def dot_form_proof() -> dict[str, Any]:
     """X-Map's form of RS bounds the removal of one rating, for co-rated and for full norms."""
-    similarities = [
-        "0 < M",
-        "M <= K",
-        "K <= N",
-        "dot >= 0",
-        "u >= 0",
-        "v >= 0",
-        "before * N == dot + u * v",
-        "after * K == dot",
-    ]
-    changed = [
-        "0 < M", "M <= N1", "N1 <= N2", "dot >= 0", "v >= 0", "0 <= u1 <= u2",
-        "low * N1 == dot + u1 * v", "high * N2 == dot + u2 * v",
-    ]  # fmt: skip
-    model = {"M": "1", "K": "1", "N": "2", "dot": "1", "u": "1", "v": "1", "before": "1", "after": "1"}
-    changed_model = {
-        "M": "1",
-        "N1": "1",
-        "N2": "2",
-        "dot": "1",
-        "v": "1",
-        "u1": "0",
-        "u2": "1",
-        "low": "1",
-        "high": "1",
-    }
+    similarities = "0 < M, M <= K, K <= N, dot >= 0, u >= 0, v >= 0, before * N == dot + u * v, after * K == dot"
+    changed = (
+        "0 < M, M <= N1, N1 <= N2, dot >= 0, v >= 0, 0 <= u1 <= u2, low * N1 == dot + u1 * v, high * N2 == dot + u2 * v"
+    )
+    model = "M = 1, K = 1, N = 2, dot = 1, u = 1, v = 1, before = 1, after = 1"
+    changed_model = "M = 1, N1 = 1, N2 = 2, dot = 1, v = 1, u1 = 0, u2 = 1, low = 1, high = 1"
     return proof(
         "User i's rating u of item s is removed; v is user j's. dot is the dot product over the other co-rated items, "
         "A and B the norms without s, N = |r_i||r_j|, M = |r'_i||r'_j| = A B, and K the norms in the similarity that "
@@ -149,38 +129,39 @@ def dot_form_proof() -> dict[str, Any]:
         "norms with them); the RS of the dataset with u2 bounds the change either way.",
         smt(
             "leaving items out does not lengthen a vector",
-            [
-                "A >= 0", "B >= 0", "norm_i >= 0", "norm_j >= 0",
-                "norm_i ** 2 == A ** 2 + u ** 2", "norm_j ** 2 == B ** 2 + v ** 2",
-            ],
+            "A >= 0, B >= 0, norm_i >= 0, norm_j >= 0, norm_i ** 2 == A ** 2 + u ** 2, norm_j ** 2 == B ** 2 + v ** 2",
             "A * B <= A * norm_j and A * norm_j <= norm_i * norm_j",
-            model={"A": "3", "u": "4", "norm_i": "5", "B": "3", "v": "4", "norm_j": "5"},
+            model="A = 3, u = 4, norm_i = 5, B = 3, v = 4, norm_j = 5",
         ),
         identity(
             "how the similarity changes when both norms do",
             "(dot + u * v) / N - dot / M == u * v / M - (dot + u * v) * (N - M) / (N * M)",
         ),
-        smt("the fall is at most the first term", [*similarities, "first * M == u * v"], "before - after <= first",
-            model={**model, "first": "1"}),
+        smt(
+            "the fall is at most the first term",
+            f"{similarities}, first * M == u * v",
+            "before - after <= first",
+            model=f"{model}, first = 1",
+        ),
         smt(
             "the rise is at most the second term with the dot product",
-            [*similarities, "second == (dot + u * v) * (1 / M - 1 / N)"],
+            f"{similarities}, second == (dot + u * v) * (1 / M - 1 / N)",
             "after - before <= second",
-            model={**model, "second": "1"},
+            model=f"{model}, second = 1",
         ),
         smt(
             "a higher rating raises the similarity by at most the first term of its own dataset",
-            [*changed, "first * M == u2 * v"],
+            f"{changed}, first * M == u2 * v",
             "high - low <= first",
-            model={**changed_model, "first": "1"},
+            model=f"{changed_model}, first = 1",
         ),
         smt(
             "a higher rating lowers the similarity by at most the second term of its own dataset",
-            [*changed, "second == (dot + u2 * v) * (1 / M - 1 / N2)"],
+            f"{changed}, second == (dot + u2 * v) * (1 / M - 1 / N2)",
             "low - high <= second",
-            model={**changed_model, "second": "1"},
+            model=f"{changed_model}, second = 1",
         ),
-    )  # fmt: skip
+    )
 
 
 def second_term_proof() -> dict[str, Any]:
@@ -191,9 +172,9 @@ def second_term_proof() -> dict[str, Any]:
         "rise of the similarity.",
         smt(
             "the printed second term is at most the first",
-            ["0 < M", "M <= N", "u >= 0", "v >= 0"],
+            "0 < M, M <= N, u >= 0, v >= 0",
             "u * v * (N - M) / (N * M) <= u * v / M",
-            model={"M": "1", "N": "2", "u": "1", "v": "1"},
+            model="M = 1, N = 2, u = 1, v = 1",
         ),
     )
 
@@ -216,24 +197,24 @@ def floor_cosine_proof() -> dict[str, Any]:
         *_fall(),
         smt(
             "a floored cosine of nonnegative vectors lies between 0 and 1",
-            ["0 <= dot <= A * B", "0 <= A <= m", "0 <= B <= n", "m > 0", "n > 0", "q * (m * n) == dot"],
+            "0 <= dot <= A * B, 0 <= A <= m, 0 <= B <= n, m > 0, n > 0, q * (m * n) == dot",
             "0 <= q <= 1",
-            model={"dot": "0", "A": "1", "B": "1", "m": "1", "n": "1", "q": "0"},
+            model="dot = 0, A = 1, B = 1, m = 1, n = 1, q = 0",
         ),
         smt(
             "together",
-            ["c > 0", "0 <= q1 <= 1", "0 <= q2 <= 1", "0 <= x1 <= x2", "x2 <= R",
-             "q2 - q1 <= R * (x2 - x1) / c ** 2", "q1 - q2 <= R * (x2 - x1) / c ** 2"],
+            "c > 0, 0 <= q1 <= 1, 0 <= q2 <= 1, 0 <= x1 <= x2, x2 <= R, q2 - q1 <= R * (x2 - x1) / c ** 2, "
+            "q1 - q2 <= R * (x2 - x1) / c ** 2",
             "abs(q2 - q1) <= min(1, R * (x2 - x1) / c ** 2) and abs(q2 - q1) <= min(1, R ** 2 / c ** 2)",
             model=_at_floor("c", "q1", "q2", "x1", "x2", R="1"),
         ),
         smt(
             "two users with the same single rating R attain the bound",
-            ["c > 0", "R > 0", "q == R * R / (max(R, c) * max(R, c))"],
+            "c > 0, R > 0, q == R * R / (max(R, c) * max(R, c))",
             "q - 0 == min(1, R ** 2 / c ** 2)",
-            model={"c": "1", "R": "1", "q": "1"},
+            model="c = 1, R = 1, q = 1",
         ),
-    )  # fmt: skip
+    )
 
 
 def find_counterexample(change: str, cases: Sequence[Case]) -> Counterexample | None:
@@ -372,15 +353,14 @@ def _floor(norm: str, rating: str) -> list[str]:
 
 
 _FLOORS = ["c > 0", "w >= 0", "0 <= x1 <= x2", *_floor("m1", "x1"), *_floor("m2", "x2")]
-_SCORES = [
-    "c > 0", "c <= m1 <= m2", "0 <= x1 <= x2", "p >= 0", "h >= 0", "q1 * m1 == p + h * x1", "q2 * m2 == p + h * x2",
-]  # fmt: skip
+_SCORES = "c > 0, c <= m1 <= m2, 0 <= x1 <= x2, p >= 0, h >= 0, q1 * m1 == p + h * x1, q2 * m2 == p + h * x2"
 
 
-def _at_floor(*names: str, **others: str) -> dict[str, str]:
+def _at_floor(*names: str, **others: str) -> str:
     """A model of the hypotheses: the vector's only rating goes from 0 to 1, both norms are at the floor 1."""
     zero = ("w", "x1", "p", "q1")
-    return {**{name: "0" if name in zero else "1" for name in names}, **others}
+    numbers = {name: "0" if name in zero else "1" for name in names} | others
+    return ", ".join(f"{name} = {number}" for name, number in numbers.items())
 
 
 def _floored_norm() -> tuple[Step, ...]:
@@ -407,7 +387,7 @@ def _rise() -> tuple[Step, ...]:
         ),
         smt(
             "a rise is at most R (x2 - x1) / c^2",
-            ["c > 0", "m1 >= c", "x1 <= x2", "h >= 0", "h * c <= R", "rise * m1 <= h * (x2 - x1)"],
+            "c > 0, m1 >= c, x1 <= x2, h >= 0, h * c <= R, rise * m1 <= h * (x2 - x1)",
             "rise <= R * (x2 - x1) / c ** 2",
             model=_at_floor("c", "m1", "x1", "x2", "h", R="1", rise="0"),
         ),
@@ -419,7 +399,7 @@ def _fall() -> tuple[Step, ...]:
     return (
         smt(
             "a fall is at most the relative growth of the norm",
-            [*_SCORES, "p <= m1", "x1 * m2 <= x2 * m1"],
+            f"{_SCORES}, p <= m1, x1 * m2 <= x2 * m1",
             "(q1 - q2) * m2 <= m2 - m1",
             model=_at_floor("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
         ),
@@ -431,22 +411,15 @@ def _fall() -> tuple[Step, ...]:
         ),
         smt(
             "the norm grows by at most R (x2 - x1) / c",
-            [
-                "c > 0",
-                "growth >= 0",
-                "step >= 0",
-                "norms >= 2 * c",
-                "ratings <= 2 * R",
-                "growth * norms <= step * ratings",
-            ],
+            "c > 0, growth >= 0, step >= 0, norms >= 2 * c, ratings <= 2 * R, growth * norms <= step * ratings",
             "growth * c <= R * step",
-            model={"c": "1", "growth": "0", "step": "0", "norms": "2", "ratings": "2", "R": "1"},
+            model="c = 1, growth = 0, step = 0, norms = 2, ratings = 2, R = 1",
         ),
         smt(
             "a fall is at most R (x2 - x1) / c^2",
-            ["c > 0", "m2 >= c", "growth >= 0", "fall * m2 <= growth", "growth * c <= bound"],
+            "c > 0, m2 >= c, growth >= 0, fall * m2 <= growth, growth * c <= bound",
             "fall <= bound / c ** 2",
-            model={"c": "1", "m2": "1", "growth": "0", "fall": "0", "bound": "0"},
+            model="c = 1, m2 = 1, growth = 0, fall = 0, bound = 0",
         ),
     )
 

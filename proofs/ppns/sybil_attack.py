@@ -222,10 +222,10 @@ def outsider_proof() -> dict[str, Any]:
     return proof(
         "The quota c = ceil(pk) is the smallest integer that is at least pk. For p <= (k-1)/k the integer k - 1 is one "
         "of these, so c <= k - 1; all other neighbors are from outside the top k.",
-        smt("pk is at most k - 1", ["k >= 2", "p > 0", "p <= (k - 1) / k"], "p * k <= k - 1"),
+        smt("pk is at most k - 1", "k >= 2, p > 0, p <= (k - 1) / k", "p * k <= k - 1"),
         smt(
             "at most k - 1 neighbors are from the top k",
-            ["p * k <= k - 1", "implies(p * k <= k - 1, c <= k - 1)", "top <= c"],
+            "p * k <= k - 1, implies(p * k <= k - 1, c <= k - 1), top <= c",
             "top < k",
         ),
     )
@@ -239,18 +239,18 @@ def largest_weight_proof() -> dict[str, Any]:
         "and the candidate of largest weight has the largest probability mu of selection. The n probabilities sum to "
         "k, so mu >= k/n. The target has similarity 1 to the fake, the largest there is, and any weight that grows "
         "with similarity is largest for it.",
-        smt("the draw itself is likelier", ["wj > 0", "wi >= wj", "total > wi + wj"], "wi / total >= wj / total"),
+        smt("the draw itself is likelier", "wj > 0, wi >= wj, total > wi + wj", "wi / total >= wj / total"),
         smt(
             "a later draw is likelier, since less weight is left",
-            ["wj > 0", "wi >= wj", "w > 0", "rest >= w"],
+            "wj > 0, wi >= wj, w > 0, rest >= w",
             "w / (rest + wj) >= w / (rest + wi)",
         ),
-        smt("products of larger factors are larger", ["b >= 0", "a >= b", "d >= 0", "c >= d"], "a * c >= b * d"),
+        smt("products of larger factors are larger", "b >= 0, a >= b, d >= 0, c >= d", "a * c >= b * d"),
         smt(
             "the largest of n numbers with sum k is at least k/n",
-            ["n >= 1", "others <= (n - 1) * mu", "mu + others == k"],
+            "n >= 1, others <= (n - 1) * mu, mu + others == k",
             "mu >= k / n",
-            model={"mu": "1", "others": "1", "n": "2", "k": "2"},
+            model="mu = 1, others = 1, n = 2, k = 2",
         ),
         supports="refuted",
     )

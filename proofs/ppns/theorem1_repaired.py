@@ -69,32 +69,32 @@ def theorem1_repaired_proof() -> dict[str, Any]:
         identity("Abel summation, one more candidate", "(B + s * D) + t * x == (B + (s - t) * D) + t * (D + x)"),
         smt(
             "linear between boundaries",
-            ["start >= 0", "end >= 0", "0 <= share", "share <= 1"],
+            "start >= 0, end >= 0, 0 <= share, share <= 1",
             "(1 - share) * start + share * end >= 0",
-            model={"start": "0", "end": "1", "share": "1/2"},
+            model="start = 0, end = 1, share = 1/2",
         ),
         smt(
             "each term of Abel's sum keeps it from falling below 0",
-            ["total >= 0", "s >= t", "D >= 0"],
+            "total >= 0, s >= t, D >= 0",
             "total + (s - t) * D >= 0",
-            model={"total": "0", "s": "1", "t": "0", "D": "1"},
+            model="total = 0, s = 1, t = 0, D = 1",
         ),
         smt(
             "conversely the step list turns a deficit into a lower accuracy",
-            ["D < 0", "alpha - alpha_hat == (1 - 0) * D"],
+            "D < 0, alpha - alpha_hat == (1 - 0) * D",
             "alpha < alpha_hat",
         ),
         smt(
             "Algorithm 1: falling quotas and no deficit at the last visited boundary leave none before",
-            ["0 <= j", "j <= v", "a >= c", "c >= b", "j * a + (v - j) * b >= 0"],
+            "0 <= j, j <= v, a >= c, c >= b, j * a + (v - j) * b >= 0",
             "j * a >= 0",
-            model={"j": "1", "v": "2", "a": "1", "b": "0", "c": "0"},
+            model="j = 1, v = 2, a = 1, b = 0, c = 0",
         ),
         smt(
             "Algorithm 1: no deficit at the last visited boundary exactly when n/k candidates are left",
-            ["0 < n", "vk == n - R"],
+            "0 < n, vk == n - R",
             "implies((k - 1) - vk * k / n >= 0, k * R >= n) and implies(k * R >= n, (k - 1) - vk * k / n >= 0)",
-            model={"k": "2", "n": "4", "R": "2", "vk": "2"},
+            model="k = 2, n = 4, R = 2, vk = 2",
         ),
     )
 

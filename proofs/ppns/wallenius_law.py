@@ -65,14 +65,14 @@ def pmf_proof() -> dict[str, Any]:
         *(_recursion(size) for size in (1, 2, 3)),
         smt(
             "one more term keeps the sum of the recursion positive",
-            ["total >= 0", "weight > 0", "smaller_set > 0"],
+            "total >= 0, weight > 0, smaller_set > 0",
             "total + weight * smaller_set > 0",
         ),
         smt(
             "a positive sum over a positive weight is positive",
-            ["d > 0", "weight_S > 0", "total > 0", "probability * (weight_S + d) == total"],
+            "d > 0, weight_S > 0, total > 0, probability * (weight_S + d) == total",
             "probability > 0",
-            model={"d": "1", "weight_S": "1", "total": "1", "probability": "1/2"},
+            model="d = 1, weight_S = 1, total = 1, probability = 1/2",
         ),
     )
 

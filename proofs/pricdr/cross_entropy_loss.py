@@ -33,22 +33,20 @@ def cross_entropy_proof() -> dict[str, Any]:
         derivative("slope of one term", "p", "y * ln(p) + (1 - y) * ln(1 - p)", "(y - p) / (p * (1 - p))"),
         smt(
             "the printed term is largest at p = y",
-            ["0 < p", "p < 1", "0 <= y <= 1", "slope * (p * (1 - p)) == y - p"],
+            "0 < p, p < 1, 0 <= y <= 1, slope * (p * (1 - p)) == y - p",
             "(p >= y or slope > 0) and (p <= y or slope < 0)",
-            model={"p": "1/2", "y": "1", "slope": "2"},
+            model="p = 1/2, y = 1, slope = 2",
         ),
         possible(
             "a product of embeddings below 0",
-            ["product == u1 * v1 + u2 * v2", "product < 0"],
-            model={"u1": "1", "u2": "0", "v1": "-1", "v2": "0", "product": "-1"},
+            "product == u1 * v1 + u2 * v2, product < 0",
+            model="u1 = 1, u2 = 0, v1 = -1, v2 = 0, product = -1",
         ),
         possible(
             "a product of 2 between parallel embeddings",
-            [
-                "product == u1 * v1 + u2 * v2", "product > 1", "u1 * v2 == u2 * v1",
-                "cosine == 1", "product ** 2 == cosine ** 2 * (u1 ** 2 + u2 ** 2) * (v1 ** 2 + v2 ** 2)",
-            ],
-            model={"u1": "2", "u2": "0", "v1": "1", "v2": "0", "product": "2", "cosine": "1"},
+            "product == u1 * v1 + u2 * v2, product > 1, u1 * v2 == u2 * v1, cosine == 1, "
+            "product ** 2 == cosine ** 2 * (u1 ** 2 + u2 ** 2) * (v1 ** 2 + v2 ** 2)",
+            model="u1 = 2, u2 = 0, v1 = 1, v2 = 0, product = 2, cosine = 1",
         ),
         supports="refuted",
-    )  # fmt: skip
+    )

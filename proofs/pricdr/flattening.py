@@ -74,7 +74,7 @@ def flattening_proof() -> dict[str, Any]:
             "((exp(x) - exp(-x)) / (exp(x) + exp(-x))) ** 2",
         ),
         identity("which starts at 0 too", "0 - (exp(0) - exp(-0)) / (exp(0) + exp(-0)) == 0"),
-        smt("a square is not negative", [], "tanh ** 2 >= 0"),
+        smt("a square is not negative", "", "tanh ** 2 >= 0"),
         identity("one factor's exponent", "(t * n * (x / sqrt(n))) ** 2 / 2 == t ** 2 * n * x ** 2 / 2"),
         *EXPONENTS_ADD,
         identity("the exponent at t = a", "-a * n * a + a ** 2 * n / 2 == -(a ** 2) * n / 2"),
@@ -82,11 +82,11 @@ def flattening_proof() -> dict[str, Any]:
         identity("all coordinates together", "n * m * (1 / (20 * m * n)) == 1 / 20"),
         smt(
             "e^y + e^(-y) >= 2",
-            ["u > 0", "v > 0", "u * v == 1"],
+            "u > 0, v > 0, u * v == 1",
             "u + v >= 2",
-            model={"u": "1", "v": "1"},
+            model="u = 1, v = 1",
         ),
-    )  # fmt: skip
+    )
 
 
 def complexity_proof() -> dict[str, Any]:
@@ -98,21 +98,21 @@ def complexity_proof() -> dict[str, Any]:
         "fixed, r above K L / (2 q) makes the product with P alone exceed K n L per user, for every constant K.",
         smt(
             "few nonzero entries per column",
-            ["m >= 1", "0 < r <= m", "0 <= q", "q * m <= c"],
+            "m >= 1, 0 < r <= m, 0 <= q, q * m <= c",
             "q * r <= c",
-            model={"m": "1", "r": "1", "q": "0", "c": "0"},
+            model="m = 1, r = 1, q = 0, c = 0",
         ),
         smt(
             "the operations per user",
-            ["n >= 2", "L >= 1", "c >= 0", "0 <= entries <= c", "cost == n + n * L + 2 * (entries * n)"],
+            "n >= 2, L >= 1, c >= 0, 0 <= entries <= c, cost == n + n * L + 2 * (entries * n)",
             "cost <= (2 + 2 * c) * (n * L)",
-            model={"n": "2", "L": "1", "c": "0", "entries": "0", "cost": "4"},
+            model="n = 2, L = 1, c = 0, entries = 0, cost = 4",
         ),
         smt(
             "a fixed density exceeds every constant",
-            ["n >= 2", "L >= 1", "K > 0", "q > 0", "2 * (q * r) > K * L", "cost >= 2 * (q * r) * n"],
+            "n >= 2, L >= 1, K > 0, q > 0, 2 * (q * r) > K * L, cost >= 2 * (q * r) * n",
             "cost > K * (n * L)",
-            model={"n": "2", "L": "1", "K": "1", "q": "1", "r": "1", "cost": "4"},
+            model="n = 2, L = 1, K = 1, q = 1, r = 1, cost = 4",
         ),
     )
 

@@ -123,9 +123,9 @@ def sufficient_noise_proof() -> dict[str, Any]:
         ),
         smt(
             "more noise and more rows or users only help",
-            ["0 < w", "w <= W", "0 < l", "l <= L", "k > 0", "(w + 1) * (l + k) <= R * (w * l)", "R > 0"],
+            "0 < w, w <= W, 0 < l, l <= L, k > 0, (w + 1) * (l + k) <= R * (w * l), R > 0",
             "(W + 1) * (L + k) <= R * (W * L)",
-            model={"w": "1", "W": "1", "l": "1", "L": "1", "k": "1", "R": "4"},
+            model="w = 1, W = 1, l = 1, L = 1, k = 1, R = 4",
         ),
     )
 
@@ -138,9 +138,9 @@ def noise_root_proof() -> dict[str, Any]:
         identity("the root of h^2 + h = c", "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c"),
         smt(
             "the root is positive",
-            ["c > 0", "s >= 0", "s * s == c + 1 / 4"],
+            "c > 0, s >= 0, s * s == c + 1 / 4",
             "s - 1 / 2 > 0",
-            model={"c": "2", "s": "3/2"},
+            model="c = 2, s = 3/2",
         ),
         identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
     )
@@ -204,15 +204,15 @@ def composition_proof() -> dict[str, Any]:
         identity("the corner of both error curves", "1 - delta - E * ((1 - delta) / (1 + E)) == (1 - delta) / (1 + E)"),
         smt(
             "one more step adds at most delta",
-            ["0 <= revealed", "revealed <= 1", "revealed <= j * delta", "0 <= delta"],
+            "0 <= revealed, revealed <= 1, revealed <= j * delta, 0 <= delta",
             "revealed + (1 - revealed) * delta <= (j + 1) * delta",
-            model={"revealed": "0", "j": "0", "delta": "0"},
+            model="revealed = 0, j = 0, delta = 0",
         ),
         smt(
             "the mean loss of a response",
-            ["E >= 1", "eps >= 0", "mean * (E + 1) == eps * (E - 1)"],
+            "E >= 1, eps >= 0, mean * (E + 1) == eps * (E - 1)",
             "mean <= eps * (E - 1)",
-            model={"E": "2", "eps": "0", "mean": "0"},
+            model="E = 2, eps = 0, mean = 0",
         ),
         derivative(
             "first derivative of f", "s", "ln(1 - p + p * exp(s)) - p * s", "p * exp(s) / (1 - p + p * exp(s)) - p"
@@ -225,9 +225,9 @@ def composition_proof() -> dict[str, Any]:
         ),
         smt(
             "x y / (x + y)^2 is at most 1/4",
-            ["x >= 0", "y > 0"],
+            "x >= 0, y > 0",
             "4 * x * y <= (x + y) ** 2",
-            model={"x": "1", "y": "1"},
+            model="x = 1, y = 1",
         ),
         identity(
             "the best exponent",

@@ -23,13 +23,13 @@ from dpassay.replay.numbers import precision
 
 UPPER_TAIL: tuple[Step, ...] = (
     derivative("slope of g - ln(1+g) - g^2/4", "g", "g - ln(1 + g) - g ** 2 / 4", "g * (1 - g) / (2 * (1 + g))"),
-    smt("that slope is not negative up to 1", ["0 <= g <= 1"], "g * (1 - g) / (2 * (1 + g)) >= 0", model={"g": "1/2"}),
+    smt("that slope is not negative up to 1", "0 <= g <= 1", "g * (1 - g) / (2 * (1 + g)) >= 0", model="g = 1/2"),
     identity("and it starts at 0", "0 - ln(1 + 0) - 0 ** 2 / 4 == 0"),
 )
 
 LOWER_TAIL: tuple[Step, ...] = (
     derivative("slope of -g - ln(1-g) - g^2/2", "g", "-g - ln(1 - g) - g ** 2 / 2", "g ** 2 / (1 - g)"),
-    smt("that slope is not negative below 1", ["0 <= g", "g < 1"], "g ** 2 / (1 - g) >= 0", model={"g": "1/2"}),
+    smt("that slope is not negative below 1", "0 <= g, g < 1", "g ** 2 / (1 - g) >= 0", model="g = 1/2"),
     identity("and it starts at 0", "-0 - ln(1 - 0) - 0 ** 2 / 2 == 0"),
 )
 
@@ -37,9 +37,9 @@ LOGARITHM: tuple[Step, ...] = (
     derivative("slope of y - 1 - ln y", "y", "y - 1 - ln(y)", "(y - 1) / y"),
     smt(
         "that slope has the sign of y - 1, so that y - 1 - ln y is least, and 0, at y = 1",
-        ["y > 0", "slope * y == y - 1"],
+        "y > 0, slope * y == y - 1",
         "(y >= 1 or slope < 0) and (y < 1 or slope >= 0)",
-        model={"y": "1", "slope": "0"},
+        model="y = 1, slope = 0",
     ),
 )
 
@@ -53,17 +53,9 @@ EXPONENTIAL_TAIL: tuple[Step, ...] = (
 GAMMA_AT_MOST_ONE: tuple[Step, ...] = (
     smt(
         "for every C there is an m with gamma at most 1",
-        [
-            "C >= 0",
-            "s >= 5",
-            "s >= 2 * C ** 2",
-            "0 <= ln_m",
-            "ln_m <= 2 * (s - 1)",
-            "g >= 0",
-            "g ** 2 * s ** 2 == C ** 2 * ln_m",
-        ],
+        "C >= 0, s >= 5, s >= 2 * C ** 2, 0 <= ln_m, ln_m <= 2 * (s - 1), g >= 0, g ** 2 * s ** 2 == C ** 2 * ln_m",
         "g <= 1 and s ** 2 >= 25",
-        model={"C": "0", "s": "5", "ln_m": "1", "g": "0"},
+        model="C = 0, s = 5, ln_m = 1, g = 0",
     ),
 )
 
@@ -199,36 +191,36 @@ def concentration_proof() -> dict[str, Any]:
         ),
         smt(
             "so a weighted factor is at most the weighted power",
-            ["0 <= p <= 1", "-log_y <= b", "log_all - log_y <= c", "(1 - p) * b + p * c == 0"],
+            "0 <= p <= 1, -log_y <= b, log_all - log_y <= c, (1 - p) * b + p * c == 0",
             "p * log_all <= log_y",
-            model={"p": "0", "b": "0", "c": "0", "log_y": "0", "log_all": "0"},
+            model="p = 0, b = 0, c = 0, log_y = 0, log_all = 0",
         ),
         smt(
             "one more weight keeps the bound, and the weights add up to 1",
-            ["P * all <= sum_of_logs", "p * all <= log_y", "P + p == total"],
+            "P * all <= sum_of_logs, p * all <= log_y, P + p == total",
             "total * all <= sum_of_logs + log_y",
-            model={"P": "0", "p": "0", "all": "0", "sum_of_logs": "0", "log_y": "0", "total": "0"},
+            model="P = 0, p = 0, all = 0, sum_of_logs = 0, log_y = 0, total = 0",
         ),
         identity("Markov's factor of the upper tail", "1 - 2 * (g / (2 * (1 + g))) == 1 / (1 + g)"),
         identity(
             "the exponent of the upper tail",
-            "r / 2 * ln(1 + g) - g / (2 * (1 + g)) * (r * (1 + g)) == -r / 2 * (g - ln(1 + g))"
+            "r / 2 * ln(1 + g) - g / (2 * (1 + g)) * (r * (1 + g)) == -r / 2 * (g - ln(1 + g))",
         ),
         identity("Markov's factor of the lower tail", "1 - 2 * (-g / (2 * (1 - g))) == 1 / (1 - g)"),
         identity(
             "the exponent of the lower tail",
-            "r / 2 * ln(1 - g) + g / (2 * (1 - g)) * (r * (1 - g)) == -r / 2 * (-g - ln(1 - g))"
+            "r / 2 * ln(1 - g) + g / (2 * (1 - g)) * (r * (1 - g)) == -r / 2 * (-g - ln(1 - g))",
         ),
         *UPPER_TAIL,
         *LOWER_TAIL,
         smt(
             "both tails stay below e^(-r g^2 / 8)",
-            ["r > 0", "g >= 0", "upper >= g ** 2 / 4", "lower >= g ** 2 / 2"],
+            "r > 0, g >= 0, upper >= g ** 2 / 4, lower >= g ** 2 / 2",
             "-r / 2 * upper <= -(r * g ** 2) / 8 and -r / 2 * lower <= -(r * g ** 2) / 8",
-            model={"r": "1", "g": "0", "upper": "0", "lower": "0"},
+            model="r = 1, g = 0, upper = 0, lower = 0",
         ),
         *UNION_BOUND,
-    )  # fmt: skip
+    )
 
 
 def no_exponent_proof() -> dict[str, Any]:
@@ -244,18 +236,18 @@ def no_exponent_proof() -> dict[str, Any]:
         "and ln m = 2 ln s <= 2 (s - 1) (steps 3 to 5).",
         smt(
             "a large first singular value leaves at most a factor 2",
-            ["a >= total_lift", "total_lift >= lift", "lift > 0", "factor * (a + lift) == a + total_lift"],
+            "a >= total_lift, total_lift >= lift, lift > 0, factor * (a + lift) == a + total_lift",
             "factor <= 2",
-            model={"a": "2", "total_lift": "2", "lift": "1", "factor": "4/3"},
+            model="a = 2, total_lift = 2, lift = 1, factor = 4/3",
         ),
         *EXPONENTIAL_TAIL,
         *LOGARITHM,
         *GAMMA_AT_MOST_ONE,
         smt(
             "the failure probability exceeds the promised one",
-            ["8 <= r", "r <= m", "0 <= g <= 1", "ln_r >= 2", "ln2 <= 1"],
+            "8 <= r, r <= m, 0 <= g <= 1, ln_r >= 2, ln2 <= 1",
             "r * (1 + g) < 2 * m * ln_r - ln2",
-            model={"r": "8", "m": "8", "g": "0", "ln_r": "2", "ln2": "1"},
+            model="r = 8, m = 8, g = 0, ln_r = 2, ln2 = 1",
         ),
         supports="refuted",
     )
@@ -319,14 +311,14 @@ def sparse_tail_proof() -> dict[str, Any]:
         *LOGARITHM,
         smt(
             "(N-1) ln(N/(N-1)) <= 1",
-            ["N > 1", "logarithm <= N / (N - 1) - 1"],
+            "N > 1, logarithm <= N / (N - 1) - 1",
             "(N - 1) * logarithm <= 1",
-            model={"N": "2", "logarithm": "0"},
+            model="N = 2, logarithm = 0",
         ),
         identity("the squared norm with one nonzero entry", "(Z * sqrt(n * r)) ** 2 * (1 / n) / r == Z ** 2"),
         *GAMMA_AT_MOST_ONE,
         supports="refuted",
-    )  # fmt: skip
+    )
 
 
 def sparse_tail_instance() -> dict[str, Any]:
@@ -343,13 +335,13 @@ def gaussian_tail_proof() -> dict[str, Any]:
         "and f(1) = 1 - ln 2 >= 1/4 by the first bound.",
         *UPPER_TAIL,
         derivative("slope of g - ln(1+g) - g/4", "g", "g - ln(1 + g) - g / 4", "g / (1 + g) - 1 / 4"),
-        smt("that slope is not negative from 1 on", ["g >= 1"], "g / (1 + g) - 1 / 4 >= 0", model={"g": "1"}),
+        smt("that slope is not negative from 1 on", "g >= 1", "g / (1 + g) - 1 / 4 >= 0", model="g = 1"),
         *LOGARITHM,
         smt(
             "the exponent is at least 2 ln r",
-            ["0 <= s <= 1", "r > 0", "g >= 16 * s", "g > 1 or f >= g ** 2 / 4", "g < 1 or f >= g / 4"],
+            "0 <= s <= 1, r > 0, g >= 16 * s, g > 1 or f >= g ** 2 / 4, g < 1 or f >= g / 4",
             "r / 2 * f >= 2 * (r * s ** 2)",
-            model={"s": "0", "r": "1", "g": "0", "f": "0"},
+            model="s = 0, r = 1, g = 0, f = 0",
         ),
     )
 

@@ -135,9 +135,9 @@ def second_moment_proof() -> dict[str, Any]:
         identity("one more user adds w^4 of bias", "m * w ** 4 + (w ** 2) ** 2 == (m + 1) * w ** 4"),
         smt(
             "the largest squared eigenvalue is at most the sum",
-            ["0 <= largest <= total", "x >= 0"],
+            "0 <= largest <= total, x >= 0",
             "max(largest, x) <= total + x",
-            model={"largest": "0", "total": "0", "x": "0"},
+            model="largest = 0, total = 0, x = 0",
         ),
     )
 
@@ -157,27 +157,27 @@ def lower_bound_proof() -> dict[str, Any]:
         *ONE_MORE_ROW,
         smt(
             "the entry's mean square is at least w^4 (1 + 2/r)",
-            ["r >= 1", "w > 0", "s >= w ** 2", "square * r == w ** 4 * r + 2 * s ** 2"],
+            "r >= 1, w > 0, s >= w ** 2, square * r == w ** 4 * r + 2 * s ** 2",
             "square * r >= w ** 4 * (r + 2)",
-            model={"r": "1", "w": "1", "s": "1", "square": "3"},
+            model="r = 1, w = 1, s = 1, square = 3",
         ),
         smt(
             "which exceeds w^2 m in the spectral norm",
-            ["r >= 1", "w > 0", "m >= 1", "w ** 2 * (r + 2) > m * r", "square * r >= w ** 4 * (r + 2)"],
+            "r >= 1, w > 0, m >= 1, w ** 2 * (r + 2) > m * r, square * r >= w ** 4 * (r + 2)",
             "square > w ** 2 * m",
-            model={"r": "1", "w": "1", "m": "1", "square": "3"},
+            model="r = 1, w = 1, m = 1, square = 3",
         ),
         smt(
             "and in the Frobenius norm",
-            ["r >= 1", "w > 1", "m >= 1", "square * r >= m * (w ** 4 * (r + 2))"],
+            "r >= 1, w > 1, m >= 1, square * r >= m * (w ** 4 * (r + 2))",
             "square > w ** 2 * m",
-            model={"r": "1", "w": "2", "m": "1", "square": "48"},
+            model="r = 1, w = 2, m = 1, square = 48",
         ),
         smt(
             "32 r = 16 r^2 only for r = 2",
-            ["r > 0", "L > 0", "32 * r * L == 16 * r ** 2 * L"],
+            "r > 0, L > 0, 32 * r * L == 16 * r ** 2 * L",
             "r == 2",
-            model={"r": "2", "L": "1"},
+            model="r = 2, L = 1",
         ),
         supports="refuted",
     )
@@ -213,15 +213,15 @@ def expectation_proof() -> dict[str, Any]:
         identity("with the factor 1/sqrt(r) of Algorithm 1", "r * s * (1 / sqrt(r)) ** 2 == s"),
         smt(
             "the printed factor is wrong for r >= 2",
-            ["r >= 2", "s > 0", "mean * r == s"],
+            "r >= 2, s > 0, mean * r == s",
             "mean < s",
-            model={"r": "2", "s": "2", "mean": "1"},
+            model="r = 2, s = 2, mean = 1",
         ),
         smt(
             "the quoted moment is wrong",
-            ["first == 0", "second == 0", "moment == first * second", "delta_22 == 1"],
+            "first == 0, second == 0, moment == first * second, delta_22 == 1",
             "moment < delta_22",
-            model={"first": "0", "second": "0", "moment": "0", "delta_22": "1"},
+            model="first = 0, second = 0, moment = 0, delta_22 = 1",
         ),
         supports="refuted",
     )
@@ -238,9 +238,9 @@ def singular_vector_proof() -> dict[str, Any]:
         "square 1; r of them add up to mean square r (step 6), so the entry has mean square s1^2 s2^2 / r (step 7).",
         smt(
             "the entry vanishes only with p",
-            ["s1 > 0", "s2 > 0", "r >= 1", "entry * r == s1 * s2 * p", "p > 0 or p < 0"],
+            "s1 > 0, s2 > 0, r >= 1, entry * r == s1 * s2 * p, p > 0 or p < 0",
             "entry > 0 or entry < 0",
-            model={"s1": "1", "s2": "1", "r": "1", "p": "1", "entry": "1"},
+            model="s1 = 1, s2 = 1, r = 1, p = 1, entry = 1",
         ),
         *GAUSSIAN_MOMENTS,
         identity("one more product", "P + 2 * Q * 0 + 1 * 1 == P + 1"),

@@ -19,8 +19,6 @@ from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, 
 
 RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"
 
-_ENOUGH_ITEMS = "at least as many items as users (n >= m), which the paper does not ask for"
-
 
 decide_def = established(
     "vacuous",
@@ -226,9 +224,9 @@ def centering_proof() -> dict[str, Any]:
         ),
         smt(
             "at most 1",
-            ["m >= 1", "-1 <= c", "c <= 1", "v * m == c ** 2 * (m - 1)"],
+            "m >= 1, -1 <= c, c <= 1, v * m == c ** 2 * (m - 1)",
             "v <= 1",
-            model={"m": "1", "c": "0", "v": "0"},
+            model="m = 1, c = 0, v = 0",
         ),
     )
 
@@ -239,9 +237,9 @@ def binary_neighbors_proof() -> dict[str, Any]:
         "Binary ratings that differ do so by 1, which is not less than 1; so no pair satisfies the definition.",
         smt(
             "two different binary ratings are not less than 1 apart",
-            ["r * (r - 1) == 0", "q * (q - 1) == 0", "r < q or q < r"],
+            "r * (r - 1) == 0, q * (q - 1) == 0, r < q or q < r",
             "not abs(r - q) < 1",
-            model={"r": "0", "q": "1"},
+            model="r = 0, q = 1",
         ),
         supports="vacuous",
     )
@@ -260,19 +258,19 @@ def row_space_proof() -> dict[str, Any]:
         "and 0 on the other, for one row or for all, and for every w. Multiplying R by any constant changes nothing.",
         smt(
             "the centered rows are independent",
-            ["m > 0", "-S / m == 0", "c - S / m == 0"],
+            "m > 0, -S / m == 0, c - S / m == 0",
             "c == 0",
-            model={"m": "3", "S": "0", "c": "0"},
+            model="m = 3, S = 0, c = 0",
         ),
         identity("l of a row that neither of the two users is in", "(0 - 1 / m) - (0 - 1 / m) == 0"),
         identity("l of the changed row", "(1 - 2 / m) - (0 - 2 / m) == 1"),
         smt(
             "lifting lengthens",
-            ["s > 0", "w > 0", "a >= 0", "b * s == a * (s + w ** 2)"],
+            "s > 0, w > 0, a >= 0, b * s == a * (s + w ** 2)",
             "b >= a",
-            model={"s": "1", "w": "1", "a": "1", "b": "2"},
+            model="s = 1, w = 1, a = 1, b = 2",
         ),
-        smt("the variance is positive", ["v >= 1", "r >= 1"], "v / r > 0", model={"v": "1", "r": "1"}),
+        smt("the variance is positive", "v >= 1, r >= 1", "v / r > 0", model="v = 1, r = 1"),
         supports="refuted",
     )
 
@@ -310,16 +308,16 @@ def determinant_proof() -> dict[str, Any]:
         ),
         smt(
             "the square has a positive factor",
-            ["T >= 1", "h * T == T ** 2 - 1", "gap * T == h * (T * x - 1) ** 2"],
+            "T >= 1, h * T == T ** 2 - 1, gap * T == h * (T * x - 1) ** 2",
             "gap >= 0",
-            model={"T": "1", "h": "0", "gap": "0", "x": "0"},
+            model="T = 1, h = 0, gap = 0, x = 0",
         ),
-        smt("E + 1/E is at least 2", ["E > 0"], "E ** 2 + 1 >= 2 * E", model={"E": "1"}),
+        smt("E + 1/E is at least 2", "E > 0", "E ** 2 + 1 >= 2 * E", model="E = 1"),
         smt(
             "T - 1/T grows with T",
-            ["T > 0", "E > 0", "(T ** 2 - 1) * E <= (E ** 2 - 1) * T"],
+            "T > 0, E > 0, (T ** 2 - 1) * E <= (E ** 2 - 1) * T",
             "T <= E",
-            model={"T": "1", "E": "1"},
+            model="T = 1, E = 1",
         ),
     )
 
@@ -339,9 +337,9 @@ def quadratic_proof() -> dict[str, Any]:
         identity("1 - T^-2 = 1/(p + 1)", "(1 - 1 / T ** 2) * (1 / ((T - 1 / T) * T) + 1) == 1"),
         smt(
             "p (h + h^2) is at least 1",
-            ["p > 0", "h > 0", "p * (p + 1) * h ** 2 == 1"],
+            "p > 0, h > 0, p * (p + 1) * h ** 2 == 1",
             "4 * p * (h + h ** 2) >= 4",
-            model={"p": "1/3", "h": "3/2"},
+            model="p = 1/3, h = 3/2",
         ),
     )
 

@@ -183,9 +183,9 @@ def subgaussian_proof() -> dict[str, Any]:
         "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for all t.",
         smt(
             "the mixture is at most the Gaussian",
-            ["X >= 1", "0 < q", "q <= 1"],
+            "X >= 1, 0 < q, q <= 1",
             "1 - q + q * X <= X",
-            model={"X": "1", "q": "1"},
+            model="X = 1, q = 1",
         ),
     )
 
@@ -200,9 +200,9 @@ def sparse_lines_proof() -> dict[str, Any]:
         "and has y z = 0' has probability 0 on the first and at least 1 - (1 - p)^r on the second, p = 2q(1 - q).",
         smt(
             "neither a nor b is 0",
-            ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W"],
+            "W > 0, 2 * a2 == 1 / 2 + W, 2 * b2 == W",
             "a2 > 0 and b2 > 0",
-            model={"W": "1", "a2": "3/4", "b2": "1/2"},
+            model="W = 1, a2 = 3/4, b2 = 1/2",
         ),
         identity("sum of the second's rows: y = 0", "((A + B) + (A - B)) + ((B - A) + (-A - B)) == 0"),
         identity("difference of the second's rows: z = 0", "((A + B) - (A - B)) - ((B - A) - (-A - B)) == 0"),
@@ -222,9 +222,9 @@ def discrete_proof() -> dict[str, Any]:
         *(
             smt(
                 name,
-                ["W > 0", "2 * a2 == 1 / 2 + W", "2 * b2 == W", "4 * A2 == 1 + W", "4 * B2 == W"],
+                "W > 0, 2 * a2 == 1 / 2 + W, 2 * b2 == W, 4 * A2 == 1 + W, 4 * B2 == W",
                 conclusion,
-                model={"W": "1", "a2": "3/4", "b2": "1/2", "A2": "1/2", "B2": "1/4"},
+                model="W = 1, a2 = 3/4, b2 = 1/2, A2 = 1/2, B2 = 1/4",
             )
             for name, conclusion in (
                 ("a is not 2A", "a2 < 4 * A2"),

@@ -110,9 +110,9 @@ def decomposition_proof() -> dict[str, Any]:
         identity("cells rated in both", "(theta - x) + (x - z) == theta - z"),
         smt(
             "Cauchy-Schwarz for one more cell",
-            ["A >= 0", "B >= 0", "C >= 0", "D >= 0", "C ** 2 == A ** 2 + a ** 2", "D ** 2 == B ** 2 + b ** 2"],
+            "A >= 0, B >= 0, C >= 0, D >= 0, C ** 2 == A ** 2 + a ** 2, D ** 2 == B ** 2 + b ** 2",
             "C * D >= A * B + a * b",
-            model={"A": "0", "B": "0", "C": "0", "D": "0", "a": "0", "b": "0"},
+            model="A = 0, B = 0, C = 0, D = 0, a = 0, b = 0",
         ),
         identity(
             "the square of the sum",
@@ -120,15 +120,15 @@ def decomposition_proof() -> dict[str, Any]:
         ),
         smt(
             "the triangle inequality for one more cell",
-            ["S >= 0", "M >= 0", "M ** 2 <= c + d + 2 * q", "q <= p", "S ** 2 == c + d + 2 * p"],
+            "S >= 0, M >= 0, M ** 2 <= c + d + 2 * q, q <= p, S ** 2 == c + d + 2 * p",
             "M <= S",
-            model={"S": "0", "M": "0", "c": "0", "d": "0", "q": "0", "p": "0"},
+            model="S = 0, M = 0, c = 0, d = 0, q = 0, p = 0",
         ),
         smt(
             "fewer cells",
-            ["part >= 0", "whole >= 0", "whole ** 2 == part ** 2 + rest", "rest >= 0"],
+            "part >= 0, whole >= 0, whole ** 2 == part ** 2 + rest, rest >= 0",
             "part <= whole",
-            model={"part": "0", "whole": "0", "rest": "0"},
+            model="part = 0, whole = 0, rest = 0",
         ),
     )
 
@@ -155,21 +155,21 @@ def sharper_proof() -> dict[str, Any]:
         *MARKOV[:1],
         smt(
             "failure at most gamma",
-            ["E > 0", "gamma > 0", "chance * (E / gamma) <= E"],
+            "E > 0, gamma > 0, chance * (E / gamma) <= E",
             "chance <= gamma",
-            model={"E": "1", "gamma": "1", "chance": "0"},
+            model="E = 1, gamma = 1, chance = 0",
         ),
         smt(
             "smaller than (6) by sqrt(2) at least",
-            ["x >= 0", "y >= 0", "x ** 2 == 2 * a", "y ** 2 == 2 * b", "E <= a + b"],
+            "x >= 0, y >= 0, x ** 2 == 2 * a, y ** 2 == 2 * b, E <= a + b",
             "(x + y) ** 2 >= 2 * E",
-            model={"x": "0", "y": "0", "a": "0", "b": "0", "E": "0"},
+            model="x = 0, y = 0, a = 0, b = 0, E = 0",
         ),
         identity(
             "the ratio of (7) to it, squared",
             "(4 * (d - 1) ** 2 * 2 * c) / ((d - 1) * (2 * d - 1) / 6 * c) == 48 * (d - 1) / (2 * d - 1)",
         ),
-        smt("which is above 1", ["d >= 2"], "48 * (d - 1) > 2 * d - 1"),
+        smt("which is above 1", "d >= 2", "48 * (d - 1) > 2 * d - 1"),
     )
 
 
@@ -180,16 +180,9 @@ def union_proof() -> dict[str, Any]:
         "gamma/2 each.",
         smt(
             "neither fails with probability at least 1 - gamma",
-            [
-                "a >= 0",
-                "b >= 0",
-                "both >= 0",
-                "a + b + both + neither == 1",
-                "a + both <= gamma / 2",
-                "b + both <= gamma / 2",
-            ],
+            "a >= 0, b >= 0, both >= 0, a + b + both + neither == 1, a + both <= gamma / 2, b + both <= gamma / 2",
             "neither >= 1 - gamma",
-            model={"a": "0", "b": "0", "both": "0", "neither": "1", "gamma": "0"},
+            model="a = 0, b = 0, both = 0, neither = 1, gamma = 0",
         ),
     )
 

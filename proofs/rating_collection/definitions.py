@@ -234,15 +234,15 @@ def one_noise_proof() -> dict[str, Any]:
             "two rated entries are missing together",
             [coin, "first == 1 - zeta", "second == 1 - zeta"],
             "not first + second == 1",
-            model={"zeta": "1", "first": "0", "second": "0"},
+            model="zeta = 1, first = 0, second = 0",
         ),
         smt(
             "a rated and a missing entry never are",
             [coin, "first == 1 - zeta", "second == zeta"],
             "first + second == 1",
-            model={"zeta": "1", "first": "0", "second": "1"},
+            model="zeta = 1, first = 0, second = 1",
         ),
-        smt("no factor helps", ["factor >= 1"], "not 1 <= factor * 0"),
+        smt("no factor helps", "factor >= 1", "not 1 <= factor * 0"),
         identity("one xi cancels", "(x1 + xi) - (x2 + xi) == x1 - x2"),
         supports="refuted",
     )
@@ -260,11 +260,11 @@ def noise_by_value_proof() -> dict[str, Any]:
         ),
         smt(
             "it is below 1",
-            ["e >= 1", "d >= 1", "agree * (e + d) ** 2 == 2 * e + d - 1"],
+            "e >= 1, d >= 1, agree * (e + d) ** 2 == 2 * e + d - 1",
             "1 - agree > 0",
-            model={"e": "1", "d": "1", "agree": "1/2"},
+            model="e = 1, d = 1, agree = 1/2",
         ),
-        smt("no factor helps", ["factor >= 1", "differ > 0"], "not differ <= factor * 0"),
+        smt("no factor helps", "factor >= 1, differ > 0", "not differ <= factor * 0"),
         supports="refuted",
     )
 
@@ -281,13 +281,13 @@ def epsilon_zero_proof() -> dict[str, Any]:
         "The scale of the noise is the number with scale * eps = 2: at eps = 0 there is none (step 1). The density "
         "is at most eps/4 (step 2, as e^(-|z|/scale) <= 1), so an interval of length w has a chance of at most w "
         "eps/4, below any chance > 0 for small eps (step 3): mass escapes to infinity and the laws have no limit.",
-        smt("no scale at eps = 0", ["eps == 0"], "not scale * eps == 2"),
+        smt("no scale at eps = 0", "eps == 0", "not scale * eps == 2"),
         identity("height of the density", "1 / (2 * (2 / eps)) == eps / 4"),
         smt(
             "every interval loses its mass",
-            ["w > 0", "chance > 0", "0 < eps", "eps < 4 * chance / w", "mass <= w * eps / 4"],
+            "w > 0, chance > 0, 0 < eps, eps < 4 * chance / w, mass <= w * eps / 4",
             "mass < chance",
-            model={"w": "1", "chance": "1", "eps": "1", "mass": "0"},
+            model="w = 1, chance = 1, eps = 1, mass = 0",
         ),
         supports="refuted",
     )
@@ -301,8 +301,8 @@ def epsilon_positive_proof() -> dict[str, Any]:
         "up to 1, as do the masses of randomized response for every e = e^eps >= 1; at e = 1 they are equal.",
         derivative("mass of the noise right of 0", "z", "-exp(-z / s) / 2", "exp(-z / s) / (2 * s)"),
         identity("both sides", "2 * (0 - (-exp(0) / 2)) == 1"),
-        smt("the scale is positive", ["eps > 0", "s * eps == 2"], "s > 0"),
-        smt("the chance to keep", ["r >= 1", "keep * (1 + r) == r"], "1 / 2 <= keep and keep < 1"),
+        smt("the scale is positive", "eps > 0, s * eps == 2", "s > 0"),
+        smt("the chance to keep", "r >= 1, keep * (1 + r) == r", "1 / 2 <= keep and keep < 1"),
         identity("keep and missing", "r / (1 + r) + 1 / (1 + r) == 1"),
         identity("randomized response", "e / (e + d) + d * (1 / (e + d)) == 1"),
         identity("randomized response at eps = 0", "1 / (1 + d) + d * (1 / (1 + d)) == 1"),
@@ -316,9 +316,9 @@ def conjugate_proof() -> dict[str, Any]:
         "above 1 with chance at least 1/4 (step 1). The transform to 0 maps the space into itself, and an estimator "
         "that sees only 0 answers the same for the truths -1 and 1: off by at least 1 for one of them (step 2), "
         "however little noise its guarantee allows for.",
-        smt("a rating of 1 is reported above 1", ["r >= 1", "keep * (1 + r) == r"], "keep * (1 / 2) >= 1 / 4"),
-        smt("after a constant transform", [], "abs(answer - 1) >= 1 or abs(answer - (-1)) >= 1"),
-        possible("the constant lies in the space", ["-1 <= constant <= 1", "constant == 0"], {"constant": "0"}),
+        smt("a rating of 1 is reported above 1", "r >= 1, keep * (1 + r) == r", "keep * (1 / 2) >= 1 / 4"),
+        smt("after a constant transform", "", "abs(answer - 1) >= 1 or abs(answer - (-1)) >= 1"),
+        possible("the constant lies in the space", "-1 <= constant <= 1, constant == 0", "constant = 0"),
         supports="refuted",
     )
 
@@ -330,8 +330,8 @@ def clipped_proof() -> dict[str, Any]:
         "keeps the ratio of Theorem 1 (kappa is the chance that an output is mapped into the event), and so do "
         "sums. Randomized response has its outputs in {0, ..., d}. The bias at a rating of 1 is minus the integral "
         "from 0 to 2 of the tail e^(-t/s)/2, that is (s/2)(1 - e^(-2/s)), with s = 2/eps.",
-        smt("a clipped number is a rating", [], "-1 <= max(-1, min(1, z)) and max(-1, min(1, z)) <= 1"),
-        smt("ratings are left alone", ["-1 <= z", "z <= 1"], "max(-1, min(1, z)) == z"),
+        smt("a clipped number is a rating", "", "-1 <= max(-1, min(1, z)) and max(-1, min(1, z)) <= 1"),
+        smt("ratings are left alone", "-1 <= z, z <= 1", "max(-1, min(1, z)) == z"),
         *POST_PROCESSING,
         derivative("the bias at 1", "t", "-s * exp(-t / s) / 2", "exp(-t / s) / 2"),
         identity("with s = 2/eps", "2 / eps / 2 * (1 - exp(-2 / (2 / eps))) == (1 - exp(-eps)) / eps"),
@@ -374,23 +374,20 @@ def best_pair_proof() -> dict[str, Any]:
         identity("tails of a rating 1 and of a missing entry", "exp(-1 / (2 / eps)) / 2 == 1 / (2 * exp(eps / 2))"),
         smt(
             "necessary: numbers of at least 1",
-            ["r >= 1", "keep / 2 <= r ** 2 * (create / (2 * r))"],
+            "r >= 1, keep / 2 <= r ** 2 * (create / (2 * r))",
             "keep <= r * create",
         ),
         smt(
             "bounds on create",
-            [
-                "r >= 1", "0 < keep", "keep <= 1", "w * keep == 1", "keep <= r * create",
-                "1 - create <= r ** 2 * (1 - keep)",
-            ],
+            "r >= 1, 0 < keep, keep <= 1, w * keep == 1, keep <= r * create, 1 - create <= r ** 2 * (1 - keep)",
             "w >= 1 and create * w ** 2 >= w / r and create * w ** 2 >= r ** 2 * w - (r ** 2 - 1) * w ** 2",
-            model={"r": "1", "keep": "1", "create": "1", "w": "1"},
+            model="r = 1, keep = 1, create = 1, w = 1",
         ),
         smt(
             "beyond v",
-            ["r >= 1", "A > 0", "B >= 0", "w >= v", "v > 0", "c >= w / r"],
+            "r >= 1, A > 0, B >= 0, w >= v, v > 0, c >= w / r",
             "A * w + B * c >= v * (A + B / r)",
-            model={"r": "1", "A": "1", "B": "0", "w": "1", "v": "1", "c": "1"},
+            model="r = 1, A = 1, B = 0, w = 1, v = 1, c = 1",
         ),
         identity(
             "up to v: a concave function lies above its chord",
@@ -399,12 +396,10 @@ def best_pair_proof() -> dict[str, Any]:
         ),
         smt(
             "so above the smaller end",
-            [
-                "v > 1", "1 <= w", "w <= v", "least <= first", "least <= last", "extra >= 0",
-                "(v - 1) * value == (v - w) * first + (w - 1) * last + extra",
-            ],
+            "v > 1, 1 <= w, w <= v, least <= first, least <= last, extra >= 0, "
+            "(v - 1) * value == (v - w) * first + (w - 1) * last + extra",
             "value >= least",
-            model={"v": "2", "w": "1", "least": "0", "first": "0", "last": "0", "extra": "0", "value": "0"},
+            model="v = 2, w = 1, least = 0, first = 0, last = 0, extra = 0, value = 0",
         ),
         identity("the end w = 1", "(A + B * r ** 2) - B * (r ** 2 - 1) == A + B"),
         identity(
@@ -415,23 +410,23 @@ def best_pair_proof() -> dict[str, Any]:
         smt("the pair has create = keep/r", _pair("keep", "create"), "keep == r * create", model=_PAIR_MODEL),
         smt(
             "Definition 2 has a larger error",
-            ["r >= 1", "A > 0", "B >= 0", "v * (r * (r + 1)) == r ** 2 + r + 1", "w * r == 1 + r"],
+            "r >= 1, A > 0, B >= 0, v * (r * (r + 1)) == r ** 2 + r + 1, w * r == 1 + r",
             "v * (A + B / r) < w * (A + B / r)",
-            model={"r": "1", "A": "1", "B": "0", "v": "3/2", "w": "2"},
+            model="r = 1, A = 1, B = 0, v = 3/2, w = 2",
         ),
         identity(
             "the paper's own measure ties",
             "(S * (r * c) * K + (N - S) * c * W) / (S * (r * c) + (N - S) * c) == (S * r * K + (N - S) * W) / (S * "
             "r + N - S)",
         ),
-    )  # fmt: skip
+    )
 
 
 _CONDITIONS = (
     "0 <= keep <= 1 and 0 <= create <= 1 and keep <= r * create and create <= r * keep "
     "and 1 - keep <= r ** 2 * (1 - create) and 1 - create <= r ** 2 * (1 - keep)"
 )
-_PAIR_MODEL = {"r": "1", "keep": "2/3", "create": "2/3"}
+_PAIR_MODEL = "r = 1, keep = 2/3, create = 2/3"
 
 
 def _pair(keep: str, create: str) -> list[str]:
@@ -443,24 +438,24 @@ def _private_pairs() -> tuple[Step, ...]:
     return (
         *_sufficient(),
         smt("the pair satisfies the conditions", _pair("keep", "create"), _CONDITIONS, model=_PAIR_MODEL),
-        smt("a number always", ["r >= 1", "keep == 1", "create == 1"], _CONDITIONS),
+        smt("a number always", "r >= 1, keep == 1, create == 1", _CONDITIONS),
     )
 
 
 def _sufficient() -> tuple[Step, ...]:
-    chances = ["r >= 1", "0 <= keep", "0 <= create", "f >= 0", "g >= 0"]
-    model = {"r": "1", "keep": "1", "create": "1", "f": "0", "g": "0"}
+    chances = "r >= 1, 0 <= keep, 0 <= create, f >= 0, g >= 0"
+    model = "r = 1, keep = 1, create = 1, f = 0, g = 0"
     return (
-        smt("two ratings", [*chances, "f <= r ** 2 * g"], "keep * f <= r ** 2 * (keep * g)", model=model),
+        smt("two ratings", f"{chances}, f <= r ** 2 * g", "keep * f <= r ** 2 * (keep * g)", model=model),
         smt(
             "rating against missing",
-            [*chances, "f <= r * g", "keep <= r * create"],
+            f"{chances}, f <= r * g, keep <= r * create",
             "keep * f <= r ** 2 * (create * g)",
             model=model,
         ),
         smt(
             "missing against rating",
-            [*chances, "f <= r * g", "create <= r * keep"],
+            f"{chances}, f <= r * g, create <= r * keep",
             "create * f <= r ** 2 * (keep * g)",
             model=model,
         ),

@@ -43,34 +43,34 @@ UNIFORM_SQUARE: tuple[Step, ...] = (
     ),
     smt(
         "at most (d-1)(2d-1)/6",
-        ["1 <= theta", "theta <= d"],
+        "1 <= theta, theta <= d",
         "theta ** 2 - (d + 1) * theta + (d + 1) * (2 * d + 1) / 6 <= (d - 1) * (2 * d - 1) / 6",
-        model={"theta": "1", "d": "1"},
+        model="theta = 1, d = 1",
     ),
 )
 
 SOME_CELLS: tuple[Step, ...] = (
-    smt("kept cells", ["r >= 1", "cells >= 0", "noise >= 0"], "r / (1 + r) * (cells * noise) <= cells * noise"),
+    smt("kept cells", "r >= 1, cells >= 0, noise >= 0", "r / (1 + r) * (cells * noise) <= cells * noise"),
     smt(
         "created cells",
-        ["r >= 1", "0 <= observed", "observed <= cells", "bound >= 0"],
+        "r >= 1, 0 <= observed, observed <= cells, bound >= 0",
         "(cells - observed) / (1 + r) * bound <= cells / (1 + r) * bound",
-        model={"r": "1", "observed": "0", "cells": "1", "bound": "0"},
+        model="r = 1, observed = 0, cells = 1, bound = 0",
     ),
 )
 
 MARKOV: tuple[Step, ...] = (
     smt(
         "Markov's inequality at one outcome",
-        ["Y >= 0", "t > 0", "(hit == 1 and Y > t) or hit == 0"],
+        "Y >= 0, t > 0, (hit == 1 and Y > t) or hit == 0",
         "t * hit <= Y",
-        model={"Y": "0", "t": "1", "hit": "0"},
+        model="Y = 0, t = 1, hit = 0",
     ),
     smt(
         "at twice the bound over gamma",
-        ["bound > 0", "gamma > 0", "mean <= bound", "chance * (2 * bound / gamma) <= mean"],
+        "bound > 0, gamma > 0, mean <= bound, chance * (2 * bound / gamma) <= mean",
         "chance <= gamma / 2",
-        model={"bound": "1", "gamma": "1", "mean": "0", "chance": "0"},
+        model="bound = 1, gamma = 1, mean = 0, chance = 0",
     ),
 )
 
@@ -175,20 +175,20 @@ def laplace_steps_proof() -> dict[str, Any]:
         "10). The roots in (6) are those thresholds (step 11).",
         *NOISE_MOMENT,
         *NOISE_AROUND_ZERO,
-        smt("a true rating's square", ["-1 <= theta", "theta <= 1"], "theta ** 2 + noise <= 1 + noise"),
+        smt("a true rating's square", "-1 <= theta, theta <= 1", "theta ** 2 + noise <= 1 + noise"),
         smt(
             "one more cell adds at most the bound",
-            ["total <= j * bound", "value <= bound"],
+            "total <= j * bound, value <= bound",
             "total + value <= (j + 1) * bound",
-            model={"total": "0", "j": "0", "bound": "0", "value": "0"},
+            model="total = 0, j = 0, bound = 0, value = 0",
         ),
         *SOME_CELLS,
         *MARKOV,
         smt(
             "the threshold on rated cells is 4/eps sqrt(s/gamma)",
-            ["eps > 0", "gamma > 0", "w >= 0", "w ** 2 == observed / gamma"],
+            "eps > 0, gamma > 0, w >= 0, w ** 2 == observed / gamma",
             "(4 / eps * w) ** 2 == 16 * observed / (eps ** 2 * gamma)",
-            model={"eps": "1", "gamma": "1", "w": "1", "observed": "1"},
+            model="eps = 1, gamma = 1, w = 1, observed = 1",
         ),
     )
 
@@ -204,28 +204,28 @@ def response_steps_proof() -> dict[str, Any]:
         *_response_moments(),
         smt(
             "one more cell adds at most the bound",
-            ["total <= j * bound", "value <= bound"],
+            "total <= j * bound, value <= bound",
             "total + value <= (j + 1) * bound",
-            model={"total": "0", "j": "0", "bound": "0", "value": "0"},
+            model="total = 0, j = 0, bound = 0, value = 0",
         ),
         smt(
             "created cells",
-            ["e >= 1", "d >= 2", "0 <= observed", "observed <= cells", "bound >= 0", "create * (e + d) == d"],
+            "e >= 1, d >= 2, 0 <= observed, observed <= cells, bound >= 0, create * (e + d) == d",
             "(cells - observed) * create * bound <= cells * create * bound",
-            model={"e": "1", "d": "2", "observed": "0", "cells": "1", "bound": "0", "create": "2/3"},
+            model="e = 1, d = 2, observed = 0, cells = 1, bound = 0, create = 2/3",
         ),
         *MARKOV,
         smt(
             "the threshold is (d-1) sqrt(2mnd/((e+d) gamma))",
-            ["d >= 2", "w >= 0", "w ** 2 == 2 * cells * d / ((e + d) * gamma)", "e >= 1", "gamma > 0"],
+            "d >= 2, w >= 0, w ** 2 == 2 * cells * d / ((e + d) * gamma), e >= 1, gamma > 0",
             "((d - 1) * w) ** 2 == 2 * cells * d * (d - 1) ** 2 / ((e + d) * gamma)",
-            model={"d": "2", "w": "2", "cells": "3", "e": "1", "gamma": "1"},
+            model="d = 2, w = 2, cells = 3, e = 1, gamma = 1",
         ),
         smt(
             "twice the larger threshold covers both",
-            ["0 <= t", "0 <= w", "t ** 2 <= w ** 2"],
+            "0 <= t, 0 <= w, t ** 2 <= w ** 2",
             "t + w <= 2 * w",
-            model={"t": "0", "w": "0"},
+            model="t = 0, w = 0",
         ),
     )
 
@@ -239,40 +239,37 @@ def printed_equalities_proof() -> dict[str, Any]:
         "(steps 3 and 4). A created rating: see RC-EQ (the remaining steps). All assume some observed rating, s > 0.",
         smt(
             "Markov step 1",
-            ["r >= 1", "observed > 0", "noise > 0", "gamma > 0", "kept * (1 + r) == r",
-             "quotient * (2 * observed * noise / gamma) == kept * observed * noise"],
+            "r >= 1, observed > 0, noise > 0, gamma > 0, kept * (1 + r) == r, "
+            "quotient * (2 * observed * noise / gamma) == kept * observed * noise",
             "quotient < gamma / 2",
-            model={"r": "1", "observed": "1", "noise": "1", "gamma": "1", "kept": "1/2", "quotient": "1/4"},
+            model="r = 1, observed = 1, noise = 1, gamma = 1, kept = 1/2, quotient = 1/4",
         ),
         smt(
             "Markov step 2",
-            ["create > 0", "0 < observed", "observed < cells", "bound > 0", "gamma > 0",
-             "mean <= (cells - observed) * create * bound", "quotient * (2 * cells * create * bound / gamma) == mean"],
+            "create > 0, 0 < observed, observed < cells, bound > 0, gamma > 0, "
+            "mean <= (cells - observed) * create * bound, quotient * (2 * cells * create * bound / gamma) == mean",
             "quotient < gamma / 2",
-            model={"create": "1/2", "observed": "1", "cells": "2", "bound": "1", "gamma": "1", "mean": "1/2",
-                   "quotient": "1/4"},
+            model="create = 1/2, observed = 1, cells = 2, bound = 1, gamma = 1, mean = 1/2, quotient = 1/4",
         ),
         smt(
             "Markov step 3",
-            ["d >= 2", "e >= 1", "observed > 0", "square > 0", "gamma > 0", "share * (e + d) == 1",
-             "mean <= observed * (d - 1) * share * square",
-             "quotient * (2 * observed * d * share * square / gamma) == mean"],
+            "d >= 2, e >= 1, observed > 0, square > 0, gamma > 0, share * (e + d) == 1, "
+            "mean <= observed * (d - 1) * share * square, "
+            "quotient * (2 * observed * d * share * square / gamma) == mean",
             "quotient < gamma / 2",
-            model={"d": "2", "e": "1", "observed": "1", "square": "1", "gamma": "1", "share": "1/3", "mean": "1/3",
-                   "quotient": "1/4"},
+            model="d = 2, e = 1, observed = 1, square = 1, gamma = 1, share = 1/3, mean = 1/3, quotient = 1/4",
         ),
         smt(
             "Markov step 4",
-            ["share > 0", "0 < observed", "observed < cells", "square > 0", "gamma > 0",
-             "mean <= (cells - observed) * share * square", "quotient * (2 * cells * share * square / gamma) == mean"],
+            "share > 0, 0 < observed, observed < cells, square > 0, gamma > 0, "
+            "mean <= (cells - observed) * share * square, quotient * (2 * cells * share * square / gamma) == mean",
             "quotient < gamma / 2",
-            model={"share": "1/2", "observed": "1", "cells": "2", "square": "1", "gamma": "1", "mean": "1/2",
-                   "quotient": "1/4"},
+            model="share = 1/2, observed = 1, cells = 2, square = 1, gamma = 1, mean = 1/2, quotient = 1/4",
         ),
         *UNIFORM_SQUARE,
         _strictly_below(),
         supports="refuted",
-    )  # fmt: skip
+    )
 
 
 def range_violation_proof() -> dict[str, Any]:
@@ -282,12 +279,12 @@ def range_violation_proof() -> dict[str, Any]:
         "every |Theta| > 1. With randomized response every created rating is at most d, so a true rating of 2d has "
         "an error of at least d every time, and d^2 > (d-1)^2.",
         *NOISE_AROUND_ZERO,
-        smt("modified Laplace", ["abs(theta) > 1"], "theta ** 2 + noise > 1 + noise"),
+        smt("modified Laplace", "abs(theta) > 1", "theta ** 2 + noise > 1 + noise"),
         smt(
             "randomized response",
-            ["d >= 2", "theta == 2 * d", "1 <= z", "z <= d"],
+            "d >= 2, theta == 2 * d, 1 <= z, z <= d",
             "(theta - z) ** 2 > (d - 1) ** 2",
-            model={"d": "2", "theta": "4", "z": "1"},
+            model="d = 2, theta = 4, z = 1",
         ),
         supports="refuted",
     )
@@ -317,7 +314,7 @@ def range_proof() -> dict[str, Any]:
         "Noise around 0 has mean squared error Theta^2 + 8/eps^2; two numbers between 1 and d differ by at most d - 1.",
         *NOISE_AROUND_ZERO,
         *NOISE_MOMENT,
-        smt("modified Laplace", ["-1 <= theta", "theta <= 1"], "theta ** 2 + noise <= 1 + noise"),
+        smt("modified Laplace", "-1 <= theta, theta <= 1", "theta ** 2 + noise <= 1 + noise"),
         _error_in_stars(),
     )
 
@@ -351,9 +348,9 @@ def changed_rating_proof() -> dict[str, Any]:
 def _error_in_stars() -> Step:
     return smt(
         "an error in stars",
-        ["1 <= theta", "theta <= d", "1 <= z", "z <= d"],
+        "1 <= theta, theta <= d, 1 <= z, z <= d",
         "(theta - z) ** 2 <= (d - 1) ** 2",
-        model={"theta": "1", "d": "1", "z": "1"},
+        model="theta = 1, d = 1, z = 1",
     )
 
 
@@ -365,15 +362,15 @@ def _response_moments() -> tuple[Step, ...]:
         _error_in_stars(),
         smt(
             "the chance to change",
-            ["e >= 1", "d >= 2", "given * (e + d - 1) == d - 1", "printed * (e + d) == d"],
+            "e >= 1, d >= 2, given * (e + d - 1) == d - 1, printed * (e + d) == d",
             "given <= printed",
-            model={"e": "1", "d": "2", "given": "1/2", "printed": "2/3"},
+            model="e = 1, d = 2, given = 1/2, printed = 2/3",
         ),
     )
 
 
 def _strictly_below() -> Step:
-    return smt("strictly below (d-1)^2", ["d >= 2"], "(d - 1) * (2 * d - 1) / 6 < (d - 1) ** 2")
+    return smt("strictly below (d-1)^2", "d >= 2", "(d - 1) * (2 * d - 1) / 6 < (d - 1) ** 2")
 
 
 def _created_table() -> Table:

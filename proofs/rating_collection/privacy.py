@@ -37,15 +37,15 @@ DENSITIES: tuple[Step, ...] = (
     LAPLACE_DENSITY[0],
     smt(
         "two ratings lie at most eps noise scales apart",
-        ["s > 0", "eps > 0", "s * eps == 2", "abs(a) <= 1", "abs(b) <= 1"],
+        "s > 0, eps > 0, s * eps == 2, abs(a) <= 1, abs(b) <= 1",
         "abs(a - b) <= eps * s",
-        model={"s": "1", "eps": "2", "a": "1", "b": "-1"},
+        model="s = 1, eps = 2, a = 1, b = -1",
     ),
     smt(
         "a rating lies at most eps/2 noise scales from 0",
-        ["s > 0", "eps > 0", "s * eps == 2", "abs(a) <= 1"],
+        "s > 0, eps > 0, s * eps == 2, abs(a) <= 1",
         "abs(a - 0) <= eps / 2 * s",
-        model={"s": "1", "eps": "2", "a": "1"},
+        model="s = 1, eps = 2, a = 1",
     ),
     identity("e^eps is r^2", "exp(eps) == exp(eps / 2) ** 2"),
     *SUM_KEEPS_RATIO,
@@ -171,24 +171,24 @@ def theorem1_proof() -> dict[str, Any]:
         "= e^eps, so every output of one entry keeps the ratio. The weight of an output of n independent entries is "
         "the product, with bound e^(eps j) after j entries; events are sums and integrals of it. No step mentions n.",
         *DENSITIES,
-        smt("two ratings, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r ** 2 * g"], "r * f <= r ** 2 * (r * g)"),
+        smt("two ratings, a number", "r >= 1, f >= 0, g >= 0, f <= r ** 2 * g", "r * f <= r ** 2 * (r * g)"),
         smt(
             "two ratings, or two missing entries: the same weight of ?",
-            ["r >= 1"],
+            "r >= 1",
             "1 <= r ** 2 * 1 and r <= r ** 2 * r",
         ),
-        smt("rating against missing, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r * g"], "r * f <= r ** 2 * g"),
-        smt("rating against missing, ?", ["r >= 1"], "1 <= r ** 2 * r"),
-        smt("missing against rating, a number", ["r >= 1", "f >= 0", "g >= 0", "f <= r * g"], "f <= r ** 2 * (r * g)"),
-        smt("missing against rating, ?", ["r >= 1"], "r <= r ** 2 * 1"),
+        smt("rating against missing, a number", "r >= 1, f >= 0, g >= 0, f <= r * g", "r * f <= r ** 2 * g"),
+        smt("rating against missing, ?", "r >= 1", "1 <= r ** 2 * r"),
+        smt("missing against rating, a number", "r >= 1, f >= 0, g >= 0, f <= r * g", "f <= r ** 2 * (r * g)"),
+        smt("missing against rating, ?", "r >= 1", "r <= r ** 2 * 1"),
         *_product(),
     )
 
 
 def theorem2_proof() -> dict[str, Any]:
     """Theorem 2 for every d, with the equality that makes it tight."""
-    masses = ["e >= 1", "d >= 1", "stay * (e + d) == e", "move * (e + d) == 1"]
-    model = {"e": "1", "d": "1", "stay": "1/2", "move": "1/2"}
+    masses = "e >= 1, d >= 1, stay * (e + d) == e, move * (e + d) == 1"
+    model = "e = 1, d = 1, stay = 1/2, move = 1/2"
     return proof(
         "e stands for e^eps >= 1; stay = e/(e+d), move = 1/(e+d). The masses add up to 1 (step 1). Whatever the "
         "symbol, its masses under two values are among stay and move (step 2), stay = e move being the largest ratio "
@@ -196,9 +196,9 @@ def theorem2_proof() -> dict[str, Any]:
         identity("the masses add up to 1", "e / (e + d) + d * (1 / (e + d)) == 1"),
         smt(
             "any mass is at most e times any other",
-            [*masses, "x == stay or x == move", "y == stay or y == move"],
+            f"{masses}, x == stay or x == move, y == stay or y == move",
             "x <= e * y",
-            model={**model, "x": "1/2", "y": "1/2"},
+            model=f"{model}, x = 1/2, y = 1/2",
         ),
         smt("the ratio e is attained", masses, "stay == e * move", model=model),
         *_product(),
@@ -225,7 +225,7 @@ def tight_proof() -> dict[str, Any]:
         "event have the ratio r^2 = e^eps per entry: the chances are r/(1+r) times 1/2 and times 1/(2 r^2). "
         "Attained, randomized response: the event z = x at the changed entries.",
         *_product(),
-        smt("at and above 1 the two distances differ by 2", ["z >= 1"], "abs(z + 1) - abs(z - 1) == 2"),
+        smt("at and above 1 the two distances differ by 2", "z >= 1", "abs(z + 1) - abs(z - 1) == 2"),
         identity("a distance of 2 is eps noise scales", "2 / (2 / eps) == eps"),
         identity("e^eps is r^2", "exp(eps) == exp(eps / 2) ** 2"),
         derivative("tail of the noise", "z", "-exp(-(z - a) / s) / 2", "exp(-(z - a) / s) / (2 * s)"),
@@ -319,8 +319,8 @@ def _case_i() -> tuple[str, tuple[Step, ...]]:
         "The chance to keep the rating is the same on both sides. For x = 1, y = -1 the ratio of the densities is "
         "r^2 at every z >= 1, so S = [1, infinity) attains the bound.",
         (
-            smt("the chance to keep cancels", ["r >= 1", "a <= r ** 2 * b"], "r * a <= r ** 2 * (r * b)"),
-            smt("attained at and above 1", ["z >= 1"], "abs(z + 1) - abs(z - 1) == 2"),
+            smt("the chance to keep cancels", "r >= 1, a <= r ** 2 * b", "r * a <= r ** 2 * (r * b)"),
+            smt("attained at and above 1", "z >= 1", "abs(z + 1) - abs(z - 1) == 2"),
             identity("a distance of 2 is eps noise scales", "2 / (2 / eps) == eps"),
         ),
     )
@@ -329,13 +329,13 @@ def _case_i() -> tuple[str, tuple[Step, ...]]:
 def _case_ii() -> tuple[str, tuple[Step, ...]]:
     return (
         "Both ratings turn missing with the same chance, so the ratio is 1.",
-        (smt("the ratio is 1", ["r >= 1", "x == 1 / (1 + r)", "y == 1 / (1 + r)"], "x == y and x <= r ** 2 * y"),),
+        (smt("the ratio is 1", "r >= 1, x == 1 / (1 + r), y == 1 / (1 + r)", "x == y and x <= r ** 2 * y"),),
     )
 
 
 def _case_iii() -> tuple[str, tuple[Step, ...]]:
-    hypotheses = ["r >= 1", "u >= 1", "u ** 2 + u == 1 + r"]
-    model = {"r": "5", "u": "2"}
+    hypotheses = "r >= 1, u >= 1, u ** 2 + u == 1 + r"
+    model = "r = 5, u = 2"
     return (
         "Let S be T and ?; the ratio is (1 + r a)/(1 + r b). Put x at h and y at -h, 0 < h <= 1 (a shift or "
         "reflection changes nothing), and let D = e^(h/s) <= r, as h <= 1. For g >= 1, among all T the difference a "
@@ -347,44 +347,48 @@ def _case_iii() -> tuple[str, tuple[Step, ...]]:
         (
             smt(
                 "where the likelihood ratio is high: right of t",
-                ["h > 0", "0 <= t", "t <= h", "z >= t"],
+                "h > 0, 0 <= t, t <= h, z >= t",
                 "abs(z + h) - abs(z - h) >= 2 * t",
-                model={"h": "1", "t": "0", "z": "0"},
+                model="h = 1, t = 0, z = 0",
             ),
             smt(
                 "and nowhere else",
-                ["h > 0", "0 <= t", "t <= h", "z < t"],
+                "h > 0, 0 <= t, t <= h, z < t",
                 "abs(z + h) - abs(z - h) < 2 * t",
-                model={"h": "1", "t": "0", "z": "-1"},
+                model="h = 1, t = 0, z = -1",
             ),
             smt(
                 "any other event gains nothing",
-                ["0 <= kappa", "kappa <= 1", "positive >= 0", "value <= positive"],
+                "0 <= kappa, kappa <= 1, positive >= 0, value <= positive",
                 "kappa * value <= positive",
-                model={"kappa": "1", "positive": "0", "value": "0"},
+                model="kappa = 1, positive = 0, value = 0",
             ),
             derivative("tail above the center", "z", "-exp(-(z - a) / s) / 2", "exp(-(z - a) / s) / (2 * s)"),
             derivative("tail below the center", "z", "exp((z - a) / s) / 2", "exp((z - a) / s) / (2 * s)"),
             identity("tail around x", "exp((t - h) / s) / 2 == exp(t / s) / (2 * exp(h / s))"),
             identity("tail around y", "exp(-(t + h) / s) / 2 == 1 / (2 * exp(h / s) * exp(t / s))"),
             identity("the largest difference", "1 - g / (2 * D) - g ** 2 * (1 / (2 * D * g)) == 1 - g / D"),
-            smt("it grows with the distance", ["g >= 0", "0 < D", "D <= r"], "1 - g / D <= 1 - g / r",
-                model={"g": "1", "D": "1", "r": "1"}),
+            smt(
+                "it grows with the distance",
+                "g >= 0, 0 < D, D <= r",
+                "1 - g / D <= 1 - g / r",
+                model="g = 1, D = 1, r = 1",
+            ),
             smt(
                 "the ratio is at most u^2",
-                [*hypotheses, "r * (a - u ** 2 * b) <= r - u"],
+                f"{hypotheses}, r * (a - u ** 2 * b) <= r - u",
                 "1 + r * a <= u ** 2 * (1 + r * b)",
-                model={**model, "a": "0", "b": "0"},
+                model=f"{model}, a = 0, b = 0",
             ),
             smt(
                 "u^2 is attained",
-                [*hypotheses, "2 * r * (1 - a) == u", "2 * r * u * b == 1"],
+                f"{hypotheses}, 2 * r * (1 - a) == u, 2 * r * u * b == 1",
                 "1 + r * a == u ** 2 * (1 + r * b)",
-                model={**model, "a": "4/5", "b": "1/20"},
+                model=f"{model}, a = 4/5, b = 1/20",
             ),
             smt("u^2 is at most e^(eps/2)", hypotheses, "u <= r and u ** 2 <= r and r <= r ** 2", model=model),
         ),
-    )  # fmt: skip
+    )
 
 
 def _case_iv() -> tuple[str, tuple[Step, ...]]:
@@ -392,8 +396,8 @@ def _case_iv() -> tuple[str, tuple[Step, ...]]:
         "x plus noise is at most r times as dense as the noise, and a rating reports a number r times as often as a "
         "missing entry. For x = 1 both factors are attained at every z >= 1.",
         (
-            smt("the two factors", ["r >= 1", "a <= r * b"], "r * a <= r ** 2 * b"),
-            smt("attained at and above 1", ["z >= 1"], "abs(z) - abs(z - 1) == 1"),
+            smt("the two factors", "r >= 1, a <= r * b", "r * a <= r ** 2 * b"),
+            smt("attained at and above 1", "z >= 1", "abs(z) - abs(z - 1) == 1"),
             identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
         ),
     )
@@ -405,7 +409,7 @@ def _case_v() -> tuple[str, tuple[Step, ...]]:
         (
             smt(
                 "the ratio is e^(-eps/2)",
-                ["r >= 1", "x == 1 / (1 + r)", "y == r / (1 + r)"],
+                "r >= 1, x == 1 / (1 + r), y == r / (1 + r)",
                 "x == 1 / r * y and x <= r ** 2 * y",
             ),
         ),
@@ -417,9 +421,9 @@ def _case_vi() -> tuple[str, tuple[Step, ...]]:
         "The ratio is (1 + r a)/(r + b). The complement of T keeps the ratio bound too: 1 - b <= r (1 - a). So the "
         "ratio is at most 1, and it is 1 when T is all numbers.",
         (
-            smt("the ratio is at most 1", ["r >= 1", "1 - b <= r * (1 - a)"], "1 + r * a <= r + b"),
+            smt("the ratio is at most 1", "r >= 1, 1 - b <= r * (1 - a)", "1 + r * a <= r + b"),
             identity("attained by all numbers", "1 + r * 1 == r + 1"),
-            smt("1 is at most e^eps", ["r >= 1"], "1 <= r ** 2"),
+            smt("1 is at most e^eps", "r >= 1", "1 <= r ** 2"),
         ),
     )
 
@@ -429,8 +433,8 @@ def _case_vii() -> tuple[str, tuple[Step, ...]]:
         "The noise is at most r times as dense as y plus noise, and a missing entry reports a number r times more "
         "rarely: the factors cancel. For y = 1 this is attained at every z <= 0.",
         (
-            smt("the factors cancel", ["r >= 1", "b >= 0", "a <= r * b"], "a <= 1 * (r * b) and a <= r ** 2 * (r * b)"),
-            smt("attained at and below 0", ["z <= 0"], "abs(z - 1) - abs(z) == 1"),
+            smt("the factors cancel", "r >= 1, b >= 0, a <= r * b", "a <= 1 * (r * b) and a <= r ** 2 * (r * b)"),
+            smt("attained at and below 0", "z <= 0", "abs(z - 1) - abs(z) == 1"),
             identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
         ),
     )
@@ -442,7 +446,7 @@ def _case_viii() -> tuple[str, tuple[Step, ...]]:
         (
             smt(
                 "the ratio is e^(eps/2)",
-                ["r >= 1", "x == r / (1 + r)", "y == 1 / (1 + r)"],
+                "r >= 1, x == r / (1 + r), y == 1 / (1 + r)",
                 "x == r * y and x <= r ** 2 * y",
             ),
         ),
@@ -454,9 +458,9 @@ def _case_ix() -> tuple[str, tuple[Step, ...]]:
         "The ratio is (r + a)/(1 + r b) with a <= r b: at most r, attained by an event whose numbers have "
         "probability 0, such as ? and a single number.",
         (
-            smt("the ratio is at most r", ["r >= 1", "b >= 0", "a <= r * b"], "r + a <= r * (1 + r * b)"),
+            smt("the ratio is at most r", "r >= 1, b >= 0, a <= r * b", "r + a <= r * (1 + r * b)"),
             identity("attained by ? and one number", "r + 0 == r * (1 + r * 0)"),
-            smt("r is at most e^eps", ["r >= 1"], "r <= r ** 2"),
+            smt("r is at most e^eps", "r >= 1", "r <= r ** 2"),
         ),
     )
 

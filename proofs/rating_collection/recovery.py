@@ -199,47 +199,47 @@ def monotone_proof() -> dict[str, Any]:
         "below any target > 0 from some eps on (steps 4 to 6). What is left is rho0 sqrt(s).",
         smt(
             "the first noise term of (6) falls",
-            ["0 < eps1", "eps1 < eps2", "w > 0"],
+            "0 < eps1, eps1 < eps2, w > 0",
             "4 / eps2 * w < 4 / eps1 * w",
-            model={"eps1": "1", "eps2": "2", "w": "1"},
+            model="eps1 = 1, eps2 = 2, w = 1",
         ),
         smt(
             "the second noise term of (6) falls: its chance",
-            ["1 <= r1", "r1 < r2", "c > 0", "u > 0"],
+            "1 <= r1, r1 < r2, c > 0, u > 0",
             "c / (r2 + 1) * u < c / (r1 + 1) * u",
-            model={"r1": "1", "r2": "2", "c": "1", "u": "1"},
+            model="r1 = 1, r2 = 2, c = 1, u = 1",
         ),
         smt(
             "and its moment",
-            ["0 < eps1", "eps1 < eps2"],
+            "0 < eps1, eps1 < eps2",
             "1 + 8 / eps2 ** 2 < 1 + 8 / eps1 ** 2",
-            model={"eps1": "1", "eps2": "2"},
+            model="eps1 = 1, eps2 = 2",
         ),
         smt(
             "the noise term of (7) falls",
-            ["1 <= e1", "e1 < e2", "c > 0", "d >= 2"],
+            "1 <= e1, e1 < e2, c > 0, d >= 2",
             "c / (e2 + d) < c / (e1 + d)",
-            model={"e1": "1", "e2": "2", "c": "1", "d": "2"},
+            model="e1 = 1, e2 = 2, c = 1, d = 2",
         ),
-        smt("roots keep the order", ["x >= 0", "y >= 0", "x ** 2 < y ** 2"], "x < y", model={"x": "0", "y": "1"}),
+        smt("roots keep the order", "x >= 0, y >= 0, x ** 2 < y ** 2", "x < y", model="x = 0, y = 1"),
         smt(
             "the first noise term of (6) tends to 0",
-            ["w > 0", "target > 0", "eps > 4 * w / target"],
+            "w > 0, target > 0, eps > 4 * w / target",
             "4 / eps * w < target",
-            model={"w": "1", "target": "4", "eps": "2"},
+            model="w = 1, target = 4, eps = 2",
         ),
         smt(
             "the second noise term of (6) tends to 0",
-            ["c > 0", "target > 0", "eps >= 1", "eps > 18 * c / target", "r >= 1 + eps / 2", "moment <= 9"],
+            "c > 0, target > 0, eps >= 1, eps > 18 * c / target, r >= 1 + eps / 2, moment <= 9",
             "c / (r + 1) * moment < target",
-            model={"c": "1", "target": "18", "eps": "2", "r": "2", "moment": "9"},
+            model="c = 1, target = 18, eps = 2, r = 2, moment = 9",
         ),
-        smt("its moment from eps = 1 on", ["eps >= 1"], "1 + 8 / eps ** 2 <= 9"),
+        smt("its moment from eps = 1 on", "eps >= 1", "1 + 8 / eps ** 2 <= 9"),
         smt(
             "the noise term of (7) tends to 0",
-            ["c > 0", "target > 0", "eps > 0", "eps > c / target", "e >= 1 + eps", "d >= 2"],
+            "c > 0, target > 0, eps > 0, eps > c / target, e >= 1 + eps, d >= 2",
             "c / (e + d) < target",
-            model={"c": "1", "target": "1", "eps": "2", "e": "3", "d": "2"},
+            model="c = 1, target = 1, eps = 2, e = 3, d = 2",
         ),
     )
 
@@ -251,12 +251,12 @@ def isometry_proof() -> dict[str, Any]:
         "<= 0/p is false for alpha < 1 (step 1). At an observed one the square over p is 1/p, and 1/p <= 1 + alpha "
         "is false for p < 1/(1+alpha) (step 2). So (2) with any alpha < 1 means that no entry is missing; then p = "
         "1, the projection is the identity and (2) holds with alpha = 0 (step 3).",
-        smt("a missing entry", ["alpha < 1", "p > 0"], "not (1 - alpha) * 1 <= 1 / p * 0"),
+        smt("a missing entry", "alpha < 1, p > 0", "not (1 - alpha) * 1 <= 1 / p * 0"),
         smt(
             "an observed entry",
-            ["alpha > 0", "p > 0", "p * (1 + alpha) < 1"],
+            "alpha > 0, p > 0, p * (1 + alpha) < 1",
             "not 1 / p * 1 <= (1 + alpha) * 1",
-            model={"alpha": "1/2", "p": "1/2"},
+            model="alpha = 1/2, p = 1/2",
         ),
         identity("nothing missing", "1 / 1 * square == square"),
         supports="vacuous",
@@ -274,26 +274,24 @@ def fixed_matrix_proof() -> dict[str, Any]:
         identity("variance of a cell", "p * (a ** 2 / p) ** 2 - (a ** 2) ** 2 == (1 - p) / p * a ** 4"),
         smt(
             "fourth powers, one more cell",
-            ["fourth <= M * total", "0 <= square", "square <= M"],
+            "fourth <= M * total, 0 <= square, square <= M",
             "fourth + square ** 2 <= M * (total + square)",
-            model={"fourth": "0", "total": "0", "square": "0", "M": "1"},
+            model="fourth = 0, total = 0, square = 0, M = 1",
         ),
         smt(
             "Chebyshev's inequality at one outcome",
-            ["t > 0", "(hit == 1 and abs(Y - F) > t) or hit == 0"],
+            "t > 0, (hit == 1 and abs(Y - F) > t) or hit == 0",
             "t ** 2 * hit <= (Y - F) ** 2",
-            model={"t": "1", "hit": "0", "Y": "0", "F": "0"},
+            model="t = 1, hit = 0, Y = 0, F = 0",
         ),
         smt(
             "the chance of a deviation",
-            [
-                "0 < p", "p <= 1", "alpha > 0", "F > 0", "cells > 0", "mu > 0",
-                "chance * (alpha * F) ** 2 <= (1 - p) / p * (mu * F / cells * F)",
-            ],
+            "0 < p, p <= 1, alpha > 0, F > 0, cells > 0, mu > 0, "
+            "chance * (alpha * F) ** 2 <= (1 - p) / p * (mu * F / cells * F)",
             "chance <= (1 - p) * mu / (p * alpha ** 2 * cells)",
-            model={"p": "1/2", "alpha": "1", "F": "1", "cells": "1", "mu": "1", "chance": "0"},
+            model="p = 1/2, alpha = 1, F = 1, cells = 1, mu = 1, chance = 0",
         ),
-    )  # fmt: skip
+    )
 
 
 def error_bound_proof() -> dict[str, Any]:
@@ -305,12 +303,12 @@ def error_bound_proof() -> dict[str, Any]:
         "is 1 (step 2), and 1 <= C0 p^(-1/2) 0 is false for every C0 (step 3; inverse_root stands for p^(-1/2)).",
         smt(
             "nothing missing",
-            ["estimate <= rho", "truth == rho", "error <= estimate + truth"],
+            "estimate <= rho, truth == rho, error <= estimate + truth",
             "error <= 2 * rho",
-            model={"estimate": "0", "truth": "0", "rho": "0", "error": "0"},
+            model="estimate = 0, truth = 0, rho = 0, error = 0",
         ),
         identity("the error at the missing entry", "(1 - 0) ** 2 == 1"),
-        smt("no constant", ["C0 > 0", "inverse_root >= 1"], "not 1 <= C0 * inverse_root * 0"),
+        smt("no constant", "C0 > 0, inverse_root >= 1", "not 1 <= C0 * inverse_root * 0"),
     )
 
 
@@ -321,11 +319,11 @@ def all_methods_proof() -> dict[str, Any]:
         "its squared error 2, and no C0 makes 2 <= (C0 0)^2.",
         smt(
             "the error of the mean",
-            ["2 * mean == 1 + -1"],
+            "2 * mean == 1 + -1",
             "(1 - mean) ** 2 + (-1 - mean) ** 2 == 2",
-            model={"mean": "0"},
+            model="mean = 0",
         ),
-        smt("no constant", ["C0 > 0"], "not 2 <= (C0 * 0) ** 2"),
+        smt("no constant", "C0 > 0", "not 2 <= (C0 * 0) ** 2"),
         supports="refuted",
     )
 
@@ -343,15 +341,15 @@ def utility_limit_proof() -> dict[str, Any]:
         *_vanishing(),
         smt(
             "an error of at most L",
-            ["L >= 0", "0 <= chance", "abs(clean - private) <= L * chance", "chance <= target"],
+            "L >= 0, 0 <= chance, abs(clean - private) <= L * chance, chance <= target",
             "abs(clean - private) <= L * target",
-            model={"L": "1", "chance": "0", "clean": "0", "private": "0", "target": "0"},
+            model="L = 1, chance = 0, clean = 0, private = 0, target = 0",
         ),
         smt(
             "a smaller eps by more noise",
-            ["d >= 1", "a * (d + 1) > 1", "a <= 1", "k * (d + 1) >= 1", "k <= a", "a * b + (1 - a) * (1 - b) / d == k"],
+            "d >= 1, a * (d + 1) > 1, a <= 1, k * (d + 1) >= 1, k <= a, a * b + (1 - a) * (1 - b) / d == k",
             "0 <= b and b <= 1",
-            model={"d": "1", "a": "1", "k": "1/2", "b": "1/2"},
+            model="d = 1, a = 1, k = 1/2, b = 1/2",
         ),
         supports="open",
     )
@@ -361,22 +359,15 @@ def _vanishing() -> tuple[Step, ...]:
     return (
         smt(
             "a change somewhere, randomized response",
-            [
-                "cells > 0",
-                "d >= 1",
-                "target > 0",
-                "eps > cells * d / target",
-                "e >= 1 + eps",
-                "chance * (e + d) <= cells * d",
-            ],
+            "cells > 0, d >= 1, target > 0, eps > cells * d / target, e >= 1 + eps, chance * (e + d) <= cells * d",
             "chance < target",
-            model={"cells": "1", "d": "1", "target": "1", "eps": "2", "e": "3", "chance": "0"},
+            model="cells = 1, d = 1, target = 1, eps = 2, e = 3, chance = 0",
         ),
         smt(
             "a change of missingness, modified Laplace",
-            ["cells > 0", "target > 0", "eps > 2 * cells / target", "r >= 1 + eps / 2", "chance * (1 + r) <= cells"],
+            "cells > 0, target > 0, eps > 2 * cells / target, r >= 1 + eps / 2, chance * (1 + r) <= cells",
             "chance < target",
-            model={"cells": "1", "target": "1", "eps": "3", "r": "3", "chance": "0"},
+            model="cells = 1, target = 1, eps = 3, r = 3, chance = 0",
         ),
     )
 

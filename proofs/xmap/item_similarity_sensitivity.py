@@ -246,14 +246,14 @@ def bound_proof() -> dict[str, Any]:
         smt("at most the sum of the absolute terms", _CHANGE, "abs(before - after) <= first + second", model=_MODEL),
         smt(
             "at most the larger of them when the signs agree",
-            [*_CHANGE, "p * dot >= 0"],
+            f"{_CHANGE}, p * dot >= 0",
             "abs(before - after) <= max(first, second)",
             model=_MODEL,
         ),
         possible(
             "the sum is attained",
-            [*_CHANGE, "abs(before - after) == first + second", "p * dot < 0"],
-            {"M": "2", "N": "3", "dot": "1", "p": "-1", "before": "1/3", "after": "1", "first": "1/2", "second": "1/6"},
+            f"{_CHANGE}, abs(before - after) == first + second, p * dot < 0",
+            "M = 2, N = 3, dot = 1, p = -1, before = 1/3, after = 1, first = 1/2, second = 1/6",
         ),
     )
 
@@ -268,15 +268,15 @@ def branches_proof() -> dict[str, Any]:
         *_norms(),
         smt(
             "the falling branch",
-            [*_SIMILARITIES, "dot >= 0"],
+            f"{_SIMILARITIES}, dot >= 0",
             "(before - after) * M <= p",
-            model={name: _MODEL[name] for name in ("M", "N", "dot", "p", "before", "after")},
+            model=_BRANCH_MODEL,
         ),
         smt(
             "the rising branch",
-            [*_SIMILARITIES, "p >= 0", "rise == dot * (1 / M - 1 / N)"],
+            f"{_SIMILARITIES}, p >= 0, rise == dot * (1 / M - 1 / N)",
             "after - before <= rise",
-            model={**{name: _MODEL[name] for name in ("M", "N", "dot", "p", "before", "after")}, "rise": "1/2"},
+            model=f"{_BRANCH_MODEL}, rise = 1/2",
         ),
     )
 
@@ -319,8 +319,8 @@ def own_sensitivity_loss(num_users: int, loss: str) -> dict[str, Any]:
 
 def own_sensitivity_proof() -> dict[str, Any]:
     """Along the family of `own_sensitivity_loss` the loss is at least eps (m-4)/16 - ln 2."""
-    roots = ["m >= 4", "t > 0", "t ** 2 * (m + 4) == m"]
-    other = ["m >= 4", "g > 0", "g ** 2 == (m + 3) * (m - 1)"]
+    roots = "m >= 4, t > 0, t ** 2 * (m + 4) == m"
+    other = "m >= 4, g > 0, g ** 2 == (m + 3) * (m - 1)"
     return proof(
         "Without the one more user x both candidates weigh the same, so t_j has probability 1/2. With x, s_j = 1 and "
         "its SS is at least 4/m (the first term for x), so its exponent (k = 1) is at most eps / (4 * 4/m) = eps m/16 "
@@ -331,41 +331,39 @@ def own_sensitivity_proof() -> dict[str, Any]:
         "grows without bound, for every eps.",
         smt(
             "the exponent of t_j",
-            ["m >= 4", "eps > 0", "SS >= 4 / m", "exponent * (4 * SS) == eps"],
+            "m >= 4, eps > 0, SS >= 4 / m, exponent * (4 * SS) == eps",
             "exponent <= eps * m / 16",
-            model={"m": "4", "eps": "1", "SS": "1", "exponent": "1/4"},
+            model="m = 4, eps = 1, SS = 1, exponent = 1/4",
         ),
         smt("the similarity of t_l", roots, "t * m >= m - 2 and t <= 1"),
-        smt("the first term for another user", [*other, "first * g == 1"], "first * m <= 2"),
-        smt("the second term for another user", [*other, "ratio * g == m", "t * m >= m - 2"], "(ratio - t) * m <= 2"),
+        smt("the first term for another user", f"{other}, first * g == 1", "first * m <= 2"),
+        smt("the second term for another user", f"{other}, ratio * g == m, t * m >= m - 2", "(ratio - t) * m <= 2"),
         smt(
             "the exponent of t_l",
-            ["m >= 4", "eps > 0", "0 < SS", "SS * m <= 2", "t * m >= m - 2", "exponent * (4 * SS) == eps * t"],
+            "m >= 4, eps > 0, 0 < SS, SS * m <= 2, t * m >= m - 2, exponent * (4 * SS) == eps * t",
             "exponent >= eps * (m - 2) / 8",
-            model={"m": "4", "eps": "1", "SS": "1/2", "t": "1", "exponent": "1/2"},
+            model="m = 4, eps = 1, SS = 1/2, t = 1, exponent = 1/2",
         ),
         identity("the difference of the exponents", "eps * (m - 2) / 8 - eps * m / 16 == eps * (m - 4) / 16"),
         supports="refuted",
     )
 
 
-_SIMILARITIES = ["0 < M", "M <= N", "before * N == dot", "after * M == dot - p"]
-_CHANGE = [*_SIMILARITIES, "first * M == abs(p)", "second * M * N == abs(dot) * (N - M)"]
-_MODEL = {"M": "1", "N": "2", "dot": "1", "p": "1", "before": "1/2", "after": "0", "first": "1", "second": "1/2"}
+_SIMILARITIES = "0 < M, M <= N, before * N == dot, after * M == dot - p"
+_CHANGE = f"{_SIMILARITIES}, first * M == abs(p), second * M * N == abs(dot) * (N - M)"
+_BRANCH_MODEL = "M = 1, N = 2, dot = 1, p = 1, before = 1/2, after = 0"
+_MODEL = f"{_BRANCH_MODEL}, first = 1, second = 1/2"
 
 
 def _norms() -> tuple[Step, ...]:
     return (
         smt(
             "a user who leaves does not lengthen the vectors",
-            [
-                "A >= 0", "B >= 0", "norm_i >= 0", "norm_j >= 0",
-                "norm_i ** 2 == A ** 2 + u ** 2", "norm_j ** 2 == B ** 2 + v ** 2",
-            ],
+            "A >= 0, B >= 0, norm_i >= 0, norm_j >= 0, norm_i ** 2 == A ** 2 + u ** 2, norm_j ** 2 == B ** 2 + v ** 2",
             "A * B <= norm_i * norm_j",
-            model={"A": "3", "u": "-4", "norm_i": "5", "B": "3", "v": "4", "norm_j": "5"},
+            model="A = 3, u = -4, norm_i = 5, B = 3, v = 4, norm_j = 5",
         ),
-    )  # fmt: skip
+    )
 
 
 def _branch(claim: Claim, certificate: dict[str, Any], explanation: str) -> Verdict:

@@ -219,9 +219,9 @@ def growth_proof() -> dict[str, Any]:
         "strong user and A = e^((m-1)/4) without, that of item 2 is c = e^(5/84). The probability of item 2 is "
         "c/(B+c) against c/(A+c), and by the third step the ratio is at least A/(B (1+c)), whose logarithm is "
         "6m/25 - 1/4 - ln(1+c) by the last step: it exceeds any epsilon for large m.",
-        smt("the strong user's removal decides SS", ["2 <= m"], "1 / (m + 24) <= 25 / m"),
-        smt("w is sim_k", ["1 / 2 <= L", "21 / 13 <= S"], "1 <= 4 * S * L"),
-        smt("the ratio of the probabilities", ["0 < A", "1 <= B", "0 < c"], "A / (B * (1 + c)) <= (A + c) / (B + c)"),
+        smt("the strong user's removal decides SS", "2 <= m", "1 / (m + 24) <= 25 / m"),
+        smt("w is sim_k", "1 / 2 <= L, 21 / 13 <= S", "1 <= 4 * S * L"),
+        smt("the ratio of the probabilities", "0 < A, 1 <= B, 0 < c", "A / (B * (1 + c)) <= (A + c) / (B + c)"),
         identity("the difference of the exponents", "(m - 1) / 4 - m / 100 == 6 / 25 * m - 1 / 4"),
         supports="refuted",
     )

@@ -90,15 +90,15 @@ def concentrated_proof() -> dict[str, Any]:
         identity("the range of the exponent", "2 * (eps / (2 * GS) * GS) == eps"),
         smt(
             "two outputs' losses differ by at most 2 a GS",
-            ["a > 0", "GS >= 0", "abs(d) <= GS", "abs(e) <= GS", "l == a * d + z", "other == a * e + z"],
+            "a > 0, GS >= 0, abs(d) <= GS, abs(e) <= GS, l == a * d + z, other == a * e + z",
             "abs(l - other) <= 2 * a * GS",
-            model={"a": "1", "GS": "1", "d": "1", "e": "-1", "z": "0", "l": "1", "other": "-1"},
+            model="a = 1, GS = 1, d = 1, e = -1, z = 0, l = 1, other = -1",
         ),
         smt(
             "the variance of a number in an interval of length eps is at most eps^2/4",
-            ["m2 <= (2 * b + eps) * m - b * (b + eps)"],
+            "m2 <= (2 * b + eps) * m - b * (b + eps)",
             "m2 - m ** 2 <= eps ** 2 / 4",
-            model={"m2": "0", "m": "0", "b": "0", "eps": "1"},
+            model="m2 = 0, m = 0, b = 0, eps = 1",
         ),
         derivative("one term of the moment sum", "alpha", "q * exp(alpha * l)", "q * l * exp(alpha * l)"),
         derivative(
@@ -116,24 +116,24 @@ def concentrated_proof() -> dict[str, Any]:
         derivative("the second derivative of the parabola", "alpha", "eps ** 2 / 8 * (2 * alpha - 1)", "eps ** 2 / 4"),
         smt(
             "a concave function that vanishes at 0 and 1 is not positive beyond 1",
-            ["alpha > 1", "h0 == 0", "h1 == 0", "h1 >= (1 - 1 / alpha) * h0 + 1 / alpha * h"],
+            "alpha > 1, h0 == 0, h1 == 0, h1 >= (1 - 1 / alpha) * h0 + 1 / alpha * h",
             "h <= 0",
-            model={"alpha": "2", "h0": "0", "h1": "0", "h": "-1"},
+            model="alpha = 2, h0 = 0, h1 = 0, h = -1",
         ),
         smt(
             "the Renyi divergence",
-            ["alpha > 1", "K <= eps ** 2 / 8 * alpha * (alpha - 1)", "D * (alpha - 1) == K"],
+            "alpha > 1, K <= eps ** 2 / 8 * alpha * (alpha - 1), D * (alpha - 1) == K",
             "D <= alpha * (eps ** 2 / 8)",
-            model={"alpha": "2", "K": "0", "D": "0", "eps": "1"},
+            model="alpha = 2, K = 0, D = 0, eps = 1",
         ),
         *EXPONENTS_ADD,
         smt(
             "one more item adds its divergence",
-            ["total <= alpha * (j * c)", "D <= alpha * c"],
+            "total <= alpha * (j * c), D <= alpha * c",
             "total + D <= alpha * ((j + 1) * c)",
-            model={"total": "0", "D": "0", "alpha": "2", "c": "1", "j": "0"},
+            model="total = 0, D = 0, alpha = 2, c = 1, j = 0",
         ),
-    )  # fmt: skip
+    )
 
 
 def profile_loss(num_items: int, epsilon: str, loss: str, *, supports: str) -> dict[str, Any]:

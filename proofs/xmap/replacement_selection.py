@@ -112,17 +112,17 @@ def public_catalogue_proof() -> dict[str, Any]:
         "catalogue on both sides.",
         smt(
             "one more term keeps a weighted sum within the sum of its weights",
-            ["abs(A) <= W", "w >= 0", "abs(q) <= 1"],
+            "abs(A) <= W, w >= 0, abs(q) <= 1",
             "abs(A + w * q) <= W + w",
-            model={"A": "0", "W": "0", "w": "1", "q": "1"},
+            model="A = 0, W = 0, w = 1, q = 1",
         ),
         smt(
             "a weighted mean",
-            ["abs(A) <= W", "W > 0", "x * W == A"],
+            "abs(A) <= W, W > 0, x * W == A",
             "abs(x) <= 1",
-            model={"A": "1", "W": "1", "x": "1"},
+            model="A = 1, W = 1, x = 1",
         ),
-        smt("the range is the sensitivity", ["abs(q) <= 1", "abs(other) <= 1"], "abs(q - other) <= 2"),
+        smt("the range is the sensitivity", "abs(q) <= 1, abs(other) <= 1", "abs(q - other) <= 2"),
         *_factors(),
     )
 
@@ -197,13 +197,13 @@ def _factors() -> tuple[Step, ...]:
         identity("the exponent of r", "eps / (2 * GS) * GS == eps / 2"),
         smt(
             "the exponent moves by at most a GS",
-            ["a > 0", "abs(q - other) <= GS"],
+            "a > 0, abs(q - other) <= GS",
             "a * q - a * other <= a * GS",
-            model={"a": "1", "q": "1", "other": "0", "GS": "1"},
+            model="a = 1, q = 1, other = 0, GS = 1",
         ),
         *EXPONENTS_ADD,
         *SUM_KEEPS_RATIO,
-        smt("Q", ["X > 0", "Y <= r * X", "Q * X == Y"], "Q <= r", model={"X": "1", "Y": "1", "Q": "1", "r": "1"}),
+        smt("Q", "X > 0, Y <= r * X, Q * X == Y", "Q <= r", model="X = 1, Y = 1, Q = 1, r = 1"),
         *PRODUCT_KEEPS_RATIO,
         identity("the product of the two bounds", "exp(eps / 2) * exp(eps / 2) == exp(eps)"),
     )

@@ -38,7 +38,7 @@ decide_usable_repaired = established(
 
 def ratio_proof() -> dict[str, Any]:
     """|s/S - s'/S'| <= 2."""
-    gap = ["f > 0", "S >= f", "T >= f", "S <= (1 + f) * T", "T <= (1 + f) * S"]
+    gap = "f > 0, S >= f, T >= f, S <= (1 + f) * T, T <= (1 + f) * S"
     return proof(
         "f = e^b - 1, S and T the bounds on D and D', s and s' the similarities. The ratio changes by (s - s')/S + s' "
         "(1/S - 1/T) (step 1). The first part is at most 1, since S bounds the local sensitivity on D (step 2). In "
@@ -49,29 +49,27 @@ def ratio_proof() -> dict[str, Any]:
         identity("the change of the ratio", "s / S - other / T == (s - other) / S + other * (1 / S - 1 / T)"),
         smt(
             "the similarity's part",
-            ["S > 0", "abs(s - other) <= S", "part * S == s - other"],
+            "S > 0, abs(s - other) <= S, part * S == s - other",
             "abs(part) <= 1",
-            model={"S": "1", "s": "1", "other": "0", "part": "1"},
+            model="S = 1, s = 1, other = 0, part = 1",
         ),
-        smt("the gap", gap, "abs(S - T) <= f * S and abs(S - T) <= f * T", model={"f": "1", "S": "1", "T": "1"}),
+        smt("the gap", gap, "abs(S - T) <= f * S and abs(S - T) <= f * T", model="f = 1, S = 1, T = 1"),
         smt(
             "the divisor's part",
-            [
-                "f > 0", "S >= f", "T >= f", "abs(other) <= 1", "abs(gap) <= f * S", "abs(gap) <= f * T",
-                "part * (S * T) == other * gap",
-            ],
+            "f > 0, S >= f, T >= f, abs(other) <= 1, abs(gap) <= f * S, abs(gap) <= f * T, "
+            "part * (S * T) == other * gap",
             "abs(part) <= 1",
-            model={"f": "1", "S": "1", "T": "1", "other": "1", "gap": "1", "part": "1"},
+            model="f = 1, S = 1, T = 1, other = 1, gap = 1, part = 1",
         ),
-        smt("both parts", ["abs(x) <= 1", "abs(y) <= 1"], "abs(x + y) <= 2", model={"x": "0", "y": "0"}),
+        smt("both parts", "abs(x) <= 1, abs(y) <= 1", "abs(x + y) <= 2", model="x = 0, y = 0"),
         identity("the budget", "2 * k * (eps / (8 * k) * 2) == eps / 2"),
         smt(
             "the larger of a smooth bound and a constant",
-            ["r >= 1", "c >= 0", "S <= r * T"],
+            "r >= 1, c >= 0, S <= r * T",
             "max(S, c) <= r * max(T, c)",
-            model={"r": "1", "c": "0", "S": "1", "T": "1"},
+            model="r = 1, c = 0, S = 1, T = 1",
         ),
-    )  # fmt: skip
+    )
 
 
 def cosine_bound_proof() -> dict[str, Any]:
@@ -89,37 +87,37 @@ def cosine_bound_proof() -> dict[str, Any]:
         "b-smooth. Its term t = 0 bounds the local sensitivity.",
         smt(
             "the first term",
-            ["n > 0", "M >= n", "abs(p) <= square", "rho * n == square", "first * M == abs(p)"],
+            "n > 0, M >= n, abs(p) <= square, rho * n == square, first * M == abs(p)",
             "first <= rho",
-            model={"n": "1", "M": "1", "p": "1", "square": "1", "rho": "1", "first": "1"},
+            model="n = 1, M = 1, p = 1, square = 1, rho = 1, first = 1",
         ),
         *CAUCHY_SCHWARZ,
         smt(
             "a squared norm grows by at most 1 + rho",
-            ["n > 0", "A ** 2 >= n", "u ** 2 <= square", "rho * n == square"],
+            "n > 0, A ** 2 >= n, u ** 2 <= square, rho * n == square",
             "A ** 2 + u ** 2 <= A ** 2 * (1 + rho)",
-            model={"n": "1", "A": "1", "u": "1", "square": "1", "rho": "1"},
+            model="n = 1, A = 1, u = 1, square = 1, rho = 1",
         ),
         smt(
             "the product of the norms grows by at most 1 + rho",
-            ["x >= 0", "y >= 0", "A > 0", "B > 0", "q >= 1", "x ** 2 <= A ** 2 * q", "y ** 2 <= B ** 2 * q"],
+            "x >= 0, y >= 0, A > 0, B > 0, q >= 1, x ** 2 <= A ** 2 * q, y ** 2 <= B ** 2 * q",
             "x * y <= A * B * q",
-            model={"x": "1", "y": "1", "A": "1", "B": "1", "q": "1"},
+            model="x = 1, y = 1, A = 1, B = 1, q = 1",
         ),
         smt(
             "the second term",
-            ["M > 0", "M <= N", "N <= (1 + rho) * M", "abs(dot) <= N", "second * (M * N) == abs(dot) * (N - M)"],
+            "M > 0, M <= N, N <= (1 + rho) * M, abs(dot) <= N, second * (M * N) == abs(dot) * (N - M)",
             "second <= rho",
-            model={"M": "1", "N": "1", "rho": "0", "dot": "0", "second": "0"},
+            model="M = 1, N = 1, rho = 0, dot = 0, second = 0",
         ),
         smt(
             "h falls",
-            ["0 < x <= y", "square >= 0", "g * x == square", "h * y == square"],
+            "0 < x <= y, square >= 0, g * x == square, h * y == square",
             "h <= g",
-            model={"x": "1", "y": "1", "square": "1", "g": "1", "h": "1"},
+            model="x = 1, y = 1, square = 1, g = 1, h = 1",
         ),
         identity("the next term", "exp(-(b * t)) == exp(b) * exp(-(b * (t + 1)))"),
-    )  # fmt: skip
+    )
 
 
 def smooth_bound(users: int) -> str:

@@ -59,15 +59,15 @@ def floor_proof() -> dict[str, Any]:
         "q_(k) - w0, w0 being constant, and the larger of two numbers moves by no more than they do (step 2).",
         smt(
             "a score stays above a threshold lowered by GS",
-            ["abs(q - other) <= GS", "q >= t"],
+            "abs(q - other) <= GS, q >= t",
             "other >= t - GS",
-            model={"q": "1", "other": "0", "GS": "1", "t": "1"},
+            model="q = 1, other = 0, GS = 1, t = 1",
         ),
         smt(
             "the larger of two numbers",
-            ["abs(q - other) <= GS", "abs(kth - other_kth) <= GS"],
+            "abs(q - other) <= GS, abs(kth - other_kth) <= GS",
             "abs(max(q, kth - w0) - max(other, other_kth - w0)) <= GS",
-            model={"q": "1", "other": "0", "GS": "1", "kth": "0", "other_kth": "1", "w0": "0"},
+            model="q = 1, other = 0, GS = 1, kth = 0, other_kth = 1, w0 = 0",
         ),
     )
 
@@ -83,15 +83,15 @@ def one_direction_proof() -> dict[str, Any]:
         "fall is a rise from D' to D.",
         smt(
             "every score with its floor rises by at most GS",
-            ["q <= other", "other <= q + GS", "kth <= other_kth", "other_kth <= kth + GS"],
+            "q <= other, other <= q + GS, kth <= other_kth, other_kth <= kth + GS",
             "max(q, kth - w0) <= max(other, other_kth - w0) and max(other, other_kth - w0) <= max(q, kth - w0) + GS",
-            model={"q": "0", "other": "1", "GS": "1", "kth": "0", "other_kth": "1", "w0": "0"},
+            model="q = 0, other = 1, GS = 1, kth = 0, other_kth = 1, w0 = 0",
         ),
         smt(
             "the sum does not shrink",
-            ["X <= Y", "x <= y"],
+            "X <= Y, x <= y",
             "X + x <= Y + y",
-            model={"X": "1", "Y": "1", "x": "1", "y": "1"},
+            model="X = 1, Y = 1, x = 1, y = 1",
         ),
         *SUM_KEEPS_RATIO,
         *_one_direction_draw(),
@@ -112,9 +112,9 @@ def noise_proof() -> dict[str, Any]:
         *LAPLACE_DENSITY,
         smt(
             "one more similarity adds at most GS",
-            ["total <= j * GS", "abs(a - b) <= GS"],
+            "total <= j * GS, abs(a - b) <= GS",
             "total + abs(a - b) <= (j + 1) * GS",
-            model={"total": "0", "j": "0", "GS": "1", "a": "0", "b": "1"},
+            model="total = 0, j = 0, GS = 1, a = 0, b = 1",
         ),
         identity("the noise costs eps/2", "k * GS / (2 * k * GS / eps) == eps / 2"),
         *PRODUCT_KEEPS_RATIO,
@@ -132,24 +132,22 @@ def row_sensitivity_proof() -> dict[str, Any]:
         "2), and clipping to [-1, 1] moves nothing further (step 3). Both entries 1/sqrt(2), on an empty sum, attain "
         "it for tau >= 1/2 (step 4). No item's norm is used: dividing by norms computed from the data is what makes "
         "the cosine's GS its whole range.",
-        smt(
-            "a user's product", ["z_i ** 2 + z_j ** 2 <= 1"], "abs(z_i * z_j) <= 1 / 2", model={"z_i": "0", "z_j": "0"}
-        ),
+        smt("a user's product", "z_i ** 2 + z_j ** 2 <= 1", "abs(z_i * z_j) <= 1 / 2", model="z_i = 0, z_j = 0"),
         smt(
             "over tau",
-            ["tau > 0", "abs(p) <= 1 / 2", "move * tau == p", "bound * (2 * tau) == 1"],
+            "tau > 0, abs(p) <= 1 / 2, move * tau == p, bound * (2 * tau) == 1",
             "abs(move) <= bound",
-            model={"tau": "1", "p": "1/2", "move": "1/2", "bound": "1/2"},
+            model="tau = 1, p = 1/2, move = 1/2, bound = 1/2",
         ),
         smt(
             "clipping",
-            ["abs(x - y) <= GS"],
+            "abs(x - y) <= GS",
             "abs(max(-1, min(1, x)) - max(-1, min(1, y))) <= GS",
-            model={"x": "0", "y": "1", "GS": "1"},
+            model="x = 0, y = 1, GS = 1",
         ),
         smt(
             "attained",
-            ["z > 0", "2 * z ** 2 == 1", "tau >= 1 / 2", "q * tau == z * z"],
+            "z > 0, 2 * z ** 2 == 1, tau >= 1 / 2, q * tau == z * z",
             "max(-1, min(1, q)) * (2 * tau) == 1",
         ),
     )
@@ -179,8 +177,8 @@ def floor_instance(scores: Sequence[str], others: Sequence[str], width: str, *, 
 
 
 def _one_direction_draw() -> tuple[Step, ...]:
-    grown = ["0 < x", "x <= y", "y <= r * x", "x <= X", "X <= Y", "Y <= r * X", "y <= Y", "p * X == x", "q * Y == y"]
-    model = {"x": "1", "y": "1", "X": "2", "Y": "2", "r": "1", "p": "1/2", "q": "1/2"}
+    grown = "0 < x, x <= y, y <= r * x, x <= X, X <= Y, Y <= r * X, y <= Y, p * X == x, q * Y == y"
+    model = "x = 1, y = 1, X = 2, Y = 2, r = 1, p = 1/2, q = 1/2"
     return (
         smt("a draw falls by at most r when all weights grow by at most r", grown, "p <= r * q", model=model),
         smt("a draw rises by at most r when all weights grow by at most r", grown, "q <= r * p", model=model),

@@ -266,15 +266,15 @@ def round_proof() -> dict[str, Any]:
         identity("the weight of the floor", "exp(a * s_k - a * w) == exp(a * s_k) * exp(-(a * w))"),
         smt(
             "one of the first k is left",
-            ["picked <= k - 1", "picked_of_first_k <= picked", "left == k - picked_of_first_k"],
+            "picked <= k - 1, picked_of_first_k <= picked, left == k - picked_of_first_k",
             "left >= 1",
-            model={"picked": "1", "k": "2", "picked_of_first_k": "1", "left": "1"},
+            model="picked = 1, k = 2, picked_of_first_k = 1, left = 1",
         ),
         smt(
             "the chance of a light item",
-            ["y > 0", "h > 0", "x == y * h", "top >= y", "total >= top + x", "p * total == x"],
+            "y > 0, h > 0, x == y * h, top >= y, total >= top + x, p * total == x",
             "p <= h and p * (1 + h) <= h",
-            model={"y": "1", "h": "1", "x": "1", "top": "1", "total": "2", "p": "1/2"},
+            model="y = 1, h = 1, x = 1, top = 1, total = 2, p = 1/2",
         ),
     )
 
@@ -288,42 +288,42 @@ def rounds_proof() -> dict[str, Any]:
         "- 0 P). Independence is not used.",
         smt(
             "one more round",
-            ["0 <= P <= 1", "B >= 0", "right >= B", "next_right >= 1 - P", "after == right * next_right"],
+            "0 <= P <= 1, B >= 0, right >= B, next_right >= 1 - P, after == right * next_right",
             "after >= B * (1 - P)",
-            model={"P": "1/2", "B": "1", "right": "1", "next_right": "1/2", "after": "1/2"},
+            model="P = 1/2, B = 1, right = 1, next_right = 1/2, after = 1/2",
         ),
         smt(
             "Bernoulli's inequality, one more factor",
-            ["0 <= P <= 1", "j >= 0", "B >= 1 - j * P"],
+            "0 <= P <= 1, j >= 0, B >= 1 - j * P",
             "B * (1 - P) >= 1 - (j + 1) * P",
-            model={"P": "1/2", "j": "0", "B": "1"},
+            model="P = 1/2, j = 0, B = 1",
         ),
     )
 
 
 def range_proof() -> dict[str, Any]:
     """max(s, s_k - w) is in [0, 1] for w = min(s_k, L), and in [-1, 1] for every w >= 0."""
-    inside = ["abs(s) <= 1", "abs(s_k) <= 1"]
+    inside = "abs(s) <= 1, abs(s_k) <= 1"
     return proof(
         "Step 1: with the minimum. Step 2: with any w >= 0 a truncated similarity is no smaller than the similarity "
         "and no larger than it or s_k, so it has their range without any cut. Step 3: with the minimum and s_k < 0, w "
         "is negative and the floor lies above s_k.",
         smt(
             "the range with the minimum",
-            [*inside, "L >= 0", "w == min(s_k, L)"],
+            f"{inside}, L >= 0, w == min(s_k, L)",
             "0 <= max(s, s_k - w) and max(s, s_k - w) <= 1",
-            model={"s": "0", "s_k": "1", "L": "1", "w": "1"},
+            model="s = 0, s_k = 1, L = 1, w = 1",
         ),
         smt(
             "the range without it",
-            [*inside, "w >= 0"],
+            f"{inside}, w >= 0",
             "s <= max(s, s_k - w) and max(s, s_k - w) <= max(s, s_k) and abs(max(s, s_k - w)) <= 1",
-            model={"s": "0", "s_k": "1", "w": "1"},
+            model="s = 0, s_k = 1, w = 1",
         ),
         possible(
             "a floor above s_k",
-            ["abs(s_k) <= 1", "L >= 0", "w == min(s_k, L)", "s_k - w > s_k"],
-            {"s_k": "-1/2", "L": "1", "w": "-1/2"},
+            "abs(s_k) <= 1, L >= 0, w == min(s_k, L), s_k - w > s_k",
+            "s_k = -1/2, L = 1, w = -1/2",
         ),
     )
 
@@ -338,18 +338,18 @@ def fewest_items_proof() -> dict[str, Any]:
         "(step 4).",
         smt(
             "nothing exceeds the largest",
-            ["w >= 0", "s <= s_1"],
+            "w >= 0, s <= s_1",
             "not s > s_1 + w",
-            model={"w": "0", "s": "0", "s_1": "0"},
+            model="w = 0, s = 0, s_1 = 0",
         ),
         smt(
             "the heaviest of m items",
-            ["m >= 1", "heaviest > 0", "total > 0", "total <= m * heaviest", "p * total == heaviest"],
+            "m >= 1, heaviest > 0, total > 0, total <= m * heaviest, p * total == heaviest",
             "p >= 1 / m",
-            model={"m": "2", "heaviest": "1", "total": "2", "p": "1/2"},
+            model="m = 2, heaviest = 1, total = 2, p = 1/2",
         ),
         identity("missed twice", "(N - 1) / N * ((N - 2) / (N - 1)) == (N - 2) / N"),
-        smt("at rho = 1/2", ["N >= 3", "2 / N < 1 / 2"], "N > 4", model={"N": "5"}),
+        smt("at rho = 1/2", "N >= 3, 2 / N < 1 / 2", "N > 4", model="N = 5"),
         supports="refuted",
     )
 

@@ -121,15 +121,15 @@ def own_sensitivity_margins_proof() -> dict[str, Any]:
         "of one SS (step 12).",
         smt(
             "dividing by at most M",
-            ["0 < S <= M", "s >= t", "t >= 0", "z * S == s"],
+            "0 < S <= M, s >= t, t >= 0, z * S == s",
             "z * M >= t",
-            model={"S": "1", "M": "1", "s": "1", "t": "1", "z": "1"},
+            model="S = 1, M = 1, s = 1, t = 1, z = 1",
         ),
         smt(
             "dividing by at least m",
-            ["0 < m <= S", "s <= t", "t >= 0", "z * S == s"],
+            "0 < m <= S, s <= t, t >= 0, z * S == s",
             "z * m <= t",
-            model={"S": "1", "m": "1", "s": "1", "t": "1", "z": "1"},
+            model="S = 1, m = 1, s = 1, t = 1, z = 1",
         ),
         identity("the floor", "s_k - (s_k * (1 - m / M) + m * c) == s_k * m / M - m * c"),
         identity("the floor over m", "(s_k * m / M - m * c) / m == s_k / M - c"),
@@ -176,21 +176,21 @@ def _light_draw() -> tuple[Step, ...]:
     return (
         smt(
             "the light items together, one more at a time",
-            ["total <= j * v", "x <= v"],
+            "total <= j * v, x <= v",
             "total + x <= (j + 1) * v",
-            model={"total": "0", "j": "0", "v": "1", "x": "1"},
+            model="total = 0, j = 0, v = 1, x = 1",
         ),
         smt(
             "at most N - k of them",
-            ["v >= 0", "j <= N - k", "light <= j * v", "v == y * h"],
+            "v >= 0, j <= N - k, light <= j * v, v == y * h",
             "light <= (N - k) * h * y",
-            model={"v": "1", "j": "1", "N": "2", "k": "1", "light": "1", "y": "1", "h": "1"},
+            model="v = 1, j = 1, N = 2, k = 1, light = 1, y = 1, h = 1",
         ),
         smt(
             "the chance to draw a light item",
-            ["y > 0", "light >= 0", "rest >= y", "light <= c * y", "p * (light + rest) == light"],
+            "y > 0, light >= 0, rest >= y, light <= c * y, p * (light + rest) == light",
             "p <= c",
-            model={"y": "1", "light": "1", "rest": "1", "c": "1", "p": "1/2"},
+            model="y = 1, light = 1, rest = 1, c = 1, p = 1/2",
         ),
     )
 
@@ -199,22 +199,18 @@ def _heavy_draw() -> tuple[Step, ...]:
     return (
         smt(
             "the items outside the first k together, one more at a time",
-            ["total <= j * y", "x <= y"],
+            "total <= j * y, x <= y",
             "total + x <= (j + 1) * y",
-            model={"total": "0", "j": "0", "y": "1", "x": "1"},
+            model="total = 0, j = 0, y = 1, x = 1",
         ),
         smt(
             "the chance to draw one of them while a heavy item is left",
-            [
-                "y > 0", "h > 0", "N > k", "0 <= outside", "outside <= (N - k) * y", "rest >= heavy", "heavy * h >= y",
-                "p * (outside + rest) == outside",
-            ],
+            "y > 0, h > 0, N > k, 0 <= outside, outside <= (N - k) * y, rest >= heavy, heavy * h >= y, "
+            "p * (outside + rest) == outside",
             "p <= (N - k) * h",
-            model={
-                "y": "1", "h": "1", "N": "2", "k": "1", "outside": "1", "rest": "1", "heavy": "1", "p": "1/2",
-            },
+            model="y = 1, h = 1, N = 2, k = 1, outside = 1, rest = 1, heavy = 1, p = 1/2",
         ),
-    )  # fmt: skip
+    )
 
 
 def _level() -> tuple[Step, ...]:
