@@ -1,8 +1,6 @@
 """Claims of Fitzsimons et al., "Naturally Private Recommendations with Determinantal Point Processes" (DPP)."""
 
-from functools import partial
-
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, claims_of
 
 TITLE = (
     "Naturally Private Recommendations with Determinantal Point Processes (Fitzsimons, Pasqualini, Pisarczyk, Usynin)"
@@ -46,14 +44,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
     ("q, j, Bin", "number of items of one reader; how many of them the binomial law Bin selects"),
 )
 
-_claim = partial(Claim, paper="dpp")
-_kernels = "dpassay.proofs.dpp.kernels"
-_definiteness = "dpassay.proofs.dpp.definiteness"
-_eigenvalues = "dpassay.proofs.dpp.eigenvalues"
-_sampling = "dpassay.proofs.dpp.sampling"
-_exact = "dpassay.proofs.dpp.exact_privacy"
-_variants = "dpassay.proofs.dpp.variants"
-_profile = "dpassay.proofs.dpp.profile"
+_claim = claims_of("dpp")
 
 _DOT = "L = X'X + s I with s > 0"
 _ROWS = "every row has |x|^2 <= B^2 (B^2 = n for binary rows); any number of subjects, none included"
@@ -68,7 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
         place="sec. 2.1",
         statement="The determinants of all principal submatrices of L add up to det(L + I), the normalization constant.",
         formula="sum over Y of det(L_Y) = det(L + I)",
-        decide=f"{_kernels}:decide_normalization",
+        decide="kernels:decide_normalization",
     ),
     _claim(
         id="DP-K",
@@ -76,7 +67,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The marginal kernel K = L(L + I)^-1 has the eigenvectors of L and the eigenvalues l/(1 + l), and its "
         "minors are the inclusion probabilities.",
         formula="L v = l v implies K v = l/(1 + l) v; Pr[A subset of Y] = det(K_A)",
-        decide=f"{_kernels}:decide_marginal_kernel",
+        decide="kernels:decide_marginal_kernel",
     ),
     _claim(
         id="DP-PSD",
@@ -86,7 +77,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="z'Lz >= 0 for all z, with L_ij = x_i.x_j, exp(-g |x_i - x_j|^2), (x_i.x_j + c)^d, tanh(a x_i.x_j + c)",
         predicate="holds if all four do for all inputs and all g > 0, a > 0, c >= 0, integers d >= 1; refuted by one "
         "that does not",
-        decide=f"{_kernels}:decide_kernels",
+        decide="kernels:decide_kernels",
     ),
     _claim(
         id="DP-PSD-REP",
@@ -95,7 +86,7 @@ CLAIMS: tuple[Claim, ...] = (
         "semidefinite matrices; with s I added, their eigenvalues are at least s.",
         formula="z'Lz >= 0 and z'(L + s I)z >= s |z|^2 for all z",
         assumptions=("g > 0, c >= 0, d a positive integer", "the sigmoid is left out"),
-        decide=f"{_kernels}:decide_kernels_repaired",
+        decide="kernels:decide_kernels_repaired",
     ),
     _claim(
         id="DP-EXP",
@@ -104,7 +95,7 @@ CLAIMS: tuple[Claim, ...] = (
         "'in' with score log l_i and 'out' with score 0.",
         formula="exp(eps u/(2 Delta_u)) / (exp(eps u/(2 Delta_u)) + 1) = l/(1 + l) for u = log l, eps = 2 Delta_u",
         assumptions=("l_i > 0",),
-        decide=f"{_eigenvalues}:decide_exponential_mechanism",
+        decide="eigenvalues:decide_exponential_mechanism",
     ),
     _claim(
         id="DP-DL",
@@ -112,7 +103,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For a binary matrix one subject changes L by at most n in norm, and a reader of everything by exactly n.",
         formula="Delta_L = max |L - L'| = |ones(n, n)| = n",
         predicate="judged in both the operator and the Frobenius norm, for a subject added, removed or replaced",
-        decide=f"{_eigenvalues}:decide_kernel_sensitivity",
+        decide="eigenvalues:decide_kernel_sensitivity",
     ),
     _claim(
         id="DP-INF",
@@ -122,7 +113,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="judged in the paper's special case: L = X'X of binary rows without jitter, all binary rows allowed",
         assumptions=("L = X'X; every binary row may occur",),
         about=("dpp",),
-        decide=f"{_definiteness}:decide_zero_eigenvalue",
+        decide="definiteness:decide_zero_eigenvalue",
     ),
     _claim(
         id="DP-T31",
@@ -132,7 +123,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="judged for L = X'X + S with a fixed positive semidefinite S, all binary rows allowed; the explanation says what "
         "happens for other kernels",
         assumptions=("L = X'X + S, S fixed and positive semidefinite; every binary row may occur",),
-        decide=f"{_definiteness}:decide_theorem",
+        decide="definiteness:decide_theorem",
     ),
     _claim(
         id="DP-T31-GEN",
@@ -140,7 +131,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Whatever the kernel, a process whose L is singular is not eps-differentially private.",
         formula="det L(D) = 0 for some D implies an infinite loss",
         predicate="refuted by a kernel that is singular on every dataset and has a finite epsilon",
-        decide=f"{_definiteness}:decide_theorem_every_kernel",
+        decide="definiteness:decide_theorem_every_kernel",
     ),
     _claim(
         id="DP-PD-UNIF",
@@ -149,7 +140,7 @@ CLAIMS: tuple[Claim, ...] = (
         "enough for a finite epsilon.",
         formula="L(D) positive definite for every D implies inf over D of l_min(L(D)) > 0 and a finite epsilon",
         predicate="judged for dot-product kernels of real bounded rows",
-        decide=f"{_definiteness}:decide_uniform",
+        decide="definiteness:decide_uniform",
     ),
     _claim(
         id="DP-T31-REP",
@@ -158,7 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
         "private for a finite eps.",
         formula="l_min(L(D)) >= s for all D and |x|^2 <= B^2 imply eps <= log(1 + B^2/s)",
         assumptions=("L' = L + x x'", "every row has |x|^2 <= B^2"),
-        decide=f"{_definiteness}:decide_theorem_repaired",
+        decide="definiteness:decide_theorem_repaired",
     ),
     _claim(
         id="DP-L2",
@@ -166,7 +157,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='"Delta_L^2 = sum_i l_i^2": the squared sensitivity of L is the sum of its squared eigenvalues.',
         formula="Delta_L^2 = sum_i l_i^2",
         predicate="l_i are the eigenvalues of L, as everywhere in the paper",
-        decide=f"{_eigenvalues}:decide_squared_eigenvalues",
+        decide="eigenvalues:decide_squared_eigenvalues",
     ),
     _claim(
         id="DP-DU",
@@ -174,7 +165,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Delta_u = n log(1 + Delta_L/(s sqrt n)) bounds the change of the scores log l_i, summed over i.",
         formula="sum_i |log l'_i - log l_i| <= n log(1 + Delta_L/(s sqrt n))",
         assumptions=(_FROBENIUS, "all eigenvalues of L and L' are at least s > 0"),
-        decide=f"{_eigenvalues}:decide_score_sensitivity",
+        decide="eigenvalues:decide_score_sensitivity",
     ),
     _claim(
         id="DP-DU-OP",
@@ -182,7 +173,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The same bound holds when Delta_L bounds |L - L'|_2, the operator norm.",
         formula="sum_i |log l'_i - log l_i| <= n log(1 + |L - L'|_2/(s sqrt n))",
         assumptions=("all eigenvalues of L and L' are at least s > 0",),
-        decide=f"{_eigenvalues}:decide_score_sensitivity_operator",
+        decide="eigenvalues:decide_score_sensitivity_operator",
     ),
     _claim(
         id="DP-DU-REP",
@@ -191,7 +182,7 @@ CLAIMS: tuple[Claim, ...] = (
         "for one dataset; in the operator norm n log(1 + Delta_L/s) is right for any change of L.",
         formula="sum_i |log l'_i - log l_i| = log(1 + a) <= log(1 + B^2/s); <= n log(1 + |L - L'|_2/s) in general",
         assumptions=(_DOT, _ROWS),
-        decide=f"{_eigenvalues}:decide_score_sensitivity_sharp",
+        decide="eigenvalues:decide_score_sensitivity_sharp",
     ),
     _claim(
         id="DP-WORST",
@@ -200,7 +191,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="l_i = s and l'_i = s + Delta_L/sqrt n for i = 1..n",
         predicate="judged for n >= 2 and a subject of a dot-product kernel: some neighboring pair makes this change",
         assumptions=(_DOT,),
-        decide=f"{_eigenvalues}:decide_worst_case",
+        decide="eigenvalues:decide_worst_case",
     ),
     _claim(
         id="DP-EPS",
@@ -209,7 +200,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="eps = 2 n log(1 + Delta_L/(s sqrt n))",
         predicate="read as a guarantee; the explanation says how loose it is",
         assumptions=(_FROBENIUS, "coins are numbered by descending eigenvalue; eigenvectors are not released", _IDEAL),
-        decide=f"{_eigenvalues}:decide_phase_one",
+        decide="eigenvalues:decide_phase_one",
     ),
     _claim(
         id="DP-EPS-REP",
@@ -217,7 +208,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The whole sampler has exactly this epsilon, both phases and both directions included: no smaller one will do.",
         formula="eps* = max{ log(1 + B^2/s) - log(1 + B^2/(1 + s)), log(1 + B^2/(1 + s)) }",
         assumptions=(_DOT, _ROWS, "one subset is released", _IDEAL),
-        decide=f"{_exact}:decide_exact_epsilon",
+        decide="exact_privacy:decide_exact_epsilon",
     ),
     _claim(
         id="DP-SUM",
@@ -227,14 +218,14 @@ CLAIMS: tuple[Claim, ...] = (
         formula="eps(Y) > eps(J) for some neighboring pair",
         predicate="refuted if the smallest epsilon of the released subset is that of phase 1 alone, for every neighboring pair",
         assumptions=(_DOT, _ROWS),
-        decide=f"{_exact}:decide_phases_together",
+        decide="exact_privacy:decide_phases_together",
     ),
     _claim(
         id="DP-EVEC",
         place="Algorithm 1, EigenvalueSampling",
         statement="EigenvalueSampling as printed returns eigenvectors; publishing them is not differentially private for any epsilon.",
         formula="Pr[V = {e_1}] > 0 on one dataset and 0 on a neighbor, whatever the jitter s",
-        decide=f"{_sampling}:decide_eigenvectors",
+        decide="sampling:decide_eigenvectors",
     ),
     _claim(
         id="DP-SUB",
@@ -244,7 +235,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="|log Pr[Y | V] - log Pr[Y | W]| <= n(n-1) log(1 + s/((n-1)d)) - n log(1 + s/(1 + nd)), "
         "s = sum_i | |Proj_V e_i|^2 - |Proj_W e_i|^2 |",
         predicate="s is the shift between the weights at the start ('starting with V' = V'), V and W have the same dimension; refuted by one pair",
-        decide=f"{_sampling}:decide_subset_bound",
+        decide="sampling:decide_subset_bound",
     ),
     _claim(
         id="DP-SUB2",
@@ -253,7 +244,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="n [ (n-1) log(1 + s/((n-1)d)) - n log(1 + s/(1 + nd)) ] = n(n-1) log(1 + s/((n-1)d)) - n log(1 + s/(1 + nd))",
         predicate="one instance is the sum of the n components' changes, signed or in absolute value; refuted if neither times n "
         "gives the printed bound",
-        decide=f"{_sampling}:decide_instances",
+        decide="sampling:decide_instances",
     ),
     _claim(
         id="DP-SUB-REP",
@@ -262,7 +253,7 @@ CLAIMS: tuple[Claim, ...] = (
         "selections V, W of k eigenvectors, so no eigengap is needed.",
         formula="|log Pr[Y | V] - log Pr[Y | W]| <= sum_{t<k} [ log(1 + 1/d) + log(k/(k-t)) ]",
         assumptions=("d > 0; exactly k draws without replacement, 1 <= k <= n",),
-        decide=f"{_sampling}:decide_subset_bound_repaired",
+        decide="sampling:decide_subset_bound_repaired",
     ),
     _claim(
         id="DP-JIT",
@@ -270,7 +261,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With weights |Proj e_i|^2 + d SubsetConstruction still samples a determinantal point process and stops after |V| items.",
         formula="|Y| = |V| and Pr[Y | V] is a determinantal law",
         predicate="refuted if it can return more than |V| items, or a law that no real symmetric kernel has",
-        decide=f"{_sampling}:decide_jittered_law",
+        decide="sampling:decide_jittered_law",
     ),
     _claim(
         id="DP-FUT",
@@ -279,7 +270,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="the smallest epsilon of T recommendations grows with T",
         predicate="holds if the smallest epsilon of T fresh draws is strictly increasing in T",
         assumptions=(_DOT, _ROWS, "every recommendation is a fresh, independent draw"),
-        decide=f"{_exact}:decide_recommendations",
+        decide="exact_privacy:decide_recommendations",
     ),
     _claim(
         id="DP-T-REP",
@@ -287,7 +278,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="T recommendations cost exactly T eps* in pure differential privacy, and are T r^2/8-zCDP with r = log(1 + B^2/s).",
         formula="eps(T) = T eps*; rho(T) <= T r^2/8",
         assumptions=(_DOT, _ROWS, "every recommendation is a fresh, independent draw"),
-        decide=f"{_exact}:decide_composition",
+        decide="exact_privacy:decide_composition",
     ),
     _claim(
         id="DP-JMON",
@@ -297,7 +288,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="epsilon is eps* of the whole sampler, unpopular means read by nobody, its share is Pr[i in Y] over that of an item "
         "which is an eigenvector with a larger eigenvalue",
         assumptions=(_DOT,),
-        decide=f"{_exact}:decide_jitter",
+        decide="exact_privacy:decide_jitter",
     ),
     _claim(
         id="DP-REPLACE-REP",
@@ -305,7 +296,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="When one subject's row is replaced by another, the whole sampler's epsilon is exactly log(1 + B^2/s) for real rows and n >= 2.",
         formula="eps* = log(1 + B^2/s)",
         assumptions=(_DOT, "real rows with |x|^2 <= B^2", "n >= 2"),
-        decide=f"{_variants}:decide_replacement",
+        decide="variants:decide_replacement",
     ),
     _claim(
         id="DP-REPLACE-BIN-REP",
@@ -313,7 +304,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="When one subject's binary row is replaced by another, epsilon is exactly the largest of n + 1 numbers.",
         formula="eps* = max over p = 0..n of log[ (1 + p/s)(1 + (n-p)/(1+s)) / (1 + p/(1+s)) ]",
         assumptions=(_DOT, "binary rows"),
-        decide=f"{_variants}:decide_binary_replacement",
+        decide="variants:decide_binary_replacement",
     ),
     _claim(
         id="DP-KDPP-REP",
@@ -322,7 +313,7 @@ CLAIMS: tuple[Claim, ...] = (
         "binary rows and n >= 2k; no dataset attains these suprema.",
         formula="P'_k(Y)/P_k(Y) = (1 + a_Y)/E[1 + a_Y], 0 <= a_Y <= min(B^2, |x_Y|^2)/s",
         assumptions=(_DOT, "1 <= k < n"),
-        decide=f"{_variants}:decide_fixed_size",
+        decide="variants:decide_fixed_size",
     ),
     _claim(
         id="DP-KDPP-SMALL",
@@ -330,7 +321,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For binary rows and k < n < 2k, epsilon lies between log(1 + max(n - k, k - 2 + 1/(2k - n + 1))/s) and log(1 + k/s).",
         formula="log(1 + max(n - k, k - 2 + 1/(2k - n + 1))/s) <= eps <= log(1 + k/s)",
         assumptions=(_DOT, "binary rows", "k < n < 2k"),
-        decide=f"{_variants}:decide_fixed_size_few_items",
+        decide="variants:decide_fixed_size_few_items",
     ),
     _claim(
         id="DP-DELTA",
@@ -339,7 +330,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="delta(eps) = max over q <= n of the binomial pair {Bin(q, s/(1+s)), loss log(1 + j/s) - log(1 + q/(1+s))}",
         predicate="refuted by neighboring binary datasets and an eps with a larger delta than every q <= n gives",
         assumptions=(_DOT, "binary rows"),
-        decide=f"{_profile}:decide_binomial_conjecture",
+        decide="profile:decide_binomial_conjecture",
     ),
     _claim(
         id="DP-DELTA-REP",
@@ -348,7 +339,7 @@ CLAIMS: tuple[Claim, ...] = (
         "its delta(eps) is this, attained by real rows.",
         formula="delta(eps) = max{0, (s+B^2)/(1+s+B^2) - e^eps s/(1+s), 1/(1+s) - e^eps/(1+s+B^2)}",
         assumptions=(_DOT, _ROWS, "eps >= 0"),
-        decide=f"{_profile}:decide_profile",
+        decide="profile:decide_profile",
     ),
     _claim(
         id="DP-EXE",
@@ -356,6 +347,6 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In floating-point arithmetic the sampler keeps the epsilon of exact arithmetic.",
         formula="Pr[Y | D] <= e^eps* Pr[Y | D'] for the executed sampler",
         predicate="refuted by a jitter s > 0 and neighboring datasets with an output that the executed sampler gives on one of them only",
-        decide="dpassay.proofs.dpp.representation:decide_executed",
+        decide="representation:decide_executed",
     ),
 )

@@ -1,8 +1,6 @@
 """Claims of Lu and Shen, "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce" (PPNS)."""
 
-from functools import partial
-
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, claims_of
 
 TITLE = "An Accuracy-Assured Privacy-Preserving Recommender System for Internet Commerce (Lu and Shen)"
 
@@ -36,25 +34,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
 )
 
 ML100K = "movielens-100k"
-_claim = partial(Claim, paper="ppns")
-_sensitivity = "dpassay.proofs.ppns.similarity_sensitivity"
-_selection = "dpassay.proofs.ppns.selection_accuracy"
-_exponential = "dpassay.proofs.ppns.exponential_mechanism"
-_manly = "dpassay.proofs.ppns.manly_mean"
-_lemma1 = "dpassay.proofs.ppns.lemma1"
-_best_case = "dpassay.proofs.ppns.best_case"
-_law = "dpassay.proofs.ppns.wallenius_law"
-_partition = "dpassay.proofs.ppns.partition_theory"
-_count = "dpassay.proofs.ppns.partition_count"
-_repaired = "dpassay.proofs.ppns.theorem1_repaired"
-_counterexamples = "dpassay.proofs.ppns.theorem1_counterexamples"
-_metric = "dpassay.proofs.ppns.accuracy_metric"
-_cost = "dpassay.proofs.ppns.algorithm_cost"
-_privacy = "dpassay.proofs.ppns.privacy"
-_representation = "dpassay.proofs.ppns.representation"
-_sybil = "dpassay.proofs.ppns.sybil_attack"
-_tables = "dpassay.proofs.ppns.tables"
-_findings = "dpassay.proofs.ppns.findings"
+_claim = claims_of("ppns")
 
 CLAIMS: tuple[Claim, ...] = (
     _claim(
@@ -64,7 +44,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of one co-rated item changes.",
         formula="|sim(D) - sim(D')| <= RS = max_s max{ r_is r_js / (|r'_i||r'_j|), "
         "r_is r_js (|r_i||r_j| - |r'_i||r'_j|) / (|r_i||r_j||r'_i||r'_j|) }",
-        decide=f"{_sensitivity}:decide_rs",
+        decide="similarity_sensitivity:decide_rs",
     ),
     _claim(
         id="PP-RS-REP",
@@ -73,7 +53,7 @@ CLAIMS: tuple[Claim, ...] = (
         "is added, removed or changed.",
         formula="q = <r_a, r_i> / (max(|r_a|, c) max(|r_i|, c)); |q(D) - q(D')| <= min(1, R^2/c^2)",
         assumptions=("ratings lie in [0, R]", "floor c > 0"),
-        decide=f"{_sensitivity}:decide_rs_repaired",
+        decide="similarity_sensitivity:decide_rs_repaired",
     ),
     _claim(
         id="PP-EM",
@@ -83,7 +63,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[N(D) = S] <= e^(eps/2) Pr[N(D') = S]",
         about=("npns", "pncf"),
         allows="1/2",
-        decide=f"{_privacy}:decide_em",
+        decide="privacy:decide_em",
     ),
     _claim(
         id="PP-EM-REP",
@@ -92,7 +72,7 @@ CLAIMS: tuple[Claim, ...] = (
         "score can move between neighboring datasets, is eps/2-differentially private for every number of candidates.",
         formula="|q(D) - q(D')| <= GS for every candidate implies Pr[N(D) = S] <= e^(eps/2) Pr[N(D') = S]",
         assumptions=("GS is a constant, not computed from the data", "the candidate list does not depend on the data"),
-        decide=f"{_exponential}:decide_em_repaired",
+        decide="exponential_mechanism:decide_em_repaired",
     ),
     _claim(
         id="PP-LAM",
@@ -101,7 +81,7 @@ CLAIMS: tuple[Claim, ...] = (
         "similarity below sim_k - lambda and every candidate above sim_k + lambda is a neighbor.",
         formula="Pr[min_{i in N} s_i >= s_k - lambda] >= 1 - rho and Pr[{i: s_i > s_k + lambda} subset N] >= 1 - rho",
         assumptions=("weights exp(eps sim / (4k RS)) with one RS for all candidates",),
-        decide=f"{_selection}:decide_lambda",
+        decide="selection_accuracy:decide_lambda",
     ),
     _claim(
         id="PP-LAM-REP",
@@ -110,7 +90,7 @@ CLAIMS: tuple[Claim, ...] = (
         "at least 1 - rho, for every n, k and similarity list.",
         formula="lambda = (4k RS/eps) ln(k(n-k)/rho)",
         assumptions=("one constant RS for all candidates", "1 <= k < n"),
-        decide=f"{_selection}:decide_lambda_repaired",
+        decide="selection_accuracy:decide_lambda_repaired",
     ),
     _claim(
         id="PP-LAM2",
@@ -119,7 +99,7 @@ CLAIMS: tuple[Claim, ...] = (
         "truncation cuts nobody off below and rho has no effect.",
         formula="k = 50, eps = 1, RS = 1, n = 942: (4k RS/eps) ln(k(n-k)/rho) >= 1 >= sim_k for every rho in (0, 1)",
         assumptions=("similarities lie in [0, 1]", "RS >= 1/2000; the paper does not print its RS"),
-        decide=f"{_selection}:decide_lambda_unachievable",
+        decide="selection_accuracy:decide_lambda_unachievable",
     ),
     _claim(
         id="PP-PNCF-NOT",
@@ -127,7 +107,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="PNCF's truncation of the candidate list at sim_k - lambda and sim_k + lambda breaks differential privacy.",
         formula="there are neighboring D, D' and a set S with Pr[N(D) = S] > 0 = Pr[N(D') = S]",
         about=("pncf/hard",),
-        decide=f"{_privacy}:decide_pncf_truncation",
+        decide="privacy:decide_pncf_truncation",
     ),
     _claim(
         id="PP-DP",
@@ -135,7 +115,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='Partitioned Probabilistic Neighbour Selection "absolutely keeps" eps-differential privacy.',
         formula="Pr[N(D) = S] <= e^eps Pr[N(D') = S] for all neighboring D, D' and all sets S",
         about=("ppns/algorithm", "ppns/formula"),
-        decide=f"{_privacy}:decide_ppns",
+        decide="privacy:decide_ppns",
     ),
     _claim(
         id="PP-DP-REP",
@@ -144,7 +124,7 @@ CLAIMS: tuple[Claim, ...] = (
         "selection, are eps-differentially private when one rating is added, removed or changed.",
         formula="GS = min(1, R^2/c^2); partitions and quotas are post-processing of the noisy similarities",
         assumptions=("ratings lie in [0, R]", "every other user is a candidate"),
-        decide="dpassay.proofs.ppns.utility:decide_ppns_repaired",
+        decide="utility:decide_ppns_repaired",
     ),
     _claim(
         id="PP-MARG",
@@ -153,7 +133,7 @@ CLAIMS: tuple[Claim, ...] = (
         "given as the reason for differential privacy.",
         formula="mu_i > 0 for every candidate i; and, as the reason needs, mu_i(D) <= e^eps mu_i(D')",
         about=("ppns/algorithm",),
-        decide=f"{_privacy}:decide_marginals",
+        decide="privacy:decide_marginals",
     ),
     _claim(
         id="PP-ORIG",
@@ -161,7 +141,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The original partition scheme, without the changed choice of the last neighbor, breaks differential privacy.",
         formula="there are neighboring D, D' and a set S with Pr[N(D) = S] > 0 = Pr[N(D') = S]",
         about=("ppns/original",),
-        decide=f"{_privacy}:decide_original",
+        decide="privacy:decide_original",
     ),
     _claim(
         id="PP-COST",
@@ -170,14 +150,14 @@ CLAIMS: tuple[Claim, ...] = (
         formula="cost(PPNS) = cost(kNN)",
         predicate="Counted in similarity evaluations, comparisons, exponentials and random numbers of a literal "
         "implementation: holds if no count is larger; refuted otherwise, with the ratio stated.",
-        decide=f"{_cost}:decide_cost",
+        decide="algorithm_cost:decide_cost",
     ),
     _claim(
         id="PP-W9",
         place="sec. 3.3, eq. 9",
         statement="Manly's mean solves equation (9), and is the exact mean of Wallenius' distribution when all weights are equal.",
         formula="(1 - mu_i)^(1/w_i) is the same for all i, sum mu_i = k; w_1 = ... = w_n implies mu_i = E x_i",
-        decide=f"{_manly}:decide_manly",
+        decide="manly_mean:decide_manly",
     ),
     _claim(
         id="PP-L1",
@@ -186,14 +166,14 @@ CLAIMS: tuple[Claim, ...] = (
         "the sum of the mu_i is larger.",
         formula="(mu_i > mu^_i for all i) iff sum mu_i > sum mu^_i",
         assumptions=("fixed numbers of draws; all weights positive",),
-        decide=f"{_lemma1}:decide_lemma1",
+        decide="lemma1:decide_lemma1",
     ),
     _claim(
         id="PP-L2",
         place="Lemma 2",
         statement="The method that is expected to select more candidates from the first partition has the larger accuracy alpha.",
         formula="sum_{i<=k} mu_i > sum_{i<=k} mu^_i implies alpha >= alpha^",
-        decide=f"{_counterexamples}:decide_lemma2",
+        decide="theorem1_counterexamples:decide_lemma2",
     ),
     _claim(
         id="PP-T1",
@@ -202,7 +182,7 @@ CLAIMS: tuple[Claim, ...] = (
         "selection.",
         formula="p > 1 - ((n-k)/n)^w_1 implies alpha >= alpha^",
         assumptions=("p <= (k-1)/k, the range of sec. 6.3", "weights scaled so that similarity 0 has weight 1"),
-        decide=f"{_counterexamples}:decide_theorem1",
+        decide="theorem1_counterexamples:decide_theorem1",
     ),
     _claim(
         id="PP-T1-REP",
@@ -211,7 +191,7 @@ CLAIMS: tuple[Claim, ...] = (
         "jk the expected picks so far are at least jk^2/n.",
         formula="alpha >= alpha^ for all s_1 >= ... >= s_n >= 0 iff Q_1 + ... + Q_j >= jk * k/n for every j",
         assumptions=("equal weights for both methods",),
-        decide=f"{_repaired}:decide_theorem1_repaired",
+        decide="theorem1_repaired:decide_theorem1_repaired",
     ),
     _claim(
         id="PP-T1-MU",
@@ -219,14 +199,14 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In the best case for PNCF, mu_1 < 1 - ((n-k)/n)^w_1.",
         formula="k mu_1 + (n-k) mu_n = k, (1-mu_1)^(1/w_1) = 1-mu_n, w_1 > 1 imply mu_1 < 1 - ((n-k)/n)^w_1",
         assumptions=("0 < k < n", "w_1 > 1, w_n = 1"),
-        decide=f"{_manly}:decide_theorem1_mu",
+        decide="manly_mean:decide_theorem1_mu",
     ),
     _claim(
         id="PP-T1-PK",
         place="proof of Theorem 1",
         statement="In PPNS the expected number of neighbors from the first partition is pk.",
         formula="sum_{i<=k} mu_i = pk",
-        decide=f"{_partition}:decide_theorem1_pk",
+        decide="partition_theory:decide_theorem1_pk",
     ),
     _claim(
         id="PP-T1-RANGE",
@@ -234,7 +214,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The range of p in which PPNS is both accurate and secure is not empty.",
         formula="1 - ((n-k)/n)^w_1 < (k-1)/k",
         assumptions=("1 <= k < n", "w_1 >= 1"),
-        decide=f"{_partition}:decide_theorem1_range",
+        decide="partition_theory:decide_theorem1_range",
     ),
     _claim(
         id="PP-BEST",
@@ -246,21 +226,21 @@ CLAIMS: tuple[Claim, ...] = (
             "similarities in [0, 1]",
             "mu^ from equation (12), as in the paper, which knows no truncation; the exact mean is reported too",
         ),
-        decide=f"{_best_case}:decide_best_case",
+        decide="best_case:decide_best_case",
     ),
     _claim(
         id="PP-E10",
         place="eq. 10",
         statement="The expected sum of similarities of the selected neighbors is the sum of similarity times selection probability.",
         formula="E sum_{i in N} s_i = sum_i s_i mu_i",
-        decide=f"{_law}:decide_expectation",
+        decide="wallenius_law:decide_expectation",
     ),
     _claim(
         id="PP-ACC",
         place="sec. 5.1.1",
         statement="The larger the sum of the selected neighbors' similarities, the better the predicted rating.",
         formula="alpha > alpha^ implies |r_ax - r^_ax| <= |r_ax - r^^_ax|",
-        decide=f"{_metric}:decide_accuracy_metric",
+        decide="accuracy_metric:decide_accuracy_metric",
     ),
     _claim(
         id="PP-PMF",
@@ -269,7 +249,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of the top k is positive.",
         formula="Pr[N = S] = int_0^1 prod_{i in S} (1 - t^(w_i/d)) dt, d = sum_{i not in S} w_i; Pr[N = top k] > 0",
         assumptions=("all weights positive", "1 <= k < n"),
-        decide=f"{_law}:decide_pmf",
+        decide="wallenius_law:decide_pmf",
     ),
     _claim(
         id="PP-CHEB",
@@ -281,7 +261,7 @@ CLAIMS: tuple[Claim, ...] = (
             "s_1 >= ... >= s_k >= 0, not all 0",
             "mu_1 >= ... >= mu_k, true for weights that grow with similarity",
         ),
-        decide=f"{_partition}:decide_chebyshev",
+        decide="partition_theory:decide_chebyshev",
     ),
     _claim(
         id="PP-P",
@@ -293,14 +273,14 @@ CLAIMS: tuple[Claim, ...] = (
             "selection probabilities do not grow along the list",
             "similarities are not negative",
         ),
-        decide=f"{_partition}:decide_p",
+        decide="partition_theory:decide_p",
     ),
     _claim(
         id="PP-P1",
         place="sec. 6.1; eq. 20",
         statement="Every p in [alpha_0 / (s_1 + ... + s_k), 1] guarantees an accuracy of at least alpha_0.",
         formula="alpha >= alpha_0 for all p in [alpha_0 / sum_{i<=k} s_i, 1]",
-        decide=f"{_partition}:decide_p_up_to_one",
+        decide="partition_theory:decide_p_up_to_one",
     ),
     _claim(
         id="PP-20",
@@ -309,7 +289,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="p >= alpha_0 / sum s, j = ceil(1 + (ln(3/2) - ln(pk)) / ln(1-p)), beta = (j-1) + (1-p)^(j-1) k",
         predicate="Needs the beta of (20) to be a number of partitions that Algorithm 1 can reach: holds if for every p it is "
         "at most the number of partitions, refuted by one p in the allowed range where it is not.",
-        decide=f"{_count}:decide_equation20",
+        decide="partition_count:decide_equation20",
     ),
     _claim(
         id="PP-SEC",
@@ -320,7 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="The second half is refuted by an attack configuration in which a fake user's list contains the target with "
         "probability above 1/2.",
         about=("ppns/algorithm",),
-        decide=f"{_sybil}:decide_security",
+        decide="sybil_attack:decide_security",
     ),
     _claim(
         id="PP-SEC2",
@@ -328,7 +308,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Pr[N = top k] = 0 implies absolute security against the kNN attack.",
         formula="Pr[N = top k] = 0 implies Pr[some fake user's list contains the target] = 0",
         about=("ppns/algorithm",),
-        decide=f"{_sybil}:decide_security_inference",
+        decide="sybil_attack:decide_security_inference",
     ),
     _claim(
         id="PP-SUCC",
@@ -337,7 +317,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[some fake user's list contains the target] is small for PNCF and nPNS",
         predicate="Judged at k = 50 fake users, n = 942 further candidates, eps = 1, RS = 1: refuted if the probability that at "
         "least one fake user's list contains the target is above 1/2 for PNCF or nPNS, holds if below 1/2 for both.",
-        decide=f"{_sybil}:decide_success",
+        decide="sybil_attack:decide_success",
     ),
     _claim(
         id="PP-ATK",
@@ -349,7 +329,7 @@ CLAIMS: tuple[Claim, ...] = (
         "cosine (eq. 5), ties broken at random, k = 50: holds if the lower 99% bound of the probability exceeds 1/2, refuted "
         "if the upper one is below. Other similarities and tie rules are reported beside it.",
         data=ML100K,
-        decide=f"{_sybil}:decide_attack_premise",
+        decide="sybil_attack:decide_attack_premise",
     ),
     _claim(
         id="PP-BATK",
@@ -360,14 +340,14 @@ CLAIMS: tuple[Claim, ...] = (
         "random known items), for beta = 1, 2, 4, 8, fresh randomness for every fake: holds if every lower bound (99% for all "
         "together) exceeds 1/2, refuted if an upper one is below. Other similarities and fakes that win ties are reported beside it.",
         data=ML100K,
-        decide=f"{_sybil}:decide_beta_attack",
+        decide="sybil_attack:decide_beta_attack",
     ),
     _claim(
         id="PP-B",
         place="sec. 6.2, eqs. 18-20",
         statement="The number of partitions from which PPNS selects is beta = (j-1) + (1-p)^(j-1) k with j from (18).",
         formula="j = ceil(1 + (ln(3/2) - ln(pk)) / ln(1-p)), beta = (j-1) + (1-p)^(j-1) k",
-        decide=f"{_count}:decide_beta",
+        decide="partition_count:decide_beta",
     ),
     _claim(
         id="PP-EX",
@@ -375,7 +355,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For k = 50, n = 500, eps = 1, RS = 1 the range of p is (0.1, 0.98].",
         formula="1 - (450/500)^exp(1/200) ~ 0.1 and 49/50 = 0.98",
         predicate="Holds if both ends round to the printed numbers.",
-        decide=f"{_partition}:decide_example",
+        decide="partition_theory:decide_example",
     ),
     _claim(
         id="PP-MONO",
@@ -383,7 +363,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The lower end of the range of p grows with theta = k/n, and is very small for k in [30, 50] and n > 1000.",
         formula="d/dtheta (1 - (1-theta)^w_1) > 0; 1 - (1-k/n)^w_1 small",
         predicate="'Very small' is below 0.1, at the paper's eps = 1 and RS = 1.",
-        decide=f"{_partition}:decide_monotone",
+        decide="partition_theory:decide_monotone",
     ),
     _claim(
         id="PP-P-ONE",
@@ -391,7 +371,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="When p = 1, PPNS is the same as kNN.",
         formula="p = 1 implies N = top k",
         assumptions=("PPNS as Algorithm 1 is written",),
-        decide=f"{_cost}:decide_p_one",
+        decide="algorithm_cost:decide_p_one",
     ),
     _claim(
         id="PP-SAR",
@@ -399,7 +379,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Adding Laplace noise to the predicted rating releases users' privacy, because the Laplace mechanism does not "
         "work for numeric data.",
         formula="the Laplace mechanism with scale GS/eps on a numeric query is not eps-DP",
-        decide=f"{_exponential}:decide_laplace",
+        decide="exponential_mechanism:decide_laplace",
     ),
     _claim(
         id="PP-EXE",
@@ -410,7 +390,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Refuted by one output that the code can give on one of two neighboring datasets and never on the other, while its "
         "ideal chance is positive on both; JAX's generator is treated as ideal randomness.",
         about=("npns", "pncf", "ppns"),
-        decide=f"{_representation}:decide_executed",
+        decide="representation:decide_executed",
     ),
     _claim(
         id="PP-DATA",
@@ -418,7 +398,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="In MovieLens 100K each user rated more than 20 films, and each film received 20 to 250 ratings.",
         formula="min_u |I_u| > 20 and 20 <= |U_i| <= 250 for every film i",
         data=ML100K,
-        decide=f"{_findings}:decide_data",
+        decide="findings:decide_data",
     ),
     *(
         _claim(
@@ -430,7 +410,7 @@ CLAIMS: tuple[Claim, ...] = (
             "10,000 trials, taken over seeds; the table holds if under one of the named readings of the protocol every number "
             "holds at a simultaneous 99%, is refuted if under none of them.",
             data=ML100K,
-            decide=f"{_tables}:decide_table{number}",
+            decide=f"tables:decide_table{number}",
         )
         for number, what, formula in (
             (1, "MAE of kNN, PPNS, nPNS and PNCF against p", "MAE(method, p), k = 50, eps = 1, rho = 0.5"),
@@ -448,7 +428,7 @@ CLAIMS: tuple[Claim, ...] = (
         "the pairs that both methods predict): holds if every paired 95% interval (simultaneous) lies on the claimed side, "
         "refuted if one lies on the other, else open.",
         data=ML100K,
-        decide=f"{_findings}:decide_finding1",
+        decide="findings:decide_finding1",
     ),
     _claim(
         id="PP-F2",
@@ -459,7 +439,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Held-out MAE on MovieLens 100K at p in {0.1..0.9}: holds if every paired 95% interval (simultaneous) favors PPNS, refuted "
         "if one favors the other, else open.",
         data=ML100K,
-        decide=f"{_findings}:decide_finding2",
+        decide="findings:decide_finding2",
     ),
     _claim(
         id="PP-F3",
@@ -469,7 +449,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Held-out MAE on MovieLens 100K at k = 10, 20, ..., 100: holds if every paired 95% interval (simultaneous) between "
         "successive k favors the larger, refuted if one favors the smaller, else open.",
         data=ML100K,
-        decide=f"{_findings}:decide_finding3",
+        decide="findings:decide_finding3",
     ),
     _claim(
         id="PP-F4",
@@ -479,7 +459,7 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Holds if the law of the selection is the same for every rho because the truncation binds for no target; else the "
         "paired 95% intervals (simultaneous) decide.",
         data=ML100K,
-        decide=f"{_findings}:decide_finding4",
+        decide="findings:decide_finding4",
     ),
     _claim(
         id="PP-TREND",
@@ -489,6 +469,6 @@ CLAIMS: tuple[Claim, ...] = (
         predicate="Judged on the printed numbers of Table 3: holds if each row decreases throughout, refuted if one rises by more than "
         "the 99% spread of two runs of 10,000 trials allows, else open.",
         data=ML100K,
-        decide=f"{_tables}:decide_trend",
+        decide="tables:decide_trend",
     ),
 )

@@ -1,8 +1,6 @@
 """Claims of Chen et al., "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation"."""
 
-from functools import partial
-
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, claims_of
 
 TITLE = (
     "Differential Private Knowledge Transfer for Privacy-Preserving Cross-Domain Recommendation "
@@ -50,15 +48,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
 )
 
 
-_claim = partial(Claim, paper="pricdr")
-_privacy = "dpassay.proofs.pricdr.sketch_privacy"
-_composition = "dpassay.proofs.pricdr.sketch_composition"
-_sparse = "dpassay.proofs.pricdr.sparse_sketch"
-_distortion = "dpassay.proofs.pricdr.sketch_distortion"
-_concentration = "dpassay.proofs.pricdr.sketch_concentration"
-_flattening = "dpassay.proofs.pricdr.flattening"
-_loss = "dpassay.proofs.pricdr.cross_entropy_loss"
-_printed = "dpassay.proofs.pricdr.printed_table"
+_claim = claims_of("pricdr")
 
 _AT_MOST_ONE = "ratings differ by at most 1, not by less than 1 as Definition 3.2 prints (CD-DEF)"
 _GAUSSIAN = "M has independent standard Gaussian entries (Algorithm 1 with JLT)"
@@ -81,7 +71,7 @@ CLAIMS: tuple[Claim, ...] = (
         "column; this protects each user-item rating of the binarized data.",
         formula="r != r', |r - r'| < 1, 1 < i0 < n, 1 < j0 < m",
         predicate="Vacuous if the binarized data of section 6.1 have no neighbors at all under the printed definition.",
-        decide=f"{_privacy}:decide_def",
+        decide="sketch_privacy:decide_def",
     ),
     _claim(
         id="CD-CENTRE",
@@ -90,14 +80,14 @@ CLAIMS: tuple[Claim, ...] = (
         "take R - R' = e_i v'.",
         formula="R - R' = e_i v' with ||v||_2 <= 1 after r_ij <- r_ij - (1/m) sum_k r_ik",
         assumptions=(_AT_MOST_ONE,),
-        decide=f"{_privacy}:decide_centre",
+        decide="sketch_privacy:decide_centre",
     ),
     _claim(
         id="CD-WLOG",
         place="B.1",
         statement="The case in which all singular values of both matrices exceed w stands for the general case.",
         formula="sigma_i(R) > w and sigma_i(R') > w for all i, without loss of generality",
-        decide=f"{_privacy}:decide_wlog",
+        decide="sketch_privacy:decide_wlog",
     ),
     # Privacy of one row
     _claim(
@@ -108,7 +98,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="eps0 = eps / sqrt(4 r ln(2/delta)), delta0 = delta / (2r): Pr[row(D) in A] <= e^eps0 Pr[row(D') in A] + delta0",
         assumptions=(_AT_MOST_ONE,),
         about=("jlt",),
-        decide=f"{_privacy}:decide_t51",
+        decide="sketch_privacy:decide_t51",
     ),
     _claim(
         id="CD-T51-DET",
@@ -116,7 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The square root of the ratio of the two covariance determinants lies within e^(eps0/2).",
         formula="e^(-eps0/2) <= sqrt(det S2 / det S) <= e^(eps0/2), S and S2 the covariances of a row on D and on D'",
         assumptions=(_AT_MOST_ONE, "n >= m, so that both covariances have full rank"),
-        decide=f"{_privacy}:decide_t51_det",
+        decide="sketch_privacy:decide_t51_det",
     ),
     _claim(
         id="CD-T51-QUAD",
@@ -125,14 +115,14 @@ CLAIMS: tuple[Claim, ...] = (
         "probability delta0.",
         formula="|x'(S^-1 - S2^-1) x| <= 2 (1/w + 1/w^2) ln(4/delta0) with probability >= 1 - delta0, x ~ N(0, S), S2 on D'",
         assumptions=(_AT_MOST_ONE, "n >= m, so that both covariances have full rank"),
-        decide=f"{_privacy}:decide_t51_quad",
+        decide="sketch_privacy:decide_t51_quad",
     ),
     _claim(
         id="CD-T51-W",
         place="B.1",
         statement="The choice of w in the proof solves the inequality that the proof needs.",
         formula="w = 1 / (sqrt(eps0 / (2 ln(4/delta0)) + 1/4) - 1/2) gives 2 (1/w + 1/w^2) ln(4/delta0) <= eps0",
-        decide=f"{_composition}:decide_t51_w",
+        decide="sketch_composition:decide_t51_w",
     ),
     _claim(
         id="CD-WALG",
@@ -141,14 +131,14 @@ CLAIMS: tuple[Claim, ...] = (
         formula="w = sqrt(32 r ln(2/delta)) ln(4r/delta) / eps gives 2 (1/w + 1/w^2) ln(4/delta0) <= eps0",
         predicate="Holds if true at each eps of section 6.1, each r and each task of Table 3 with delta = 1/m; where it fails beyond "
         "them is reported beside it.",
-        decide=f"{_composition}:decide_walg",
+        decide="sketch_composition:decide_walg",
     ),
     _claim(
         id="CD-SUBG",
         place="B.1",
         statement="The rows of the sparse matrix P are sub-Gaussian, as the transfer of the proof to SJLT uses.",
         formula="P_ij = 0 with probability 1 - q, N(0, 1/q) with probability q: E e^(t P_ij) <= e^(c^2 t^2 / 2) for all t",
-        decide=f"{_sparse}:decide_subg",
+        decide="sparse_sketch:decide_subg",
     ),
     # Privacy of the whole sketch
     _claim(
@@ -158,7 +148,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[R~(D) in A] <= e^eps Pr[R~(D') in A] + delta for all neighbors and all events",
         assumptions=(_AT_MOST_ONE,),
         about=("jlt",),
-        decide=f"{_privacy}:decide_t52",
+        decide="sketch_privacy:decide_t52",
     ),
     _claim(
         id="CD-T52-REL",
@@ -168,7 +158,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="w = 1 / (sqrt(eps / (2 ln(4/delta0)) + 1/4) - 1/2), delta0 = delta / (2r), delta = 1/m, r rows published",
         assumptions=(_AT_MOST_ONE,),
         about=("jlt",),
-        decide=f"{_privacy}:decide_t52_released",
+        decide="sketch_privacy:decide_t52_released",
     ),
     _claim(
         id="CD-T52-REP",
@@ -178,7 +168,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="delta(eps) = E[Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)], mu^2 w^2 ~ chi^2_r",
         assumptions=(_AT_MOST_ONE,),
         about=("jlt",),
-        decide=f"{_privacy}:decide_t52_repaired",
+        decide="sketch_privacy:decide_t52_repaired",
     ),
     _claim(
         id="CD-B1",
@@ -186,7 +176,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="k-fold adaptive composition of (eps, delta)-differentially private mechanisms is (eps', k delta + delta')-"
         "differentially private.",
         formula="eps' = sqrt(2k ln(1/delta')) eps + k eps (e^eps - 1)",
-        decide=f"{_composition}:decide_b1",
+        decide="sketch_composition:decide_b1",
     ),
     _claim(
         id="CD-COMP",
@@ -194,7 +184,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Composing r rows with eps0 and delta0 gives at most eps and delta, for every eps used in the experiments.",
         formula="sqrt(2 r ln(2/delta)) eps0 + r eps0 (e^eps0 - 1) <= eps, eps in {0.5, 1, ..., 64}",
         predicate="Holds if true at each eps of section 6.1, each r and each task of Table 3 with delta = 1/m; refuted if one fails.",
-        decide=f"{_composition}:decide_comp",
+        decide="sketch_composition:decide_comp",
     ),
     _claim(
         id="CD-SJLT",
@@ -203,7 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[R~(D) in A] <= e^eps Pr[R~(D') in A] + delta with M = P H D",
         assumptions=(_AT_MOST_ONE,),
         about=("sjlt",),
-        decide=f"{_sparse}:decide_sjlt",
+        decide="sparse_sketch:decide_sjlt",
     ),
     _claim(
         id="CD-SJLT-REL",
@@ -213,7 +203,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="M_ij in {0, +-1/sqrt(q)}: Pr[R~(D) in A] <= e^eps Pr[R~(D') in A] + delta",
         assumptions=(_AT_MOST_ONE,),
         about=("sjlt",),
-        decide=f"{_sparse}:decide_sjlt_released",
+        decide="sparse_sketch:decide_sjlt_released",
     ),
     _claim(
         id="CD-SJLT-REP",
@@ -223,28 +213,28 @@ CLAIMS: tuple[Claim, ...] = (
         formula="delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), mu = sqrt(r) / w",
         assumptions=(_AT_MOST_ONE,),
         about=("sjlt",),
-        decide=f"{_sparse}:decide_sjlt_repaired",
+        decide="sparse_sketch:decide_sjlt_repaired",
     ),
     _claim(
         id="CD-HAD",
         place="B.1; Definition 3.7",
         statement="H and D are unitary, for the numbers of items of the paper's datasets.",
         formula="H_ij = n^(-1/2) (-1)^(i-1, j-1): H'H = I and D'D = I at every n of Table 3",
-        decide=f"{_sparse}:decide_had",
+        decide="sparse_sketch:decide_had",
     ),
     _claim(
         id="CD-HAD-REL",
         place="Definition 3.7, released code",
         statement="The released code's sparse transform is the P H D of Definition 3.7 and preserves squared norms on average.",
         formula="M = P H D, E ||M x / sqrt(r)||^2 = ||x||^2",
-        decide=f"{_sparse}:decide_had_released",
+        decide="sparse_sketch:decide_had_released",
     ),
     _claim(
         id="CD-ISO",
         place="sec. 5.2",
         statement="Since H and D are unitary, HD preserves the Euclidean norm.",
         formula="||HDx||_2 = ||x||_2",
-        decide=f"{_sparse}:decide_iso",
+        decide="sparse_sketch:decide_iso",
     ),
     _claim(
         id="CD-EXE",
@@ -252,7 +242,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Algorithm 1 as executed in floating-point arithmetic keeps the guarantee of the ideal one.",
         formula="the outputs reachable on D and on D' are the same",
         about=("jlt", "sjlt"),
-        decide="dpassay.proofs.pricdr.representation:decide_executed",
+        decide="representation:decide_executed",
     ),
     # Utility bounds
     _claim(
@@ -263,7 +253,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="R~ = M R1 / r: E[R~' R~] = R1' R1; E[M_ij M_jk] = delta_jk",
         assumptions=(_GAUSSIAN,),
         predicate="Judged with the factor 1/r that C.1 prints; the factor 1/sqrt(r) of Algorithm 1 is decided beside it.",
-        decide=f"{_distortion}:decide_expectation",
+        decide="sketch_distortion:decide_expectation",
     ),
     _claim(
         id="CD-P53",
@@ -273,7 +263,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="E ||R'R - R~'R~||_2^2 <= w^2 m = 16 r^2 ln(2/delta) ln^2(4r/delta) / eps^2 * m",
         assumptions=(_GAUSSIAN,),
         predicate="Refuted only where the inequality fails under both readings of the norm, spectral and Frobenius.",
-        decide=f"{_distortion}:decide_p53",
+        decide="sketch_distortion:decide_p53",
     ),
     _claim(
         id="CD-P53-REP",
@@ -282,7 +272,7 @@ CLAIMS: tuple[Claim, ...] = (
         "mean squared spectral error.",
         formula="E ||R~'R~ - R'R||_F^2 = w^4 m + ((tr S)^2 + tr(S^2)) / r, S = R'R + w^2 I",
         assumptions=(_GAUSSIAN, "n >= m and all m singular values lifted, or the additive form (M R + w N) / sqrt(r)"),
-        decide=f"{_distortion}:decide_p53_repaired",
+        decide="sketch_distortion:decide_p53_repaired",
     ),
     _claim(
         id="CD-PC1",
@@ -292,7 +282,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[||M u||^2 / r >= (1 + gamma) ||u||^2] <= r^-2, gamma = C sqrt(ln m / r)",
         predicate="Holds for a transform if one constant C serves all r, m with 2 <= r <= m, all n that are powers of two and all "
         "q <= 1/m; refuted if for every C some of them fail, for one of the two transforms.",
-        decide=f"{_concentration}:decide_pc1",
+        decide="sketch_concentration:decide_pc1",
     ),
     _claim(
         id="CD-INT",
@@ -301,7 +291,7 @@ CLAIMS: tuple[Claim, ...] = (
         "norm is, so that its probability is at most the product of theirs.",
         formula="S subset of S_1 and ... and S_m; Pr[S] <= prod_i Pr[S_i]",
         assumptions=(_GAUSSIAN,),
-        decide=f"{_concentration}:decide_intersection",
+        decide="sketch_concentration:decide_intersection",
     ),
     _claim(
         id="CD-LOW",
@@ -310,7 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[||R~||_F^2 <= (1 - gamma) (||R||_F^2 + w^2 m)] <= r^(-2m), gamma = C sqrt(ln m / r)",
         assumptions=(_GAUSSIAN,),
         predicate="Refuted if for a stated C with gamma < 1 some R, r, m fail.",
-        decide=f"{_concentration}:decide_lower_tail",
+        decide="sketch_concentration:decide_lower_tail",
     ),
     _claim(
         id="CD-T54",
@@ -322,7 +312,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=(_GAUSSIAN,),
         predicate="The paper prints <=, which no reader can want; read as >=. Refuted if for every constant C some R, r, m fail; the "
         "printed direction is decided beside it.",
-        decide=f"{_concentration}:decide_t54",
+        decide="sketch_concentration:decide_t54",
     ),
     _claim(
         id="CD-T54-REP",
@@ -332,7 +322,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[| ||R~||_F^2 - ||R1||_F^2 | > g ||R1||_F^2] <= 2 exp(-r g^2 / 8); 2 m exp(-r g^2 / 8) for all columns; "
         "||R1||_F^2 = ||R||_F^2 + w^2 min(n, m)",
         assumptions=(_GAUSSIAN, "0 < g <= 1"),
-        decide=f"{_concentration}:decide_t54_repaired",
+        decide="sketch_concentration:decide_t54_repaired",
     ),
     _claim(
         id="CD-KEEP",
@@ -341,7 +331,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="the right singular vectors of R~ are those of R",
         assumptions=(_GAUSSIAN,),
         predicate="Judged on the matrix that is published, whose right singular vectors belong to users.",
-        decide=f"{_distortion}:decide_singular_vectors",
+        decide="sketch_distortion:decide_singular_vectors",
     ),
     _claim(
         id="CD-L55",
@@ -349,7 +339,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With probability at least 1 - 1/20, no entry of HDx exceeds sqrt(2 ln(40 m n) / n) ||x||_2 for any of m vectors x.",
         formula="Pr[max_x ||HDx||_inf <= (2 ln(40 m n) / n)^(1/2) ||x||_2] >= 19/20",
         assumptions=("the entries of H are +-n^(-1/2); H need not be orthogonal",),
-        decide=f"{_flattening}:decide_l55",
+        decide="flattening:decide_l55",
     ),
     _claim(
         id="CD-CPLX",
@@ -358,7 +348,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="line 15 with M = P H D costs O(n m log n), with a dense M O(r n m)",
         predicate="Counted in expected multiplications and additions at Algorithm 1's q <= c/m; the densities of the experiments are "
         "reported beside it.",
-        decide=f"{_flattening}:decide_complexity",
+        decide="flattening:decide_complexity",
     ),
     _claim(
         id="CD-BCE",
@@ -366,7 +356,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Minimizing (6) minimizes the cross-entropy between true and predicted ratings, the predictions being the cosines "
         "U'V of the embeddings.",
         formula="L = sum_ij y log(p) + (1 - y) log(1 - p), p = U_i'V_j",
-        decide=f"{_loss}:decide_cross_entropy",
+        decide="cross_entropy_loss:decide_cross_entropy",
     ),
     # Experiments
     _claim(
@@ -378,7 +368,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=(_ONE_ITEM,),
         predicate="A number holds if ours lies within the larger of half its last printed digit and the 99% interval over seeds; the "
         "table is refuted if a printed row is one that no run of the described experiment can give.",
-        decide=f"{_printed}:decide_table1",
+        decide="printed_table:decide_table1",
     ),
     _claim(
         id="CD-TAB-ID",
@@ -387,7 +377,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="MRR@k <= NDCG@k <= HR@k; dHR/log2(11) <= dNDCG <= dHR/log2(7); dHR/10 <= dMRR <= dHR/6 (d: @10 minus @5)",
         assumptions=(_ONE_ITEM,),
         predicate="Each printed number may be off by half its last digit; refuted if one inequality fails by more than that allows.",
-        decide=f"{_printed}:decide_identities",
+        decide="printed_table:decide_identities",
     ),
     _claim(
         id="CD-ALL",
@@ -395,7 +385,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='"PriCDR-J and PriCDR-S outperform all the single-domain and cross-domain baseline models in all tasks."',
         formula="metric(J), metric(S) > metric(baseline) for 7 baselines, 6 tasks, 6 metrics",
         predicate="Judged on the printed numbers; equal numbers do not outperform.",
-        decide=f"{_printed}:decide_all",
+        decide="printed_table:decide_all",
     ),
     _claim(
         id="CD-CDR-SD",
@@ -403,7 +393,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='"All the cross domain recommendation models perform better than single domain recommendation models."',
         formula="metric(CDR) > metric(single domain) for 7 CDR and 3 single-domain models, 6 tasks, 6 metrics",
         predicate="Judged on the printed numbers; equal numbers are not better.",
-        decide=f"{_printed}:decide_cross_domain",
+        decide="printed_table:decide_cross_domain",
     ),
     _claim(
         id="CD-JS-SYM",
@@ -411,7 +401,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement='"Both PriCDR-J and PriCDR-S outperform PriCDR-SYM in all tasks."',
         formula="metric(J), metric(S) > metric(SYM) for 6 tasks, 6 metrics",
         predicate="Judged on the printed numbers; equal numbers do not outperform.",
-        decide=f"{_printed}:decide_symmetric",
+        decide="printed_table:decide_symmetric",
     ),
     *(
         _claim(
@@ -421,7 +411,7 @@ CLAIMS: tuple[Claim, ...] = (
             formula=formula,
             predicate=f"{_TRAINED} {predicate} It holds if in one reading all intervals are on the claimed side, is refuted if "
             "in each reading one is on the other side, else open; printed numbers alone decide nothing here.",
-            decide=f"dpassay.proofs.pricdr.questions:{decide}",
+            decide=f"questions:{decide}",
         )
         for number, place, statement, formula, predicate, decide in (
             (

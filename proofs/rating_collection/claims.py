@@ -1,8 +1,6 @@
 """Claims of Zheng, "Two Differentially Private Rating Collection Mechanisms for Recommender Systems"."""
 
-from functools import partial
-
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, claims_of
 
 TITLE = "Two Differentially Private Rating Collection Mechanisms for Recommender Systems (Zheng)"
 
@@ -41,13 +39,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
     ("MovieLens 100K, RMSE", "100,000 ratings of films, 1 to 5 stars; root of the mean squared error"),
 )
 
-_claim = partial(Claim, paper="rating-collection")
-_privacy = "dpassay.proofs.rating_collection.privacy"
-_definitions = "dpassay.proofs.rating_collection.definitions"
-_moments = "dpassay.proofs.rating_collection.moments"
-_accuracy = "dpassay.proofs.rating_collection.accuracy"
-_recovery = "dpassay.proofs.rating_collection.recovery"
-_representation = "dpassay.proofs.rating_collection.representation"
+_claim = claims_of("rating-collection")
 
 INDEPENDENT = "the noise of every entry is drawn independently of that of the others"
 POSITIVE = "eps > 0"
@@ -63,7 +55,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[M(x) in S] <= e^(n eps) Pr[M(y) in S] for all x, y in ([-1, 1] or ?)^n and all measurable S",
         assumptions=(POSITIVE, INDEPENDENT),
         about=("modified_laplace",),
-        decide=f"{_privacy}:decide_theorem1",
+        decide="privacy:decide_theorem1",
     ),
     *(
         _claim(
@@ -74,7 +66,7 @@ CLAIMS: tuple[Claim, ...] = (
             formula=f"Pr[M(x) in S] / Pr[M(y) in S] <= {printed}",
             assumptions=(POSITIVE,),
             about=("modified_laplace",),
-            decide=f"{_privacy}:decide_case",
+            decide="privacy:decide_case",
         )
         for case, inputs, event, printed in (
             ("i", "two ratings x, y", "an event S of numbers", "e^eps"),
@@ -96,7 +88,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="max over S and x, y with k differing entries of ln(Pr[M(x) in S] / Pr[M(y) in S]) = k eps",
         assumptions=(POSITIVE, INDEPENDENT),
         about=("modified_laplace", "randomized_response"),
-        decide=f"{_privacy}:decide_tight",
+        decide="privacy:decide_tight",
     ),
     _claim(
         id="RC-T2",
@@ -105,7 +97,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[M(x) in S] <= e^(n eps) Pr[M(y) in S] for all x, y in {0, ..., d}^n and all S",
         assumptions=("eps >= 0", INDEPENDENT),
         about=("randomized_response",),
-        decide=f"{_privacy}:decide_theorem2",
+        decide="privacy:decide_theorem2",
     ),
     _claim(
         id="RC-NFOLD",
@@ -114,7 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
         "entries to which it is applied entry by entry.",
         formula="Pr[M(x_i) in S] <= e^eps Pr[M(y_i) in S] for every i implies Pr[M(x) in S] <= e^(n eps) Pr[M(y) in S]",
         assumptions=(INDEPENDENT,),
-        decide=f"{_privacy}:decide_product",
+        decide="privacy:decide_product",
     ),
     _claim(
         id="RC-EXE",
@@ -122,7 +114,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The textbook floating-point samplers of the two mechanisms keep the privacy of the ideal ones.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
         about=("modified_laplace", "randomized_response"),
-        decide=f"{_representation}:decide_executed",
+        decide="representation:decide_executed",
     ),
     _claim(
         id="RC-EXE-REP",
@@ -130,7 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The samplers on integers and on a grid that this package runs keep the privacy of the ideal mechanisms.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
         about=("modified_laplace", "randomized_response"),
-        decide=f"{_representation}:decide_executed_repaired",
+        decide="representation:decide_executed_repaired",
     ),
     # Definitions
     _claim(
@@ -140,7 +132,7 @@ CLAIMS: tuple[Claim, ...] = (
         "eps-differentially private.",
         formula="M(x_i) = zeta (x_i + xi) + (1 - zeta) ? with the same xi, zeta for all i; Pr[M(x) in S] <= e^(n eps) Pr[M(y) in S]",
         assumptions=(POSITIVE, "n >= 2"),
-        decide=f"{_definitions}:decide_one_noise",
+        decide="definitions:decide_one_noise",
     ),
     _claim(
         id="RC-IND3",
@@ -149,21 +141,21 @@ CLAIMS: tuple[Claim, ...] = (
         "mechanism is n eps-differentially private.",
         formula="M(x_k) = xi_(x_k) with xi_0, ..., xi_d drawn once; Pr[M(x) in S] <= e^(n eps) Pr[M(y) in S]",
         assumptions=("n >= 2",),
-        decide=f"{_definitions}:decide_noise_by_value",
+        decide="definitions:decide_noise_by_value",
     ),
     _claim(
         id="RC-EPS0",
         place="Definitions 2 and 3",
         statement="Both mechanisms are defined for every eps >= 0.",
         formula="for every eps >= 0 the laws Laplace(0, 2/eps), Bernoulli(e^(eps/2)/(e^(eps/2)+1)) and p_i exist",
-        decide=f"{_definitions}:decide_epsilon_zero",
+        decide="definitions:decide_epsilon_zero",
     ),
     _claim(
         id="RC-EPS0-REP",
         place="Definitions 2 and 3, repaired",
         statement="The modified Laplace mechanism is defined for every eps > 0, and randomized response for every eps >= 0.",
         formula="the masses and densities are nonnegative and add up to 1",
-        decide=f"{_definitions}:decide_epsilon_positive",
+        decide="definitions:decide_epsilon_positive",
     ),
     _claim(
         id="RC-CONJ",
@@ -173,7 +165,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="f maps ([-1, 1] or ?)^n, or {0, ..., d}^n, into itself; this implies the algorithm's guarantee on f(X)",
         predicate="Two parts: both mechanisms map their space into itself with probability 1; and a transform that does so keeps an "
         "algorithm's guarantee. Refuted if either part fails.",
-        decide=f"{_definitions}:decide_conjugate",
+        decide="definitions:decide_conjugate",
     ),
     _claim(
         id="RC-CONJ-REP",
@@ -182,7 +174,7 @@ CLAIMS: tuple[Claim, ...] = (
         "ratings into itself, and stay n eps-differentially private.",
         formula="clip(M(x)) in ([-1, 1] or ?)^n; Pr[clip(M(x)) in S] <= e^(n eps) Pr[clip(M(y)) in S]",
         assumptions=(POSITIVE, INDEPENDENT),
-        decide=f"{_definitions}:decide_conjugate_repaired",
+        decide="definitions:decide_conjugate_repaired",
     ),
     _claim(
         id="RC-SLACK",
@@ -191,7 +183,7 @@ CLAIMS: tuple[Claim, ...] = (
         "no other pair (keep, create) gives eps-differential privacy for one entry.",
         formula="M eps-DP for one entry implies keep = r/(1+r), create = 1/(1+r), r = e^(eps/2)",
         assumptions=(POSITIVE,),
-        decide=f"{_definitions}:decide_forced",
+        decide="definitions:decide_forced",
     ),
     _claim(
         id="RC-SLACK-REP",
@@ -202,7 +194,7 @@ CLAIMS: tuple[Claim, ...] = (
         "2.",
         formula="error per cell = q (m2 + 2 s_L^2)/keep + (1-q) 2 s_L^2 create/keep^2 - q m2; q: share of rated cells, m2: mean square rating",
         assumptions=(POSITIVE, "0 <= q <= 1", "the missing entries of the true vector count as 0"),
-        decide=f"{_definitions}:decide_best_pair",
+        decide="definitions:decide_best_pair",
     ),
     # Theorem 3
     _claim(
@@ -211,7 +203,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With probability at least 1 - gamma, the release of the modified Laplace mechanism satisfies (6).",
         formula="rho <= rho0 sqrt(s) + (4/eps) sqrt(s/gamma) + sqrt(2mn/((e^(eps/2)+1) gamma) (1 + 8/eps^2))",
         assumptions=(POSITIVE, "0 < gamma < 1", "||P_Omega_X(Theta - X)||_F <= rho0 sqrt(s)", NORMALIZED),
-        decide=f"{_accuracy}:decide_laplace_bound",
+        decide="accuracy:decide_laplace_bound",
     ),
     _claim(
         id="RC-T3-RR",
@@ -219,7 +211,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With probability at least 1 - gamma, the release of the randomized response mechanism satisfies (7).",
         formula="rho <= rho0 sqrt(s) + 2(d-1) sqrt(2mnd/((e^eps+d) gamma))",
         assumptions=("eps >= 0", "0 < gamma < 1", "||P_Omega_X(Theta - X)||_F <= rho0 sqrt(s)", STARS),
-        decide=f"{_accuracy}:decide_response_bound",
+        decide="accuracy:decide_response_bound",
     ),
     _claim(
         id="RC-T3-TIGHT",
@@ -229,7 +221,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="rho <= rho0 sqrt(s) + sqrt(E/gamma); Laplace: E = r/(r+1) s 8/eps^2 + (mn-s)/(r+1) (1 + 8/eps^2); "
         "response: E = (d-1)(2d-1)/6 mn d/(e^eps+d)",
         assumptions=(POSITIVE, "0 < gamma < 1", "||P_Omega_X(Theta - X)||_F <= rho0 sqrt(s)", NORMALIZED, STARS),
-        decide=f"{_accuracy}:decide_sharper_bounds",
+        decide="accuracy:decide_sharper_bounds",
     ),
     _claim(
         id="RC-T3-S",
@@ -238,7 +230,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula='E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 "= gamma/2", ...',
         predicate="An = means equality. Refuted by one printed equality that fails under the theorem's own assumptions.",
         assumptions=(POSITIVE, "s > 0", NORMALIZED, STARS),
-        decide=f"{_moments}:decide_steps",
+        decide="moments:decide_steps",
     ),
     _claim(
         id="RC-T3-S-REP",
@@ -246,7 +238,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Each expectation and each Markov step of the proof of Theorem 3 holds with <= in place of the five false equalities.",
         formula="E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 <= gamma/2, ...",
         assumptions=(POSITIVE, NORMALIZED, STARS),
-        decide=f"{_moments}:decide_steps_repaired",
+        decide="moments:decide_steps_repaired",
     ),
     _claim(
         id="RC-RANGE",
@@ -255,7 +247,7 @@ CLAIMS: tuple[Claim, ...] = (
         "(low rank, and closeness to X where a rating is observed).",
         formula="E[(Theta-Z)^2] <= 1 + 8/eps^2 and E[(Theta-Z)^2] <= (d-1)^2 for every Theta",
         predicate="Judged on the assumptions printed in section 3, where Theta is any real matrix of low rank.",
-        decide=f"{_moments}:decide_range",
+        decide="moments:decide_range",
     ),
     _claim(
         id="RC-RANGE-REP",
@@ -263,7 +255,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The moment bounds for created ratings hold when true ratings lie in the range of the observed ones.",
         formula="|Theta| <= 1 implies E[(Theta-Z)^2] <= 1 + 8/eps^2; 1 <= Theta <= d implies E[(Theta-Z)^2] <= (d-1)^2",
         assumptions=(POSITIVE, NORMALIZED, STARS),
-        decide=f"{_moments}:decide_range_repaired",
+        decide="moments:decide_range_repaired",
     ),
     _claim(
         id="RC-EQ",
@@ -271,7 +263,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For randomized response, the mean squared error of a created rating is (d-1)^2.",
         formula="E[(Theta_ij - Z_ij)^2 | Omega_X, Omega_Z] = (d-1)^2 for all (i, j) in Omega_Z but not Omega_X",
         assumptions=(STARS,),
-        decide=f"{_moments}:decide_created_rating",
+        decide="moments:decide_created_rating",
     ),
     _claim(
         id="RC-EQ-REP",
@@ -280,7 +272,7 @@ CLAIMS: tuple[Claim, ...] = (
         "true rating of 1 or d.",
         formula="E[(Theta_ij - Z_ij)^2 | Omega_X, Omega_Z] <= (d-1)(2d-1)/6 <= (d-1)^2",
         assumptions=(STARS,),
-        decide=f"{_moments}:decide_created_rating_repaired",
+        decide="moments:decide_created_rating_repaired",
     ),
     _claim(
         id="RC-RRX",
@@ -288,21 +280,21 @@ CLAIMS: tuple[Claim, ...] = (
         statement="For randomized response, the mean squared change of a rating that stays a rating is at most (d-1)^2 d/(e^eps+d).",
         formula="E[(X_ij - Z_ij)^2 | Omega_X, Omega_Z] <= (d-1)^2 d/(e^eps+d) for all (i, j) in Omega_X and Omega_Z",
         assumptions=("eps >= 0", STARS),
-        decide=f"{_moments}:decide_changed_rating",
+        decide="moments:decide_changed_rating",
     ),
     _claim(
         id="RC-DEC",
         place="sec. 4.3",
         statement="rho is at most the sum of three Frobenius norms: Theta - X and X - Z where both are rated, Theta - Z where only Z is.",
         formula="||P_Z(Theta-Z)|| <= ||P_ZX(Theta-X)|| + ||P_ZX(X-Z)|| + ||P_(Z without X)(Theta-Z)||, the first <= rho0 sqrt(s)",
-        decide=f"{_accuracy}:decide_decomposition",
+        decide="accuracy:decide_decomposition",
     ),
     _claim(
         id="RC-UNION",
         place="sec. 4.3",
         statement="Two failures of probability at most gamma/2 each leave probability at least 1 - gamma for both bounds.",
         formula="Pr[A] <= gamma/2, Pr[B] <= gamma/2 implies Pr[not A and not B] >= 1 - gamma",
-        decide=f"{_accuracy}:decide_union",
+        decide="accuracy:decide_union",
     ),
     # Recovery
     _claim(
@@ -311,7 +303,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="As eps increases to infinity, the bounds (6) and (7) decrease to rho0 sqrt(s).",
         formula="(6) and (7) are strictly decreasing in eps > 0, with limit rho0 sqrt(s)",
         assumptions=("s > 0", "d >= 2"),
-        decide=f"{_recovery}:decide_monotone",
+        decide="recovery:decide_monotone",
     ),
     _claim(
         id="RC-RIP",
@@ -320,7 +312,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of sufficiently small rank, with a small alpha < 1.",
         formula="(1-alpha) ||A||^2 <= ||P_Omega_Z(A)||^2 / p <= (1+alpha) ||A||^2 for every A with rank(A) <= r0, r0 >= 1, alpha < 1",
         assumptions=("some entry of Z is missing, as in every recommender",),
-        decide=f"{_recovery}:decide_isometry",
+        decide="recovery:decide_isometry",
     ),
     _claim(
         id="RC-RIP-REP",
@@ -332,7 +324,7 @@ CLAIMS: tuple[Claim, ...] = (
             "every entry is observed independently with the same probability p > 0",
             "A is fixed before the entries are drawn",
         ),
-        decide=f"{_recovery}:decide_isometry_repaired",
+        decide="recovery:decide_isometry_repaired",
     ),
     _claim(
         id="RC-5",
@@ -340,7 +332,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Under the restricted isometry property, the completion error is at most C0 p^(-1/2) rho.",
         formula="(2) implies ||Theta^ - Theta||_F <= C0 p^(-1/2) rho",
         assumptions=("some entry of Z is missing, as in every recommender",),
-        decide=f"{_recovery}:decide_error_bound",
+        decide="recovery:decide_error_bound",
     ),
     _claim(
         id="RC-5-REP",
@@ -348,7 +340,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="When no entry of Z is missing, the completion error is at most 2 rho; when one is missing, no constant C0 bounds it by "
         "C0 p^(-1/2) rho for all matrices of rank 1.",
         formula="p = 1 implies ||Theta^ - Theta||_F <= 2 rho; p < 1: Theta of rank 1 with rho = 0 and ||Theta^ - Theta||_F = 1",
-        decide=f"{_recovery}:decide_error_bound_repaired",
+        decide="recovery:decide_error_bound_repaired",
     ),
     _claim(
         id="RC-5-ALL",
@@ -357,7 +349,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="for every completion method there is C0 with ||Theta^ - Theta||_F <= C0 p^(-1/2) rho",
         predicate="A method is any map from Z to a completed matrix; refuted by a method in use, the mean rating of each item, for which no "
         "C0 exists even with every entry observed.",
-        decide=f"{_recovery}:decide_all_methods",
+        decide="recovery:decide_all_methods",
     ),
     _claim(
         id="RC-UTIL",
@@ -369,6 +361,6 @@ CLAIMS: tuple[Claim, ...] = (
         "run: MovieLens 100K; the error is the RMSE on a tenth of the ratings, held out anew for each of 5 seeds; completion (4) of the "
         "released ratings less their mean, with rho as in (3) and the clean completion for the unknown Theta; both mechanisms as "
         "published; eps = 0.1, 0.3, 1, 2, 4, 6, 8, 10, and 1000 for the limit; differences paired by seed, all intervals together at 95%.",
-        decide="dpassay.proofs.rating_collection.utility:decide_utility",
+        decide="utility:decide_utility",
     ),
 )

@@ -1,8 +1,6 @@
 """Claims of Guerraoui, Kermarrec, Lin and Patra, "Heterogeneous Recommendations" (X-Map), technical report of proofs."""
 
-from functools import partial
-
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, claims_of
 
 TITLE = "Heterogeneous Recommendations: What You Might Like To Read After Watching Interstellar (Guerraoui, Kermarrec, Lin, Patra)"
 
@@ -42,16 +40,7 @@ NOTATION: tuple[tuple[str, str], ...] = (
     ("w0, q_j, q_(k)", "constant w of the soft floor, scores, and the k-th largest of them (XM-PNSA-REP)"),
 )
 
-_claim = partial(Claim, paper="xmap")
-_privacy = "dpassay.proofs.xmap.privacy"
-_representation = "dpassay.proofs.xmap.representation"
-_replacement = "dpassay.proofs.xmap.replacement_selection"
-_profile = "dpassay.proofs.xmap.profile_composition"
-_sensitivity = "dpassay.proofs.xmap.item_similarity_sensitivity"
-_smooth = "dpassay.proofs.xmap.smooth_sensitivity_selection"
-_floor = "dpassay.proofs.xmap.soft_floor_selection"
-_truncated = "dpassay.proofs.xmap.truncated_selection"
-_accuracy = "dpassay.proofs.xmap.truncated_selection_repair"
+_claim = claims_of("xmap")
 
 _SS = "SS = max_x max{ r_xi r_xj / (|r'_i||r'_j|), dot / (|r'_i||r'_j|) - dot / (|r_i||r_j|) }"
 _W = "w = min(s_k, (4k SS/eps') ln(k(N-k)/rho))"
@@ -66,7 +55,7 @@ CLAIMS: tuple[Claim, ...] = (
         "exp(eps X-SIM(t_i, t_j) / (2 GS)), is eps-differentially private.",
         formula="Pr[PRS(D) = t_j] <= e^eps Pr[PRS(D') = t_j], I(t_i) the items with a quantified X-SIM",
         about=("prs/paper",),
-        decide=f"{_privacy}:decide_prs",
+        decide="privacy:decide_prs",
     ),
     _claim(
         id="XM-T1-REL",
@@ -75,7 +64,7 @@ CLAIMS: tuple[Claim, ...] = (
         "eps-differentially private.",
         formula="Pr[PRS(D) = t_j] <= e^eps Pr[PRS(D') = t_j], candidates the top 10 by |X-SIM|",
         about=("prs/released",),
-        decide=f"{_privacy}:decide_prs_released",
+        decide="privacy:decide_prs_released",
     ),
     _claim(
         id="XM-T1-REP",
@@ -84,7 +73,7 @@ CLAIMS: tuple[Claim, ...] = (
         "0 and GS = 2, is eps-differentially private when one user joins or leaves, for every number of candidates.",
         formula="Pr[PRS(D) = t_j] <= e^eps Pr[PRS(D') = t_j], weights exp(eps X-SIM(t_i, t_j) / 4)",
         assumptions=("the catalogue is public", "similarities of items lie in [-1, 1], so that X-SIM does"),
-        decide=f"{_replacement}:decide_repaired",
+        decide="replacement_selection:decide_repaired",
     ),
     _claim(
         id="XM-T1-S",
@@ -96,7 +85,7 @@ CLAIMS: tuple[Claim, ...] = (
             "GS bounds the change of every candidate's X-SIM between any two neighboring datasets",
             "the candidates are the same on both datasets",
         ),
-        decide=f"{_replacement}:decide_factors",
+        decide="replacement_selection:decide_factors",
     ),
     _claim(
         id="XM-GS-DEF",
@@ -105,14 +94,14 @@ CLAIMS: tuple[Claim, ...] = (
         "suffices for the step from P and Q to exp(eps/2).",
         formula="GS = max_D' |q(D,t_i,t_j) - q(D',t_i,t_j)|, D and t_j fixed, implies P <= e^(eps/2) and Q <= e^(eps/2)",
         predicate="D' ranges over D without one user, the relation of Theorem 2; a sensitivity over the single pair compared.",
-        decide=f"{_replacement}:decide_sensitivity_definition",
+        decide="replacement_selection:decide_sensitivity_definition",
     ),
     _claim(
         id="XM-T1-I",
         place="Theorem 1",
         statement="The same candidate set I(t_i) stands in the numerator and the denominator, for D and for D'.",
         formula="I(t_i) = {t_k: X-SIM(t_i, t_k) is quantified} is equal on D and D'",
-        decide=f"{_replacement}:decide_candidate_set",
+        decide="replacement_selection:decide_candidate_set",
     ),
     _claim(
         id="XM-T1-COMP",
@@ -121,7 +110,7 @@ CLAIMS: tuple[Claim, ...] = (
         "eps-differentially private.",
         formula="Pr[(PRS(t_1), ..., PRS(t_L))(D) = y] <= e^eps Pr[(PRS(t_1), ..., PRS(t_L))(D') = y]",
         assumptions=("each PRS by itself is eps-differentially private, as in XM-T1-REP",),
-        decide=f"{_profile}:decide_profile",
+        decide="profile_composition:decide_profile",
     ),
     _claim(
         id="XM-T1-COMP-REP",
@@ -132,7 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
             "each item is replaced as in XM-T1-REP, with its own randomness",
             "L and the profile's items are public",
         ),
-        decide=f"{_profile}:decide_profile_repaired",
+        decide="profile_composition:decide_profile_repaired",
     ),
     _claim(
         id="XM-T2",
@@ -140,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The similarity-based sensitivity SS(t_i, t_j) bounds the change of the cosine of two items' mean-centered "
         "ratings when one user leaves.",
         formula=f"|s(D) - s(D')| <= {_SS}",
-        decide=f"{_sensitivity}:decide_sensitivity",
+        decide="item_similarity_sensitivity:decide_sensitivity",
     ),
     _claim(
         id="XM-T2-REP",
@@ -149,7 +138,7 @@ CLAIMS: tuple[Claim, ...] = (
         "the similarity when one user leaves; the larger of the two does when the user's product has the sign of dot.",
         formula="|s(D) - s(D')| <= max_x ( |r_xi r_xj| + |dot| (1 - M/N) ) / M, M = |r'_i||r'_j|, N = |r_i||r_j|",
         assumptions=("M > 0", "a missing rating counts as 0; norms over all raters or over co-raters"),
-        decide=f"{_sensitivity}:decide_sensitivity_repaired",
+        decide="item_similarity_sensitivity:decide_sensitivity_repaired",
     ),
     _claim(
         id="XM-T2-N",
@@ -157,28 +146,28 @@ CLAIMS: tuple[Claim, ...] = (
         statement="Removing a user who rated one or none of the two items does not change their similarity.",
         formula="x not in U_ij implies s(D) = s(D')",
         predicate="The vector of an item holds all its ratings, as the proof says; norms over co-raters are reported beside it.",
-        decide=f"{_sensitivity}:decide_one_item",
+        decide="item_similarity_sensitivity:decide_one_item",
     ),
     _claim(
         id="XM-T2-P",
         place="proof of Theorem 2",
         statement="If P >= 0, the similarity falls by at most r_xi r_xj / (|r'_i||r'_j|) when user x leaves.",
         formula="dot |r'_i||r'_j| >= dot' |r_i||r_j| implies s - s' <= r_xi r_xj / (|r'_i||r'_j|)",
-        decide=f"{_sensitivity}:decide_falling_branch",
+        decide="item_similarity_sensitivity:decide_falling_branch",
     ),
     _claim(
         id="XM-T2-M",
         place="proof of Theorem 2",
         statement="If P <= 0, the similarity rises by at most dot / (|r'_i||r'_j|) - dot / (|r_i||r_j|) when user x leaves.",
         formula="dot |r'_i||r'_j| <= dot' |r_i||r_j| implies s' - s <= dot / (|r'_i||r'_j|) - dot / (|r_i||r_j|)",
-        decide=f"{_sensitivity}:decide_rising_branch",
+        decide="item_similarity_sensitivity:decide_rising_branch",
     ),
     _claim(
         id="XM-T2-NORM",
         place="proof of Theorem 2",
         statement="The product of the two norms does not grow when a user leaves.",
         formula="|r'_i||r'_j| <= |r_i||r_j|",
-        decide=f"{_sensitivity}:decide_norms",
+        decide="item_similarity_sensitivity:decide_norms",
     ),
     _claim(
         id="XM-T2-NN",
@@ -188,21 +177,21 @@ CLAIMS: tuple[Claim, ...] = (
         formula="XM-T2-N implies |r'_i||r'_j| <= |r_i||r_j|",
         predicate="Judged as an inference: holds if it is valid for every way to measure the length of a vector of co-raters' "
         "ratings, refuted by a length for which the premise is true and the conclusion false.",
-        decide=f"{_sensitivity}:decide_inference",
+        decide="item_similarity_sensitivity:decide_inference",
     ),
     _claim(
         id="XM-T2-DEN",
         place="Theorem 2",
         statement="SS is defined: its denominators are never zero.",
         formula="|r'_i||r'_j| > 0 for every x in U_ij (the statement prints |r'_i||r'_i|)",
-        decide=f"{_sensitivity}:decide_denominators",
+        decide="item_similarity_sensitivity:decide_denominators",
     ),
     _claim(
         id="XM-T2-MAX",
         place="Theorem 2; Theorem 3",
         statement="SS(t_i, t_j) is a sensitivity that can stand in the weights of the exponential mechanism.",
         formula="weights exp(eps' s_j / (4k SS(t_i,t_j))) give Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S]",
-        decide=f"{_sensitivity}:decide_usable",
+        decide="item_similarity_sensitivity:decide_usable",
     ),
     _claim(
         id="XM-T2-MAX-REP",
@@ -212,7 +201,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="|s_j| <= 1, |s_j(D) - s_j(D')| <= S_j(D), S_j(D) <= e^b S_j(D'), S_j >= e^b - 1: weights "
         "exp(eps' s_j / (8k S_j)) give Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S]",
         assumptions=("b > 0 is a constant; the candidate list does not depend on the data",),
-        decide=f"{_smooth}:decide_usable_repaired",
+        decide="smooth_sensitivity_selection:decide_usable_repaired",
     ),
     _claim(
         id="XM-T3",
@@ -221,7 +210,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula=f"Pr[s_j > s_k - w for all chosen j] >= 1 - rho, {_W}, SS the largest SS(t_i,t_j)",
         predicate="|v| read as the number N of candidates, the only reading in which the proof's count is right (XM-T3-V); weights "
         "exp(eps' max(s_j, s_k - w) / (4k SS(t_i,t_j))), as the proof recalls them.",
-        decide=f"{_truncated}:decide_lower",
+        decide="truncated_selection:decide_lower",
     ),
     _claim(
         id="XM-T4",
@@ -229,7 +218,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="With probability at least 1 - rho all items with a similarity greater than sim_k + w are chosen.",
         formula=f"Pr[every j with s_j > s_k + w is chosen] >= 1 - rho, {_W}",
         predicate="|v| read as the number N of candidates, and one SS in all weights: the readings most favorable to the theorem.",
-        decide=f"{_truncated}:decide_upper",
+        decide="truncated_selection:decide_upper",
     ),
     _claim(
         id="XM-T3-STEP",
@@ -239,14 +228,14 @@ CLAIMS: tuple[Claim, ...] = (
         formula="p <= exp(-eps' w / (4k SS)) given any earlier picks",
         assumptions=(_CONSTANT,),
         predicate="The inequality is judged; whether its printed reason is true is reported.",
-        decide=f"{_truncated}:decide_round",
+        decide="truncated_selection:decide_round",
     ),
     _claim(
         id="XM-T3-V",
         place="Theorem 3",
         statement="At most |v| items have a similarity below sim_k - w, where |v| is the largest length of a rating vector.",
         formula="#{j: s_j < s_k - w} <= |v|, |v| = max_j |U_j|; then used as |v| - k",
-        decide=f"{_truncated}:decide_vector_length",
+        decide="truncated_selection:decide_vector_length",
     ),
     _claim(
         id="XM-T3-BERN",
@@ -255,7 +244,7 @@ CLAIMS: tuple[Claim, ...] = (
         "which is at least 1 - kP.",
         formula="Pr[k rounds right] >= (1-P)^k >= 1 - kP",
         assumptions=("P is in [0, 1] and bounds the chance given any earlier picks",),
-        decide=f"{_truncated}:decide_rounds",
+        decide="truncated_selection:decide_rounds",
     ),
     _claim(
         id="XM-T3-RNG",
@@ -264,7 +253,7 @@ CLAIMS: tuple[Claim, ...] = (
         "at least -1 for Pearson correlation.",
         formula="w <= s_k implies max(s_j, s_k - w) >= 0, hence >= -1, and at most 1",
         assumptions=("similarities lie in [-1, 1]; the second term of the minimum is not negative",),
-        decide=f"{_truncated}:decide_range",
+        decide="truncated_selection:decide_range",
     ),
     _claim(
         id="XM-T3-STRICT",
@@ -273,7 +262,7 @@ CLAIMS: tuple[Claim, ...] = (
         ">=): the strict statement holds whenever the other does.",
         formula="Pr[s_j >= s_k - w for all chosen j] >= 1 - rho implies Pr[s_j > s_k - w for all chosen j] >= 1 - rho",
         assumptions=(_CONSTANT,),
-        decide=f"{_truncated}:decide_strict",
+        decide="truncated_selection:decide_strict",
     ),
     _claim(
         id="XM-T4-AB",
@@ -282,7 +271,7 @@ CLAIMS: tuple[Claim, ...] = (
         "ratio of the weights of the two similarities.",
         formula="P(B|A) <= P(B)/P(A) = exp(-eps' w / (4k SS))",
         assumptions=(_CONSTANT,),
-        decide=f"{_truncated}:decide_conditional",
+        decide="truncated_selection:decide_conditional",
     ),
     _claim(
         id="XM-JOINT",
@@ -290,7 +279,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The conclusions of Theorems 3 and 4 hold together with probability at least 1 - rho.",
         formula=f"Pr[all chosen above s_k - w, and all above s_k + w chosen] >= 1 - rho, {_W}",
         predicate="|v| read as the number N of candidates, and one SS in all weights.",
-        decide=f"{_truncated}:decide_joint",
+        decide="truncated_selection:decide_joint",
     ),
     _claim(
         id="XM-T3-REP",
@@ -299,7 +288,7 @@ CLAIMS: tuple[Claim, ...] = (
         "sim_k - w with probability at least 1 - rho; for any other w >= 0 at least 1 - k(N-k) exp(-eps' w/(4k SS)).",
         formula="Pr[s_j > s_k - w for all chosen j] >= 1 - k(N-k) e^(-a w), which is 1 - rho at w = ln(k(N-k)/rho) / a",
         assumptions=(_CONSTANT, _ONE_DRAW, "w > 0 for the strict inequality"),
-        decide=f"{_accuracy}:decide_lower_repaired",
+        decide="truncated_selection_repair:decide_lower_repaired",
     ),
     _claim(
         id="XM-T4-REP",
@@ -308,7 +297,7 @@ CLAIMS: tuple[Claim, ...] = (
         "at least 1 - rho; for any other w >= 0 at least 1 - k(N-k) exp(-eps' w/(4k SS)).",
         formula="Pr[every j with s_j > s_k + w is chosen] >= 1 - k(N-k) e^(-a w), which is 1 - rho at w = ln(k(N-k)/rho) / a",
         assumptions=(_CONSTANT, _ONE_DRAW),
-        decide=f"{_accuracy}:decide_upper_repaired",
+        decide="truncated_selection_repair:decide_upper_repaired",
     ),
     _claim(
         id="XM-JOINT-REP",
@@ -318,7 +307,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[both] >= 1 - rho; with c = (4k/eps') ln(k(N-k)/rho) and own SS: below s_k by s_k (1 - SS_min/SS_max) + SS_min c, "
         "above by s_k (SS_max/SS_min - 1) + SS_max c",
         assumptions=(_ONE_DRAW, "with each pair's own SS: similarities are not negative, SS_min > 0"),
-        decide=f"{_accuracy}:decide_joint_repaired",
+        decide="truncated_selection_repair:decide_joint_repaired",
     ),
     _claim(
         id="XM-PNSA",
@@ -327,7 +316,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S], weights exp(eps' max(s_j, s_k - w) / (4k SS(t_i,t_j)))",
         about=("pnsa/paper",),
         allows="1/2",
-        decide=f"{_privacy}:decide_pnsa",
+        decide="privacy:decide_pnsa",
     ),
     _claim(
         id="XM-PNSA-REL",
@@ -336,7 +325,7 @@ CLAIMS: tuple[Claim, ...] = (
         formula="Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S], weights exp(eps' s_j / (4k SS(t_i,t_j)))",
         about=("pnsa/released",),
         allows="1/2",
-        decide=f"{_privacy}:decide_pnsa_released",
+        decide="privacy:decide_pnsa_released",
     ),
     _claim(
         id="XM-PNSA-REP",
@@ -349,7 +338,7 @@ CLAIMS: tuple[Claim, ...] = (
             "GS and w0 are constants, not computed from the data",
             "the candidate list does not depend on the data",
         ),
-        decide=f"{_floor}:decide_pnsa_repaired",
+        decide="soft_floor_selection:decide_pnsa_repaired",
     ),
     _claim(
         id="XM-EXE",
@@ -357,6 +346,6 @@ CLAIMS: tuple[Claim, ...] = (
         statement="The floating-point samplers of X-Map's mechanisms keep the privacy that their repaired forms have in ideal "
         "arithmetic.",
         formula="Pr[executed M(D) = y] <= e^eps Pr[executed M(D') = y]",
-        decide=f"{_representation}:decide_executed",
+        decide="representation:decide_executed",
     ),
 )

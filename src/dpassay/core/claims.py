@@ -209,3 +209,12 @@ class Claim:
             dataset=verdict.dataset or self.data,
             assumptions=tuple(dict.fromkeys((*self.assumptions, *verdict.assumptions))),
         )
+
+
+def claims_of(paper: str) -> Callable[..., Claim]:
+    """`Claim` for one paper; its deciders are named from the paper's proofs, as in "kernels:decide_normalization"."""
+
+    def claim(*, decide: str, **said: Any) -> Claim:
+        return Claim(paper=paper, decide=f"dpassay.proofs.{paper.replace('-', '_')}.{decide}", **said)
+
+    return claim
