@@ -12,11 +12,10 @@ from dpassay.proofs.notation import proof, smt
 
 decide_zero_eigenvalue = established(
     "holds",
-    "Without jitter every dataset with a zero eigenvalue has a neighbor with one more reader of a single item "
-    "for which that eigenvalue is positive: a coin that never fell heads now does, and a set of items that was "
-    "impossible is possible. The smallest case is one item and an empty database. It needs that the eigenvalue "
-    "is not 0 on both neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold "
-    "(DP-T31-GEN).",
+    "Without jitter every dataset with a zero eigenvalue has a neighbor with one more reader of a single item for "
+    "which that eigenvalue is positive: a coin that never fell heads now does, and a set of items that was impossible "
+    "is possible. The smallest case is one item and an empty database. It needs that the eigenvalue is not 0 on both "
+    "neighbors: where it is 0 on every dataset, Delta_u does not count it and privacy can hold (DP-T31-GEN).",
     evidence=lambda: [
         shown("For every singular kernel, one more reader.", singular_proof()),
         shown("One item: impossible without readers, probability 1/2 with one.", one_item_witness()),
@@ -26,12 +25,11 @@ decide_zero_eigenvalue = established(
 
 decide_theorem = established(
     "holds",
-    "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i "
-    "has probability 0, and one more reader of i alone gives it the determinant of L_Y, which is positive. No "
-    "finite epsilon allows that. The paper forgets an assumption: that some neighbor has the direction that is "
-    "missing. Kernels that are singular on all datasets, two items with equal embeddings for instance, can be "
-    "private (DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common "
-    "lower bound.",
+    "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i has "
+    "probability 0, and one more reader of i alone gives it the determinant of L_Y, which is positive. No finite "
+    "epsilon allows that. The paper forgets an assumption: that some neighbor has the direction that is missing. "
+    "Kernels that are singular on all datasets, two items with equal embeddings for instance, can be private "
+    "(DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common lower bound.",
     evidence=lambda: [shown("For every n, every singular L = X'X + S.", singular_proof())],
     repair="DP-T31-REP",
 )

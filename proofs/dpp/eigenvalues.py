@@ -55,11 +55,10 @@ decide_squared_eigenvalues = established(
 
 decide_score_sensitivity = established(
     "holds",
-    "True in the Frobenius norm, though the printed argument (gradients are largest near the jitter) is not a "
-    "proof: each score moves by at most log(1 + d_i/s), where d_i is how far the eigenvalue moves, the d_i have "
-    "a Euclidean norm of at most Delta_L, and a concave function of them is largest when all are equal. In the "
-    "operator norm, which the paper writes, it is false (DP-DU-OP), and for one subject it is far from tight "
-    "(DP-DU-REP).",
+    "True in the Frobenius norm, though the printed argument (gradients are largest near the jitter) is not a proof: "
+    "each score moves by at most log(1 + d_i/s), where d_i is how far the eigenvalue moves, the d_i have a Euclidean "
+    "norm of at most Delta_L, and a concave function of them is largest when all are equal. In the operator norm, "
+    "which the paper writes, it is false (DP-DU-OP), and for one subject it is far from tight (DP-DU-REP).",
     evidence=lambda: [
         shown(
             "For every n; the Hoffman-Wielandt inequality is cited, and proved here for n = 2.",

@@ -12,18 +12,16 @@ from dpassay.proofs.notation import identity, instance, proof, smt
 
 decide_normalization = established(
     "holds",
-    "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to "
-    "all of them one after the other gives the sum over all subsets. This is a known theorem, true for every "
-    "square matrix L.",
+    "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to all of "
+    "them one after the other gives the sum over all subsets. This is a known theorem, true for every square matrix L.",
     evidence=lambda: [shown("The induction step, and three items in symbols.", normalization_proof())],
 )
 
 
 decide_marginal_kernel = established(
     "holds",
-    "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors "
-    "are the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive "
-    "semidefinite L.",
+    "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors are "
+    "the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive semidefinite L.",
     evidence=lambda: [shown("Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof())],
 )
 

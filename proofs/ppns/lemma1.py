@@ -47,10 +47,9 @@ def lemma1_proof() -> dict[str, Any]:
         ),
         smt(
             "Manly: a larger total makes each mean larger",
-            "implies(A < B, power_A < power_B and others_A <= others_B), "
-            "implies(A == B, power_A == power_B and others_A == others_B), "
-            "implies(A > B, power_A > power_B and others_A >= others_B), "
-            "(1 - power_A) + (n - 1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
+            "implies(A < B, power_A < power_B and others_A <= others_B), implies(A == B, power_A == power_B and "
+            "others_A == others_B), implies(A > B, power_A > power_B and others_A >= others_B), (1 - power_A) + (n - "
+            "1 - others_A) > (1 - power_B) + (n - 1 - others_B)",
             "1 - power_A > 1 - power_B",
             model="A = 1/4, B = 1/2, power_A = 1/16, power_B = 1/4, others_A = 1/4, others_B = 1/2, n = 2",
         ),

@@ -17,12 +17,11 @@ IDEAL: Mapping[tuple[str, str], str] = {
 
 decide_executed = executed(
     ("npns", "pncf", "ppns"),
-    "The selection compares log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans "
-    "40.3 nats only. A candidate who trails by more is never drawn, although the chance is positive in exact "
-    "arithmetic; at epsilon 1 and a norm floor of 50, one rating among 81 moves a candidate across that border. "
-    "No finite epsilon holds for what runs. The event is rare (ideal chance 4e-18), so that a delta of 1e-15 "
-    "would cover it. The Laplace noise of the repaired PPNS is made from the same uniform numbers and bounded "
-    "too, at 36.7 scales.",
+    "The selection compares log-weights plus Gumbel noise made from 52-bit uniform numbers, and that noise spans 40.3 "
+    "nats only. A candidate who trails by more is never drawn, although the chance is positive in exact arithmetic; "
+    "at epsilon 1 and a norm floor of 50, one rating among 81 moves a candidate across that border. No finite epsilon "
+    "holds for what runs. The event is rare (ideal chance 4e-18), so that a delta of 1e-15 would cover it. The "
+    "Laplace noise of the repaired PPNS is made from the same uniform numbers and bounded too, at 36.7 scales.",
 )
 
 

@@ -18,12 +18,11 @@ from dpassay.proofs.selection import smaller_lambda
 decide_lambda = established(
     "refuted",
     "When the minimum picks sim_k, the value of lambda says nothing about the weights, and the second statement "
-    "fails: of similarities 0.9, 0.3, 0.1, with k = 2, eps = 0.1, RS = 1, rho = 0.1, lambda is 0.3 and 0.9 "
-    "exceeds 0.6, yet that candidate is a neighbor with probability below 0.68, not at least 0.9; among eight "
-    "candidates it is below 0.26. The first statement is then trivial, since no similarity is below 0. Both hold "
-    "whenever the minimum is the other term (PP-LAM-REP). If PNCF takes the candidates above sim_k + lambda "
-    "without drawing, as section 2.2 also describes it, they are neighbors by decree, at the cost of "
-    "differential privacy (PP-PNCF-NOT).",
+    "fails: of similarities 0.9, 0.3, 0.1, with k = 2, eps = 0.1, RS = 1, rho = 0.1, lambda is 0.3 and 0.9 exceeds "
+    "0.6, yet that candidate is a neighbor with probability below 0.68, not at least 0.9; among eight candidates it "
+    "is below 0.26. The first statement is then trivial, since no similarity is below 0. Both hold whenever the "
+    "minimum is the other term (PP-LAM-REP). If PNCF takes the candidates above sim_k + lambda without drawing, as "
+    "section 2.2 also describes it, they are neighbors by decree, at the cost of differential privacy (PP-PNCF-NOT).",
     evidence=lambda: [
         shown(
             "Three candidates, two neighbors: the exact probability of the best candidate.",

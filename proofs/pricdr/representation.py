@@ -26,13 +26,12 @@ IDEAL: Mapping[tuple[str, str], str] = {
 
 decide_executed = executed(
     ("jlt", "sjlt"),
-    "The transform multiplies the lifted ratings by random floats and releases the rounded products. Which "
-    "floats are products of a given number depends on the number: with one item, two users and one row, a number "
-    "that the code released for one dataset is no product for its neighbor, whatever the random float is, and "
-    "about one released number in twelve is of that kind, far more than delta = 1/10000. So the executed code "
-    "keeps neither epsilon nor (epsilon, delta), also where the ideal law does. Our column sketch adds float "
-    "noise to a rating and has the same fault, as frequent; in addition every Gaussian comes from one 32-bit "
-    "word, so that it takes at most 2^32 values.",
+    "The transform multiplies the lifted ratings by random floats and releases the rounded products. Which floats are "
+    "products of a given number depends on the number: with one item, two users and one row, a number that the code "
+    "released for one dataset is no product for its neighbor, whatever the random float is, and about one released "
+    "number in twelve is of that kind, far more than delta = 1/10000. So the executed code keeps neither epsilon nor "
+    "(epsilon, delta), also where the ideal law does. Our column sketch adds float noise to a rating and has the same "
+    "fault, as frequent; in addition every Gaussian comes from one 32-bit word, so that it takes at most 2^32 values.",
 )
 
 

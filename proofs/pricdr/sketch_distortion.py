@@ -59,13 +59,12 @@ decide_p53 = established(
 
 decide_p53_repaired = established(
     "holds",
-    "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the "
-    "rest the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is "
-    "(m + 1)/r times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since "
-    "Algorithm 1's w^2 grows with r: the standard deviation of an estimated squared distance between two users, "
-    "(D + 2 w^2) sqrt(2/r), rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary "
-    "ratings can have (second table). If n < m only n singular values are lifted, and both w^2 I in S and w^4 m "
-    "lose the part outside the row space.",
+    "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the rest "
+    "the fluctuation of r random directions. At the paper's settings the second dominates: with R = 0 it is (m + 1)/r "
+    "times the first, which is 41 times at m = 16,367 and r = 400. More rows do not help, since Algorithm 1's w^2 "
+    "grows with r: the standard deviation of an estimated squared distance between two users, (D + 2 w^2) sqrt(2/r), "
+    "rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary ratings can have (second table). "
+    "If n < m only n singular values are lifted, and both w^2 I in S and w^4 m lose the part outside the row space.",
     evidence=lambda: [
         shown(
             "Gaussian moments, one pair of entries, the mean of r rows, and bias.",

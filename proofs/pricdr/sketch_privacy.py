@@ -42,12 +42,11 @@ decide_centre = established(
 
 decide_wlog = established(
     "refuted",
-    "Singular values above w do not help when there are fewer of them than users. One item with a rating of 10 w "
-    "or more has its only singular value above w, before lifting and after, and still Algorithm 1 publishes a "
-    "multiple of that item's centered row: change one other user's rating and the two outputs lie on different "
-    "lines. What the proof needs is that the covariance of a published row has full rank, that is n >= m; given "
-    "that, no further case is missing, since lifting makes all singular values at least w (CD-T51-DET, "
-    "CD-T51-QUAD).",
+    "Singular values above w do not help when there are fewer of them than users. One item with a rating of 10 w or "
+    "more has its only singular value above w, before lifting and after, and still Algorithm 1 publishes a multiple "
+    "of that item's centered row: change one other user's rating and the two outputs lie on different lines. What the "
+    "proof needs is that the covariance of a published row has full rank, that is n >= m; given that, no further case "
+    "is missing, since lifting makes all singular values at least w (CD-T51-DET, CD-T51-QUAD).",
     evidence=lambda: [
         shown("The row space gives the data away whatever the singular values are.", row_space_proof()),
         shown("One item, three users, its singular value ten times w on both sides.", adjacent_singular_values()),

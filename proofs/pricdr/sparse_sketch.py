@@ -93,14 +93,13 @@ def decide_iso(claim: Claim, context: Context) -> Verdict:
 
 decide_sjlt = established(
     "refuted",
-    "A row of P with few entries makes a published row that lies on one of finitely many lines or planes, and "
-    "these depend on the data. With two items and two users, q = 1/2 = 1/m, the lines of the ratings (1, 0; 0, 0) "
-    "are never those of (1, 0; 1, 0), for any noise w: half of all rows give the data away, delta >= 1 - 2^-r at "
-    "every epsilon. The same happens at any size as long as a row is likely to have between 1 and m - 1 entries; "
-    "the table gives the probability that at least one of 400 does, which bounds delta from below where no "
-    "subspace is shared (to be checked per dataset; not done). For dense masks, q n well above m, it says "
-    "nothing, and privacy is not decided here. That sparse Johnson-Lindenstrauss matrices fail is known from "
-    "Upadhyay (arXiv 1410.2470).",
+    "A row of P with few entries makes a published row that lies on one of finitely many lines or planes, and these "
+    "depend on the data. With two items and two users, q = 1/2 = 1/m, the lines of the ratings (1, 0; 0, 0) are never "
+    "those of (1, 0; 1, 0), for any noise w: half of all rows give the data away, delta >= 1 - 2^-r at every epsilon. "
+    "The same happens at any size as long as a row is likely to have between 1 and m - 1 entries; the table gives the "
+    "probability that at least one of 400 does, which bounds delta from below where no subspace is shared (to be "
+    "checked per dataset; not done). For dense masks, q n well above m, it says nothing, and privacy is not decided "
+    "here. That sparse Johnson-Lindenstrauss matrices fail is known from Upadhyay (arXiv 1410.2470).",
     evidence=lambda: [
         shown("Two neighbors whose sets of lines are disjoint, for every w.", sparse_lines_proof()),
         shown(

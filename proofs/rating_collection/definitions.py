@@ -40,11 +40,10 @@ decide_one_noise = established(
 
 decide_noise_by_value = established(
     "refuted",
-    "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get "
-    "the same output. (0 stands for missing.) The event 'the two outputs differ' has probability 0 for (0, 0) "
-    "and 1 - (2 e^eps + d - 1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the "
-    "release shows which ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with "
-    "a fresh draw per entry.",
+    "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get the "
+    "same output. (0 stands for missing.) The event 'the two outputs differ' has probability 0 for (0, 0) and 1 - (2 "
+    "e^eps + d - 1)/(e^eps + d)^2 > 0 for (0, 1): the loss is infinite for every eps, and the release shows which "
+    "ratings are equal. One entry alone is eps-differentially private; Theorem 2 holds with a fresh draw per entry.",
     evidence=lambda: [
         shown(
             "For every eps and d: probability 0 against a positive one.",

@@ -99,11 +99,10 @@ decide_steps_repaired = established(
 
 decide_range = established(
     "refuted",
-    "Something more is needed, a range: section 3 bounds Theta only where a rating is observed. A created "
-    "rating has noise around 0, so its mean squared error is Theta^2 + 8/eps^2, which exceeds the bound when "
-    "|Theta| > 1. The theorem falls with it: one user, one item, no observed rating and Theta = 100 break (6) "
-    "and (7) with probability above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, "
-    "d], everything holds.",
+    "Something more is needed, a range: section 3 bounds Theta only where a rating is observed. A created rating has "
+    "noise around 0, so its mean squared error is Theta^2 + 8/eps^2, which exceeds the bound when |Theta| > 1. The "
+    "theorem falls with it: one user, one item, no observed rating and Theta = 100 break (6) and (7) with probability "
+    "above 0.37 and 0.64 at eps = 1, gamma = 1/4. With ratings in [-1, 1], or in [1, d], everything holds.",
     evidence=lambda: [
         shown("The moment bounds fail for every larger Theta.", range_violation_proof()),
         *(
@@ -253,9 +252,8 @@ def printed_equalities_proof() -> dict[str, Any]:
         ),
         smt(
             "Markov step 3",
-            "d >= 2, e >= 1, observed > 0, square > 0, gamma > 0, share * (e + d) == 1, "
-            "mean <= observed * (d - 1) * share * square, "
-            "quotient * (2 * observed * d * share * square / gamma) == mean",
+            "d >= 2, e >= 1, observed > 0, square > 0, gamma > 0, share * (e + d) == 1, mean <= observed * (d - 1) * "
+            "share * square, quotient * (2 * observed * d * share * square / gamma) == mean",
             "quotient < gamma / 2",
             model="d = 2, e = 1, observed = 1, square = 1, gamma = 1, share = 1/3, mean = 1/3, quotient = 1/4",
         ),

@@ -129,10 +129,9 @@ def decide_case(claim: Claim, context: Context) -> Verdict:
 
 decide_tight = established(
     "holds",
-    "Entries that do not differ contribute the factor 1, each one that differs at most e^eps, and there are "
-    "vectors and an event for which all factors are e^eps at once. So when one entry changes the loss is "
-    "exactly eps, and between two whole vectors of n entries exactly n eps: the two guarantees differ by the "
-    "number of items.",
+    "Entries that do not differ contribute the factor 1, each one that differs at most e^eps, and there are vectors "
+    "and an event for which all factors are e^eps at once. So when one entry changes the loss is exactly eps, and "
+    "between two whole vectors of n entries exactly n eps: the two guarantees differ by the number of items.",
     evidence=lambda: [
         shown("Upper bound and attainment for every n and k.", tight_proof(), tables=(_budget_table(),)),
         *(

@@ -39,13 +39,12 @@ decide_lower = established(
 
 decide_upper = established(
     "refuted",
-    "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be "
-    "nearly equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For "
-    "similarities 0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1 the item of 0.9 exceeds sim_k + w = 0.6, "
-    "yet is chosen with probability below 0.67, not at least 0.9; three items are the fewest, and at rho = 1/2 "
-    "five fail (0.403) and eight give 0.252. This is the normal case: at the released defaults (k = 10, eps' = "
-    "0.6, rho = 0.1) with 100 candidates the second term exceeds 1 unless SS < 1/600. With w = the second term "
-    "the theorem is true (XM-T4-REP).",
+    "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be nearly "
+    "equal, and an item is chosen with probability about k/N however far above sim_k + w it lies. For similarities "
+    "0.9, 0.3, 0.1, k = 2, eps' = 0.1, SS = 1, rho = 0.1 the item of 0.9 exceeds sim_k + w = 0.6, yet is chosen with "
+    "probability below 0.67, not at least 0.9; three items are the fewest, and at rho = 1/2 five fail (0.403) and "
+    "eight give 0.252. This is the normal case: at the released defaults (k = 10, eps' = 0.6, rho = 0.1) with 100 "
+    "candidates the second term exceeds 1 unless SS < 1/600. With w = the second term the theorem is true (XM-T4-REP).",
     evidence=lambda: [
         shown("Three items, rho = 1/10.", missed_item(SIMILARITIES[:3], rho="1/10", below="67/100")),
         shown("Five items, rho = 1/2.", missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")),
@@ -98,10 +97,9 @@ decide_rounds = established(
 decide_range = established(
     "holds",
     "w <= sim_k makes sim_k - w >= 0, so the larger of the two lies in [0, 1]. But nothing had to be ensured: for "
-    "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, "
-    "so it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what "
-    "voids Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 "
-    "(XM-T3).",
+    "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, so "
+    "it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what voids "
+    "Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 (XM-T3).",
     evidence=lambda: [shown("The range with the minimum, and without it.", range_proof())],
 )
 

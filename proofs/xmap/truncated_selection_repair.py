@@ -43,13 +43,12 @@ decide_upper_repaired = established(
 
 decide_joint_repaired = established(
     "holds",
-    "Call a pick bad if it takes an item outside the first k while one above sim_k + w is there, or one at or "
-    "below sim_k - w when none is there. Either way its probability is at most rho/k, and without a bad pick both "
-    "conclusions are true: so both hold with 1 - rho at the price of one, better than the 1 - 2 rho of the union "
-    "of the two theorems. If each pair keeps its own SS in [SS_min, SS_max], the argument applies to s_j / "
-    "SS(t_i,t_j): below sim_k the margin grows by sim_k (1 - SS_min/SS_max), above by sim_k (SS_max/SS_min - 1), "
-    "and the former cannot be much smaller. This is about accuracy only: a pair's own SS is not private "
-    "(XM-T2-MAX).",
+    "Call a pick bad if it takes an item outside the first k while one above sim_k + w is there, or one at or below "
+    "sim_k - w when none is there. Either way its probability is at most rho/k, and without a bad pick both "
+    "conclusions are true: so both hold with 1 - rho at the price of one, better than the 1 - 2 rho of the union of "
+    "the two theorems. If each pair keeps its own SS in [SS_min, SS_max], the argument applies to s_j / SS(t_i,t_j): "
+    "below sim_k the margin grows by sim_k (1 - SS_min/SS_max), above by sim_k (SS_max/SS_min - 1), and the former "
+    "cannot be much smaller. This is about accuracy only: a pair's own SS is not private (XM-T2-MAX).",
     evidence=lambda: [
         shown("Both conclusions at once, one SS.", joint_proof()),
         shown("Both margins with each pair's own SS.", own_sensitivity_margins_proof()),
