@@ -65,13 +65,15 @@ def decided(
 def established(
     outcome: Outcome,
     *sentences: str,
-    evidence: Callable[[], Sequence[Evidence]],
+    evidence: Callable[[], Evidence | Sequence[Evidence]],
     assumptions: Sequence[str] = (),
     repair: str = "",
 ) -> Decider:
     """A claim's decider where no data move the verdict: `decided` on evidence that is built when it is called."""
 
     def decide(claim: Claim, context: Context) -> Verdict:
-        return decided(claim, outcome, *sentences, evidence=evidence(), assumptions=assumptions, repair=repair)
+        built = evidence()
+        records = [built] if isinstance(built, Evidence) else built
+        return decided(claim, outcome, *sentences, evidence=records, assumptions=assumptions, repair=repair)
 
     return decide

@@ -77,13 +77,14 @@ def examine(built: Any) -> Examination:
     if randomness is None:
         sought, finding = "how random words become the output", "not examined: no example dataset fits the sampler"
         return Examination(id, variant, "", "", sought, finding, False)
+    examination = functools.partial(Examination, id, variant, randomness.output, randomness.arithmetic)
     if randomness.arithmetic == "none":
-        return _examination(id, variant, randomness, "random words", "no random word enters the output", True)
+        return examination("random words", "no random word enters the output", True)
     if randomness.arithmetic == "integers":
         finding = (
             "integers decide every draw, and floats only write the result down, exactly: what runs is the ideal law"
         )
-        return _examination(id, variant, randomness, "floating-point arithmetic on random words", finding, True)
+        return examination("floating-point arithmetic on random words", finding, True)
     sought = (
         "a released float that a neighboring dataset cannot give"
         if randomness.output == "floats"
@@ -95,8 +96,8 @@ def examine(built: Any) -> Examination:
             continue
         epsilon = certificate["inputs"]["mechanism"]["parameters"].get("epsilon")
         at = f"at epsilon {epsilon}: " if epsilon else ""
-        return _examination(id, variant, randomness, sought, at + found["summary"], False, certificate)
-    return _examination(id, variant, randomness, sought, _resolution(randomness), False)
+        return examination(sought, at + found["summary"], False, certificate)
+    return examination(sought, _resolution(randomness), False)
 
 
 def examine_all() -> list[Examination]:
@@ -208,18 +209,6 @@ def _of_every_paper(name: str) -> dict[tuple[str, str], Any]:
     """IDEAL or DIFFERENCES of all papers' `representation`, which are looked up by name as their deciders are."""
     modules = (importlib.import_module(f"dpassay.proofs.{paper.replace('-', '_')}.representation") for paper in PAPERS)
     return {subject: value for module in modules for subject, value in getattr(module, name).items()}
-
-
-def _examination(
-    id: str,
-    variant: str,
-    randomness: Randomness,
-    sought: str,
-    finding: str,
-    passes: bool,
-    certificate: Mapping[str, Any] | None = None,
-) -> Examination:
-    return Examination(id, variant, randomness.output, randomness.arithmetic, sought, finding, passes, certificate)
 
 
 def _traced(built: Any) -> Randomness | None:

@@ -30,7 +30,7 @@ decide_theorem = established(
     "epsilon allows that. The paper forgets an assumption: that some neighbor has the direction that is missing. "
     "Kernels that are singular on all datasets, two items with equal embeddings for instance, can be private "
     "(DP-T31-GEN), and strict definiteness is not enough either (DP-PD-UNIF); the repair is a common lower bound.",
-    evidence=lambda: [shown("For every n, every singular L = X'X + S.", singular_proof())],
+    evidence=lambda: shown("For every n, every singular L = X'X + S.", singular_proof()),
     repair="DP-T31-REP",
 )
 
@@ -41,7 +41,7 @@ decide_theorem_every_kernel = established(
     "always singular, the two items never appear together, and yet one subject more or less changes no "
     "probability by more than a factor 1 + 1/s. An eigenvalue that is 0 on every dataset tells nothing. The "
     "theorem needs a neighbor that makes it positive (DP-T31).",
-    evidence=lambda: [shown("All ratios of the singular process lie within 1 + 1/s.", equal_items_proof())],
+    evidence=lambda: shown("All ratios of the singular process lie within 1 + 1/s.", equal_items_proof()),
     repair="DP-T31-REP",
 )
 
@@ -53,7 +53,7 @@ decide_uniform = established(
     "changes the probability of the item by more than any factor. Each eigenvalue must stay above one s > 0 on "
     "all datasets (DP-T31-REP). (Binary rows are an exception: adding rows only raises eigenvalues, and there "
     "are finitely many invertible binary n x n matrices to start from.)",
-    evidence=lambda: [shown("For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof())],
+    evidence=lambda: shown("For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof()),
     repair="DP-T31-REP",
 )
 
@@ -63,7 +63,7 @@ decide_theorem_repaired = established(
     "With all eigenvalues at least s on every dataset and |x|^2 at most B^2, one subject changes no probability "
     "by more than a factor 1 + B^2/s. For L = X'X + s I the exact value, a little smaller, is DP-EPS-REP; the "
     "kernel need not have this form here, as long as a subject adds xx' to it.",
-    evidence=lambda: [shown("For every n.", uniform_proof())],
+    evidence=lambda: shown("For every n.", uniform_proof()),
 )
 
 

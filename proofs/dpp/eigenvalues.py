@@ -19,7 +19,7 @@ decide_exponential_mechanism = established(
     "With score log l for 'in', 0 for 'out' and the exponent eps u/(2 Delta_u) at eps = 2 Delta_u, the choice "
     "between the two has odds l. It is one independent choice per eigenvector, not one choice among them. The "
     "reading fixes the budget: the sampler has no epsilon to set, it spends what the eigenvalues make it spend.",
-    evidence=lambda: [shown("The two probabilities are equal.", exponential_mechanism_proof())],
+    evidence=lambda: shown("The two probabilities are equal.", exponential_mechanism_proof()),
 )
 
 
@@ -28,7 +28,7 @@ decide_kernel_sensitivity = established(
     "A subject adds xx' to L, of norm |x|^2, which is the number of items read: at most n, and n for a reader of "
     "everything. For a matrix of rank one the operator and the Frobenius norm agree; for a replaced subject both "
     "stay at most n too. With counts instead of a binary matrix there is no bound.",
-    evidence=lambda: [shown("Both norms, both kinds of neighbors, every n.", kernel_sensitivity_proof())],
+    evidence=lambda: shown("Both norms, both kinds of neighbors, every n.", kernel_sensitivity_proof()),
 )
 
 
@@ -38,17 +38,15 @@ decide_squared_eigenvalues = established(
     "s = 1 their squares add up to 2, while Delta_L^2 = n^2 = 4, and with more readers they grow without bound. "
     "What is true, and what the bound needs, is sum_i (l'_i - l_i)^2 <= |L' - L|^2 in the Frobenius norm "
     "(Hoffman and Wielandt 1953), with equality for L = s I.",
-    evidence=lambda: [
-        shown(
-            "Two items, s = 1, no reader: 2 is not 4; with three readers of item 1 it is 4^2 + 1 = 17.",
-            instance(
-                {"n": 2, "s": 1, "m": 3},
-                "n * s ** 2 < n ** 2",
-                "(s + m) ** 2 + s ** 2 > n ** 2",
-                supports="refuted",
-            ),
-        )
-    ],
+    evidence=lambda: shown(
+        "Two items, s = 1, no reader: 2 is not 4; with three readers of item 1 it is 4^2 + 1 = 17.",
+        instance(
+            {"n": 2, "s": 1, "m": 3},
+            "n * s ** 2 < n ** 2",
+            "(s + m) ** 2 + s ** 2 > n ** 2",
+            supports="refuted",
+        ),
+    ),
     repair="DP-DU",
 )
 
@@ -59,13 +57,11 @@ decide_score_sensitivity = established(
     "each score moves by at most log(1 + d_i/s), where d_i is how far the eigenvalue moves, the d_i have a Euclidean "
     "norm of at most Delta_L, and a concave function of them is largest when all are equal. In the operator norm, "
     "which the paper writes, it is false (DP-DU-OP), and for one subject it is far from tight (DP-DU-REP).",
-    evidence=lambda: [
-        shown(
-            "For every n; the Hoffman-Wielandt inequality is cited, and proved here for n = 2.",
-            score_sensitivity_proof(),
-            tables=(_slack_table(),),
-        )
-    ],
+    evidence=lambda: shown(
+        "For every n; the Hoffman-Wielandt inequality is cited, and proved here for n = 2.",
+        score_sensitivity_proof(),
+        tables=(_slack_table(),),
+    ),
     repair="DP-DU-REP",
 )
 
@@ -75,7 +71,7 @@ decide_score_sensitivity_operator = established(
     "In the operator norm all n eigenvalues can move by the whole of Delta_L, not by Delta_L/sqrt(n): L = s I "
     "and L' = (s + Delta_L) I. The sum of the changes is then n log(1 + Delta_L/s), the right bound in this "
     "norm. (One subject of a dot-product kernel cannot do this.)",
-    evidence=lambda: [shown("Four items, s = Delta_L = 1.", operator_norm_instance(4))],
+    evidence=lambda: shown("Four items, s = Delta_L = 1.", operator_norm_instance(4)),
     repair="DP-DU-REP",
 )
 
@@ -85,7 +81,7 @@ decide_score_sensitivity_sharp = established(
     "One subject raises every eigenvalue, so the sum of the changes is log det L' - log det L = log(1 + x'L^-1 "
     "x), at most log(1 + B^2/s) and equal to it for a longest row on the empty database. With 100 items and s = "
     "1 that is 4.6, where Delta_u is 240.",
-    evidence=lambda: [shown("For every n; attained.", sharp_sensitivity_proof(), tables=(_slack_table(),))],
+    evidence=lambda: shown("For every n; attained.", sharp_sensitivity_proof(), tables=(_slack_table(),)),
 )
 
 
@@ -95,7 +91,7 @@ decide_worst_case = established(
     "removed or replaced, changes L by a positive multiple of the identity when there are two items or more: that "
     "needs rank n. For one subject the worst case moves one eigenvalue, from s to s + B^2 (DP-DU-REP). Among all "
     "changes of L with Frobenius norm Delta_L, whoever makes them, the paper's is indeed the worst (DP-DU).",
-    evidence=lambda: [shown("Two items suffice: their entries contradict each other.", worst_case_proof())],
+    evidence=lambda: shown("Two items suffice: their entries contradict each other.", worst_case_proof()),
     repair="DP-DU-REP",
 )
 
@@ -107,13 +103,11 @@ decide_phase_one = established(
     "changes is far below Delta_u (DP-DU-REP). The exact value for phase 1, which is also that of the whole "
     "sampler, is eps* (DP-EPS-REP): 1.25 instead of 11.74 for 5 items and s = 1, 3.93 instead of 480 for 100 "
     "items. It covers which coins fell heads, not their eigenvectors (DP-EVEC).",
-    evidence=lambda: [
-        shown(
-            "The coins are Delta_u-differentially private, so 2 Delta_u too.",
-            phase_one_proof(),
-            tables=(_slack_table(),),
-        )
-    ],
+    evidence=lambda: shown(
+        "The coins are Delta_u-differentially private, so 2 Delta_u too.",
+        phase_one_proof(),
+        tables=(_slack_table(),),
+    ),
     repair="DP-EPS-REP",
 )
 

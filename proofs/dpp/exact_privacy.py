@@ -65,7 +65,7 @@ decide_phases_together = established(
     "tails. SubsetConstruction adds nothing as long as only Y is released. Adding a cost of its own would even "
     "be useless: given the coins, its law can be possible on one dataset and impossible on a neighbor (DP-EVEC), "
     "so that sum is infinite.",
-    evidence=lambda: [shown("The same largest and smallest ratio for coins and subsets.", phases_proof())],
+    evidence=lambda: shown("The same largest and smallest ratio for coins and subsets.", phases_proof()),
     repair="DP-EPS-REP",
 )
 
@@ -76,7 +76,7 @@ decide_recommendations = established(
     "neighbors and one subset are worst for all of them: T recommendations cost exactly T eps*, more with each. "
     "Showing the same subset again costs nothing. The epsilon of one recommendation, which the paper leaves "
     "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
-    evidence=lambda: [shown("T draws cost T eps*, and eps* is positive.", recommendations_proof())],
+    evidence=lambda: shown("T draws cost T eps*, and eps* is positive.", recommendations_proof()),
 )
 
 
@@ -86,13 +86,11 @@ decide_composition = established(
     "maximum: over all subsets it spans at most r = log(1 + B^2/s), which gives r^2/8-zCDP per draw and T r^2/8 "
     "for T draws, hence (rho + 2 sqrt(rho ln(1/delta)), delta)-differential privacy. The exact curve of T draws "
     "is that of T coins (DP-DELTA-REP).",
-    evidence=lambda: [
-        shown(
-            "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
-            composition_proof(),
-            tables=(_composition_table(),),
-        )
-    ],
+    evidence=lambda: shown(
+        "T eps* is attained; a loss in a range of width r is r^2/8-zCDP.",
+        composition_proof(),
+        tables=(_composition_table(),),
+    ),
 )
 
 
@@ -102,7 +100,7 @@ decide_jitter = established(
     "item nobody read is chosen with probability s/(1 + s), independently of everything else, which grows with "
     "the jitter, and so does its share relative to any more popular item that shares no readers with others. The "
     "price is steep: eps = 1 with 100 items needs s = 57, so that an unread item is chosen with probability 0.98.",
-    evidence=lambda: [shown("Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),))],
+    evidence=lambda: shown("Monotone in s, for every n and s.", jitter_proof(), tables=(_jitter_table(),)),
 )
 
 

@@ -14,7 +14,7 @@ decide_normalization = established(
     "holds",
     "A determinant is linear in each diagonal entry, with the minor without that item as slope, so adding 1 to all of "
     "them one after the other gives the sum over all subsets. This is a known theorem, true for every square matrix L.",
-    evidence=lambda: [shown("The induction step, and three items in symbols.", normalization_proof())],
+    evidence=lambda: shown("The induction step, and three items in symbols.", normalization_proof()),
 )
 
 
@@ -22,7 +22,7 @@ decide_marginal_kernel = established(
     "holds",
     "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors are "
     "the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive semidefinite L.",
-    evidence=lambda: [shown("Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof())],
+    evidence=lambda: shown("Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof()),
 )
 
 
@@ -46,9 +46,9 @@ decide_kernels_repaired = established(
     "A dot product gives a sum of squares; a constant c >= 0, sums, entrywise products, and limits of positive "
     "semidefinite kernels are positive semidefinite, which yields polynomials and, by the power series of exp, "
     "the RBF function. Adding s I raises every eigenvalue by s.",
-    evidence=lambda: [
-        shown("Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof())
-    ],
+    evidence=lambda: shown(
+        "Sums of squares, products of kernels, and the factors of the RBF function.", kernels_proof()
+    ),
 )
 
 

@@ -41,11 +41,9 @@ decide_binomial_conjecture = established(
     "4/3: more than one reader of one item can do, and all in one coin. For s = 20 its delta at e^eps = 221/210 "
     "is 0.00042, that of the conjectured pairs at most 0.00023. The number of heads is a weaker test than one "
     "coin with a larger bias. The right bound, one coin with odds s + n, is DP-DELTA-REP.",
-    evidence=lambda: [
-        shown(
-            "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.", conjecture_instance()
-        )
-    ],
+    evidence=lambda: shown(
+        "Exact rationals: above the binomial pairs of 1, 2 and 3 items in both directions.", conjecture_instance()
+    ),
     repair="DP-DELTA-REP",
 )
 

@@ -17,7 +17,7 @@ decide_eigenvectors = established(
     "probability. One more reader, of both items, leaves no eigenvector on an axis, whatever the jitter: V = "
     "{e_1} becomes impossible. No epsilon allows that. So the analysis of phase 1 covers the coins only, and "
     "Algorithm 1 is private only because V stays inside and Y alone is released (DP-EPS-REP).",
-    evidence=lambda: [shown("For every jitter s > 0.", eigenvectors_proof())],
+    evidence=lambda: shown("For every jitter s > 0.", eigenvectors_proof()),
 )
 
 
@@ -29,9 +29,9 @@ decide_subset_bound = established(
     "s = 0 and below 0.37 for s = 1/100. With the loop as printed, which runs until V' is empty, it is worse: on "
     "the first plane {1, 2} is then impossible, so no jitter d helps. Stopping after k draws there is a bound "
     "without any eigengap (DP-SUB-REP).",
-    evidence=lambda: [
-        shown("Both probabilities, in exact rationals, stopping after two draws.", subset_bound_instance())
-    ],
+    evidence=lambda: shown(
+        "Both probabilities, in exact rationals, stopping after two draws.", subset_bound_instance()
+    ),
     repair="DP-SUB-REP",
 )
 
@@ -42,7 +42,7 @@ decide_instances = established(
     "log(1 + s/(1 + nd)); n times that ends in -n^2 C, not -n C. In absolute values one change is (n-1)(A - C) + "
     "C, and n of them end in -n(n-2) C, which is -n C for n = 3 only; for n = 2 the printed number is smaller "
     "than two such changes, so it is no bound on them.",
-    evidence=lambda: [shown("The three expressions differ.", instances_proof())],
+    evidence=lambda: shown("The three expressions differ.", instances_proof()),
     repair="DP-SUB-REP",
 )
 
@@ -54,7 +54,7 @@ decide_subset_bound_repaired = established(
     "(1 + 1/d) k/(k-t) between any two selections of k eigenvectors, and k draws by the product. Davis and "
     "Kahan, and the gaps between eigenvalues, are not needed. The law is no longer determinantal (DP-JIT), and "
     "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
-    evidence=lambda: [shown("For every n, k and d.", repaired_bound_proof())],
+    evidence=lambda: shown("For every n, k and d.", repaired_bound_proof()),
 )
 
 
@@ -64,7 +64,7 @@ decide_jittered_law = established(
     "as it is and the loop goes on: of two items both are returned with probability d/(1 + 2d), though |V| = 1. "
     "With three items, items 2 and 3 appear together more often than independent items would, which is "
     "impossible for a determinantal process with a symmetric kernel, where items repel each other.",
-    evidence=lambda: [shown("For every d > 0.", jittered_law_proof())],
+    evidence=lambda: shown("For every d > 0.", jittered_law_proof()),
 )
 
 

@@ -76,7 +76,7 @@ decide_laplace = established(
     "another: the noise needed for numeric data is often so large that the answers are of little use, and repeated "
     "answers average it away unless the budget is split among them. Both are about utility and composition, and "
     "for ratings in [1, 5] GS is at most 4. (Ideal arithmetic; floating-point noise has leaks of its own.)",
-    evidence=lambda: [shown("The Laplace mechanism is eps-differentially private.", laplace_proof())],
+    evidence=lambda: shown("The Laplace mechanism is eps-differentially private.", laplace_proof()),
     assumptions=("GS bounds how far the released number can move between neighboring datasets",),
 )
 

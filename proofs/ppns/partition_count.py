@@ -81,7 +81,7 @@ decide_equation20 = established(
     "Where beta is reachable, all neighbors but the last come from fewer partitions than beta, at every p from "
     "0.1 to 0.9 (k = 50). At p = 1, which (20) allows, ln(1-p) is undefined, and for p above (k-1)/k the accuracy "
     "is not guaranteed either (PP-P1).",
-    evidence=lambda: [shown("beta above the number of partitions at an allowed p.", beta_certificate(accuracy=True))],
+    evidence=lambda: shown("beta above the number of partitions at an allowed p.", beta_certificate(accuracy=True)),
     repair="p in [alpha_0 / sum s, (k-1)/k] (PP-P), with the partitions counted from Algorithm 1's quotas",
 )
 

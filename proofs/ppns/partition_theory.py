@@ -26,7 +26,7 @@ decide_chebyshev = established(
     "sign needs both sequences to fall.",
     "The selection probabilities fall along the list when the weights grow with the similarity. They need not "
     "when each candidate is weighted with a sensitivity RS of its own, and then the difference can be negative.",
-    evidence=lambda: [shown("Identity and sign, for all k.", chebyshev_proof())],
+    evidence=lambda: shown("Identity and sign, for all k.", chebyshev_proof()),
 )
 
 
@@ -38,13 +38,11 @@ decide_p = established(
     "true all the same. It needs similarities that are not negative (a Pearson correlation may be), and weights "
     "that grow with the similarity. The bound is attained when pk is an integer, weights are equal and the other "
     "similarities are 0.",
-    evidence=lambda: [
-        shown(
-            "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
-            p_proof(),
-            tables=(_slack_table(),),
-        )
-    ],
+    evidence=lambda: shown(
+        "All k, p <= (k-1)/k; tightness; and why both extra assumptions are needed.",
+        p_proof(),
+        tables=(_slack_table(),),
+    ),
 )
 
 
@@ -154,23 +152,21 @@ decide_example = established(
     "does not allow.",
     "Algorithm 1 cannot be run in all of it: with n = 500 and p up to 0.2 it visits all ten partitions before it "
     "has k - 1 neighbors, and none is left for the last one.",
-    evidence=lambda: [
-        shown(
-            "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
-            example_certificate(),
-            tables=(
-                Table(
-                    "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
-                    "Algorithm 1 runs out of partitions",
-                    ["n", "k", "lower end (21)", "undefined up to p ="],
-                    [
-                        [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
-                        for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
-                    ],
-                ),
+    evidence=lambda: shown(
+        "Interval enclosures of both ends; at p = 1/5 nine of the ten partitions give 48 < k - 1 neighbors.",
+        example_certificate(),
+        tables=(
+            Table(
+                "Lower end of p at eps = 1, RS = 1, and the largest p (in thousandths) at which "
+                "Algorithm 1 runs out of partitions",
+                ["n", "k", "lower end (21)", "undefined up to p ="],
+                [
+                    [n, k, f"{1 - (1 - k / n) ** math.exp(1 / (4 * k)):.4f}", f"{float(undefined_up_to(k, n)):.3f}"]
+                    for n, k in ((500, 50), (942, 50), (1001, 50), (1001, 30))
+                ],
             ),
-        )
-    ],
+        ),
+    ),
 )
 
 

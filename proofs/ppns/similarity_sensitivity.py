@@ -106,7 +106,7 @@ decide_rs_repaired = established(
     "works: two users whose only rating is R on the same item attain it when one of the ratings is removed. If "
     "ratings are only changed, within [r, R], the smaller min(1, R (R - r) / c^2) is enough. A whole user can "
     "move a similarity by 1, so this bound protects single ratings, not users.",
-    evidence=lambda: [shown("The bound and its tightness.", floor_cosine_proof())],
+    evidence=lambda: shown("The bound and its tightness.", floor_cosine_proof()),
 )
 
 
@@ -206,7 +206,7 @@ def floor_cosine_proof() -> dict[str, Any]:
             "c > 0, 0 <= q1 <= 1, 0 <= q2 <= 1, 0 <= x1 <= x2, x2 <= R, q2 - q1 <= R * (x2 - x1) / c ** 2, "
             "q1 - q2 <= R * (x2 - x1) / c ** 2",
             "abs(q2 - q1) <= min(1, R * (x2 - x1) / c ** 2) and abs(q2 - q1) <= min(1, R ** 2 / c ** 2)",
-            model=_at_floor("c", "q1", "q2", "x1", "x2", R="1"),
+            model="c = 1, q1 = 0, q2 = 1, x1 = 0, x2 = 1, R = 1",
         ),
         smt(
             "two users with the same single rating R attain the bound",
@@ -352,26 +352,25 @@ def _floor(norm: str, rating: str) -> list[str]:
     return [f"{norm} >= c", f"{norm} ** 2 >= {square}", f"{norm} == c or {norm} ** 2 == {square}"]
 
 
+# In the models the vector's only rating goes from 0 to 1, and both norms are at the floor 1.
 _FLOORS = ["c > 0", "w >= 0", "0 <= x1 <= x2", *_floor("m1", "x1"), *_floor("m2", "x2")]
 _SCORES = "c > 0, c <= m1 <= m2, 0 <= x1 <= x2, p >= 0, h >= 0, q1 * m1 == p + h * x1, q2 * m2 == p + h * x2"
-
-
-def _at_floor(*names: str, **others: str) -> str:
-    """A model of the hypotheses: the vector's only rating goes from 0 to 1, both norms are at the floor 1."""
-    zero = ("w", "x1", "p", "q1")
-    numbers = {name: "0" if name in zero else "1" for name in names} | others
-    return ", ".join(f"{name} = {number}" for name, number in numbers.items())
 
 
 def _floored_norm() -> tuple[Step, ...]:
     """The floored norm grows with one of its ratings, and so does that rating's share of it."""
     return (
-        smt("the floored norm grows with the rating", _FLOORS, "m1 <= m2", _at_floor("c", "w", "x1", "x2", "m1", "m2")),
+        smt(
+            "the floored norm grows with the rating",
+            _FLOORS,
+            "m1 <= m2",
+            "c = 1, w = 0, x1 = 0, x2 = 1, m1 = 1, m2 = 1",
+        ),
         smt(
             "a rating's share of the floored norm grows with the rating",
             _FLOORS,
             "x1 * m2 <= x2 * m1",
-            model=_at_floor("c", "w", "x1", "x2", "m1", "m2"),
+            model="c = 1, w = 0, x1 = 0, x2 = 1, m1 = 1, m2 = 1",
         ),
     )
 
@@ -383,13 +382,13 @@ def _rise() -> tuple[Step, ...]:
             "a rise is at most the rating's own part",
             _SCORES,
             "(q2 - q1) * m1 <= h * (x2 - x1)",
-            model=_at_floor("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
+            model="c = 1, m1 = 1, m2 = 1, x1 = 0, x2 = 1, p = 0, h = 1, q1 = 0, q2 = 1",
         ),
         smt(
             "a rise is at most R (x2 - x1) / c^2",
             "c > 0, m1 >= c, x1 <= x2, h >= 0, h * c <= R, rise * m1 <= h * (x2 - x1)",
             "rise <= R * (x2 - x1) / c ** 2",
-            model=_at_floor("c", "m1", "x1", "x2", "h", R="1", rise="0"),
+            model="c = 1, m1 = 1, x1 = 0, x2 = 1, h = 1, R = 1, rise = 0",
         ),
     )
 
@@ -401,13 +400,13 @@ def _fall() -> tuple[Step, ...]:
             "a fall is at most the relative growth of the norm",
             f"{_SCORES}, p <= m1, x1 * m2 <= x2 * m1",
             "(q1 - q2) * m2 <= m2 - m1",
-            model=_at_floor("c", "m1", "m2", "x1", "x2", "p", "h", "q1", "q2"),
+            model="c = 1, m1 = 1, m2 = 1, x1 = 0, x2 = 1, p = 0, h = 1, q1 = 0, q2 = 1",
         ),
         smt(
             "the squared norm grows by at most the growth of the squared rating",
             _FLOORS,
             "(m2 - m1) * (m2 + m1) <= (x2 - x1) * (x2 + x1)",
-            model=_at_floor("c", "w", "x1", "x2", "m1", "m2"),
+            model="c = 1, w = 0, x1 = 0, x2 = 1, m1 = 1, m2 = 1",
         ),
         smt(
             "the norm grows by at most R (x2 - x1) / c",

@@ -60,12 +60,10 @@ decide_security_inference = established(
     "refuted",
     "That the selected set is never exactly the top k says nothing about who is in it. An attacker does not need "
     "all top k users in one list: one list with the target shows her ratings.",
-    evidence=lambda: [
-        shown(
-            _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
-            _attack_law(["<=", "top", 0], [">", "target", 0]),
-        )
-    ],
+    evidence=lambda: shown(
+        _CONFIGURATION + " The top k is impossible, and yet the list contains the target half the time.",
+        _attack_law(["<=", "top", 0], [">", "target", 0]),
+    ),
 )
 
 

@@ -68,21 +68,6 @@ READINGS: Mapping[str, Reading] = {
 _RULES = [Reading(rule=rule, everywhere=True) for rule in get_args(Rule)]
 
 
-def decide_table1(claim: Claim, context: Context) -> Verdict:
-    """Table 1: MAE against p."""
-    return _decide_mae_table(1, claim, context)
-
-
-def decide_table3(claim: Claim, context: Context) -> Verdict:
-    """Table 3: MAE against k."""
-    return _decide_mae_table(3, claim, context)
-
-
-def decide_table4(claim: Claim, context: Context) -> Verdict:
-    """Table 4: MAE against rho."""
-    return _decide_mae_table(4, claim, context)
-
-
 def decide_table2(claim: Claim, context: Context) -> Verdict:
     """Table 2: beta against p."""
     context.progress("Table 2: counting partitions")
@@ -420,3 +405,6 @@ def _partitions(ratings: Ratings) -> np.ndarray:
     scores = similarities(ratings, LEAKY).copy()
     np.fill_diagonal(scores, -np.inf)
     return np.argsort(np.argsort(descending(scores), axis=1), axis=1) // NEIGHBORS
+
+
+decide_table1, decide_table3, decide_table4 = (functools.partial(_decide_mae_table, number) for number in (1, 3, 4))

@@ -13,7 +13,7 @@ decide_expectation = established(
     "probability, for every selection method and any similarities.",
     "The mu_i in it are exact inclusion probabilities; with Manly's approximation put in their place, as (12) "
     "does, the right-hand side is approximate.",
-    evidence=lambda: [shown("Both induction steps of the exchange.", expectation_proof())],
+    evidence=lambda: shown("Both induction steps of the exchange.", expectation_proof()),
 )
 
 
@@ -24,7 +24,7 @@ decide_pmf = established(
     "recursion it is positive.",
     "Equations (13) to (17) are right as printed: the binomial factor of (8) is 1 when every candidate is a "
     "category of its own; k = n has to be excluded, since then d = 0.",
-    evidence=lambda: [shown("Recursion, start and sign, for every size of the set.", pmf_proof())],
+    evidence=lambda: shown("Recursion, start and sign, for every size of the set.", pmf_proof()),
 )
 
 

@@ -16,9 +16,9 @@ decide_cross_entropy = established(
     "goes to 0, so minimizing it trains the opposite of the ratings. Without lengths normalized to 1 the product U'V "
     "is no cosine, and values at most 0 or at least 1, both possible, leave the logarithms undefined. Meant is: minus "
     "(6), with p a cosine cut off at a small positive number (as in deep matrix factorization) or a sigmoid of it.",
-    evidence=lambda: [
-        shown("Slope of the printed loss, its true minimum, and vectors outside the domain.", cross_entropy_proof())
-    ],
+    evidence=lambda: shown(
+        "Slope of the printed loss, its true minimum, and vectors outside the domain.", cross_entropy_proof()
+    ),
 )
 
 

@@ -92,14 +92,14 @@ def judged(
         verdict = "holds"
     elif len(supports) == len(READINGS) and set(supports.values()) == {"refuted"}:
         verdict = "refuted"
-    shown = [_evidence(*record) for record in evidence if verdict in ("open", supports[record[0]])]
+    telling = [_evidence(*record) for record in evidence if verdict in ("open", supports[record[0]])]
     missing = f" No two paired runs of some comparisons ({'; '.join(lacking)})." if lacking else ""
     explanation = " ".join(_explained(reading, outcome) for reading, outcome, _ in evidence)
     return Verdict(
         claim.id,
         verdict,
         f"{explanation}{missing}".strip(),
-        evidence=tuple(shown),
+        evidence=tuple(telling),
         assumptions=(
             "Douban Book to Music, whose data can be had, stands for the six tasks",
             "HeteroCDR is what models/heterocdr.py makes of the equations and of the released code",

@@ -65,9 +65,9 @@ decide_b1 = established(
     "This is the advanced composition theorem of Dwork, Rothblum and Vadhan (2010), quoted correctly but for its "
     "name for e^epsilon - 1. The proof here gives slightly more: the mean loss of a step is at most "
     "epsilon (e^epsilon - 1) / (e^epsilon + 1), so that the second term can be halved for small epsilon.",
-    evidence=lambda: [
-        shown("Every step is dominated by randomized response, whose losses concentrate.", composition_proof())
-    ],
+    evidence=lambda: shown(
+        "Every step is dominated by randomized response, whose losses concentrate.", composition_proof()
+    ),
 )
 
 
@@ -78,34 +78,32 @@ decide_comp = established(
     "(1 - 1/sqrt(2)) sqrt(4 ln(2/delta)), at best up to 1.17 ln(2/delta). So the printed proof does not cover the "
     "experiments with epsilon = 16, 32 and 64. This is a gap of the proof, not a breach: with Algorithm 1's w and "
     "at least as many items as users the exact loss is far below epsilon there too (CD-T52).",
-    evidence=lambda: [
-        shown(
-            "With 400 rows and 16,367 users the composition exceeds epsilon = 16, 32 and 64, and does not at 8.",
-            composition_instance(),
-            tables=(
-                Table(
-                    "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
-                    ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
+    evidence=lambda: shown(
+        "With 400 rows and 16,367 users the composition exceeds epsilon = 16, 32 and 64, and does not at 8.",
+        composition_instance(),
+        tables=(
+            Table(
+                "Largest epsilon that the composition covers, and how many of the row counts 100, ..., 800 fail",
+                ["task", "delta", *(f"r = {r}" for r in (100, 400, 800)), "limit of many rows", *EPSILONS],
+                [
                     [
-                        [
-                            task.name,
-                            f"1/{task.users}",
-                            *(round(composition_threshold(r, task.users), 2) for r in (100, 400, 800)),
-                            round((4 - 2 * math.sqrt(2)) * math.log(2 * task.users), 2),
-                            *{
-                                task.name: [
-                                    sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS)
-                                    for eps in map(_number, EPSILONS)
-                                ]
-                                for task in TASKS
-                            }[task.name],
-                        ]
-                        for task in TASKS
-                    ],
-                ),
+                        task.name,
+                        f"1/{task.users}",
+                        *(round(composition_threshold(r, task.users), 2) for r in (100, 400, 800)),
+                        round((4 - 2 * math.sqrt(2)) * math.log(2 * task.users), 2),
+                        *{
+                            task.name: [
+                                sum(_eval_total(eps, r, task.users) > eps for r in ROW_COUNTS)
+                                for eps in map(_number, EPSILONS)
+                            ]
+                            for task in TASKS
+                        }[task.name],
+                    ]
+                    for task in TASKS
+                ],
             ),
-        )
-    ],
+        ),
+    ),
     repair="CD-T52-REP",
 )
 

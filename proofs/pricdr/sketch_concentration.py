@@ -151,7 +151,7 @@ decide_intersection = established(
     "random matrix: for users with opposite centered ratings their norms are nearly one number, so that the "
     "probability of the sum being too large is near that of one column, not near its square. The independent rows "
     "that the proof mentions do not help, since each column's norm adds up all rows.",
-    evidence=lambda: [shown("Two users, r = 4, exact chi-square probabilities.", intersection_instance())],
+    evidence=lambda: shown("Two users, r = 4, exact chi-square probabilities.", intersection_instance()),
     repair="CD-T54-REP",
 )
 
@@ -162,7 +162,7 @@ decide_lower_tail = established(
     f"is C = {0.5 / math.sqrt(math.log(2) / 4):.2f}): the squared norm falls below half its mean with probability "
     "at least 0.15, where 4^(-4) = 0.004 is promised. A lower tail does exist, e^(-r g^2 / 4), without m "
     "(CD-T54-REP).",
-    evidence=lambda: [shown("Exact chi-square probabilities of two independent parts.", lower_tail_instance())],
+    evidence=lambda: shown("Exact chi-square probabilities of two independent parts.", lower_tail_instance()),
     repair="CD-T54-REP",
 )
 

@@ -65,13 +65,11 @@ decide_p53_repaired = established(
     "grows with r: the standard deviation of an estimated squared distance between two users, (D + 2 w^2) sqrt(2/r), "
     "rises like sqrt(r), and at eps = 1 it is above any distance D <= n that binary ratings can have (second table). "
     "If n < m only n singular values are lifted, and both w^2 I in S and w^4 m lose the part outside the row space.",
-    evidence=lambda: [
-        shown(
-            "Gaussian moments, one pair of entries, the mean of r rows, and bias.",
-            second_moment_proof(),
-            tables=(_error_table(), _distance_table()),
-        )
-    ],
+    evidence=lambda: shown(
+        "Gaussian moments, one pair of entries, the mean of r rows, and bias.",
+        second_moment_proof(),
+        tables=(_error_table(), _distance_table()),
+    ),
 )
 
 
@@ -81,7 +79,7 @@ decide_expectation = established(
     "1/sqrt(r) it is R1'R1, as the rest of the proof needs. The moment that is quoted, E[M_ij M_jk] = delta_jk, "
     "is false as well: at i = 1, j = k = 2 it is the product of two independent entries and has mean 0. What is "
     "true and suffices is E[M_ki M_kj] = delta_ij. M is no Gaussian orthogonal ensemble, which is symmetric.",
-    evidence=lambda: [shown("Both printed forms fail; the true mean.", expectation_proof())],
+    evidence=lambda: shown("Both printed forms fail; the true mean.", expectation_proof()),
     repair="CD-P53-REP",
 )
 
@@ -94,7 +92,7 @@ decide_singular_vectors = established(
     "to vanish has mean square s1^2 s2^2 / r. Only the mean of R~'R~ keeps them. Where w is far above the "
     "singular values of R, as at the paper's settings, R1 is nearly w times an isometry and the published "
     "directions are nearly random.",
-    evidence=lambda: [shown("The entry that would have to vanish, and its size.", singular_vector_proof())],
+    evidence=lambda: shown("The entry that would have to vanish, and its size.", singular_vector_proof()),
     repair="CD-P53-REP",
 )
 

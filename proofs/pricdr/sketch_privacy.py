@@ -27,7 +27,7 @@ decide_def = established(
     "first and last users and items are left out (1 < i0 < n), 'changed arbitrarily' contradicts the bound, and "
     "'i != i0, j != j0' fixes only the entries that share neither row nor column with the changed one. All other "
     "claims are judged with the reading that makes sense: one rating of any user and item changes by at most 1.",
-    evidence=lambda: [shown("No two binary ratings are neighbors.", binary_neighbors_proof())],
+    evidence=lambda: shown("No two binary ratings are neighbors.", binary_neighbors_proof()),
 )
 
 
@@ -36,7 +36,7 @@ decide_centre = established(
     "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
     "that the paper does not mention: centered rows add up to zero, so the matrix never has full column rank. The "
     "released code divides by the number of items instead of users; that too keeps the change in one row.",
-    evidence=lambda: [shown("Norm of the change of a centered row.", centering_proof())],
+    evidence=lambda: shown("Norm of the change of a centered row.", centering_proof()),
 )
 
 
@@ -102,7 +102,7 @@ decide_t51_quad = established(
     "in size with p (p+1) = w^2, whatever the matrices are. Both parts stay below the printed bound except with "
     "probability delta0/4 each, so the statement is true with delta0/2. It needs a covariance of full rank, which "
     "the printed proof takes for granted.",
-    evidence=lambda: [shown("Bounds on the two eigenvalues, and the tails.", quadratic_proof())],
+    evidence=lambda: shown("Bounds on the two eigenvalues, and the tails.", quadratic_proof()),
 )
 
 

@@ -31,7 +31,7 @@ decide_subg = established(
     "The entries are sub-Gaussian with variance proxy 1/q, which is m for q = 1/m. The privacy proof cannot use "
     "it: it compares Gaussian densities, and a row of P with zeros has none (CD-SJLT). Sub-Gaussian tails are "
     "what utility bounds need.",
-    evidence=lambda: [shown("The moment generating function.", subgaussian_proof())],
+    evidence=lambda: shown("The moment generating function.", subgaussian_proof()),
 )
 
 
@@ -41,27 +41,25 @@ decide_had = established(
     "and the printed formula then gives a matrix whose columns are not orthogonal: with 2^a the largest power of "
     "two in n, columns 1 and 2^a + 1 have inner product 2^a/n. Padding the items with zero rows to the next power "
     "of two repairs it. D, a diagonal of signs, is unitary.",
-    evidence=lambda: [
-        shown(
-            "The inner product of two columns, counted, for each dataset.",
-            hadamard_instance([task.items for task in TASKS]),
-            tables=(
-                Table(
-                    "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
-                    ["task", "n", "columns", "inner product"],
+    evidence=lambda: shown(
+        "The inner product of two columns, counted, for each dataset.",
+        hadamard_instance([task.items for task in TASKS]),
+        tables=(
+            Table(
+                "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
+                ["task", "n", "columns", "inner product"],
+                [
                     [
-                        [
-                            task.name,
-                            task.items,
-                            f"1 and {_low_bit(task.items) + 1}",
-                            f"{_low_bit(task.items)}/{task.items}",
-                        ]
-                        for task in TASKS
-                    ],
-                ),
+                        task.name,
+                        task.items,
+                        f"1 and {_low_bit(task.items) + 1}",
+                        f"{_low_bit(task.items)}/{task.items}",
+                    ]
+                    for task in TASKS
+                ],
             ),
-        )
-    ],
+        ),
+    ),
 )
 
 

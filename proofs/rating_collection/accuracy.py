@@ -88,14 +88,14 @@ decide_decomposition = established(
     "holds",
     "On every released cell the three terms add up to Theta - Z, the Frobenius norm satisfies the triangle "
     "inequality, and restricting a matrix to fewer cells does not lengthen it.",
-    evidence=lambda: [shown("For any numbers of users and items.", decomposition_proof())],
+    evidence=lambda: shown("For any numbers of users and items.", decomposition_proof()),
 )
 
 
 decide_union = established(
     "holds",
     "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",
-    evidence=lambda: [shown("The union bound, twice gamma/2.", union_proof())],
+    evidence=lambda: shown("The union bound, twice gamma/2.", union_proof()),
 )
 
 

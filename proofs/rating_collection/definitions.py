@@ -21,19 +21,17 @@ decide_one_noise = established(
     "of the two is missing' has probability 0 for (0, 0) and 1 for (0, ?), whatever eps, so the loss is "
     "infinite and the release shows which items were rated. With one xi, the differences of the kept ratings "
     "are exact as well. Theorem 1 holds when the noise is fresh for every entry, as its author surely meant.",
-    evidence=lambda: [
-        shown(
-            "For every eps: probability 1 against 0.",
-            one_noise_proof(),
-            tables=(
-                Table(
-                    "Two entries, one pair (xi, zeta): chance of each pattern",
-                    ["vector", "number, number", "?, ?", "exactly one ?"],
-                    [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
-                ),
+    evidence=lambda: shown(
+        "For every eps: probability 1 against 0.",
+        one_noise_proof(),
+        tables=(
+            Table(
+                "Two entries, one pair (xi, zeta): chance of each pattern",
+                ["vector", "number, number", "?, ?", "exactly one ?"],
+                [["(0, 0)", "keep", "1 - keep", "0"], ["(0, ?)", "0", "0", "1"]],
             ),
-        )
-    ],
+        ),
+    ),
     repair="RC-T1: independent noise per entry",
 )
 
@@ -61,7 +59,7 @@ decide_epsilon_zero = established(
     "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
     "chance of every bounded interval tends to 0 with eps. Definition 3 is fine at eps = 0, where it is "
     "uniform, and Definition 1 asks for eps > 0 anyway. The bound (6) divides by eps too.",
-    evidence=lambda: [shown("No scale exists, and no limit of the laws.", epsilon_zero_proof())],
+    evidence=lambda: shown("No scale exists, and no limit of the laws.", epsilon_zero_proof()),
     repair="RC-EPS0-REP",
 )
 
@@ -70,7 +68,7 @@ decide_epsilon_positive = established(
     "holds",
     "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
     "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
-    evidence=lambda: [shown("Total mass 1 in each law.", epsilon_positive_proof())],
+    evidence=lambda: shown("Total mass 1 in each law.", epsilon_positive_proof()),
 )
 
 
@@ -80,19 +78,17 @@ decide_conjugate = established(
     "with chance keep/2, at least 1/4 for every eps. It is true for randomized response. The second half is false "
     "for any guarantee: the transform to the constant 0, which section 1 itself calls useless, stays in the space "
     "too, and after it every estimator of a rating is off by at least 1 for one of the truths -1 and 1.",
-    evidence=lambda: [
-        shown(
-            "Both halves fail.",
-            conjugate_proof(),
-            tables=(
-                Table(
-                    "Chance that a report leaves [-1, 1]",
-                    ["eps", "rating 1, above 1", "rating 0, either side"],
-                    [[eps, f"{_keep(eps) / 2:.4f}", f"{_keep(eps) * math.exp(-eps / 2):.4f}"] for eps in EPSILONS],
-                ),
+    evidence=lambda: shown(
+        "Both halves fail.",
+        conjugate_proof(),
+        tables=(
+            Table(
+                "Chance that a report leaves [-1, 1]",
+                ["eps", "rating 1, above 1", "rating 0, either side"],
+                [[eps, f"{_keep(eps) / 2:.4f}", f"{_keep(eps) * math.exp(-eps / 2):.4f}"] for eps in EPSILONS],
             ),
-        )
-    ],
+        ),
+    ),
     repair="RC-CONJ-REP",
 )
 
@@ -127,7 +123,7 @@ decide_forced = established(
     "r(r+1)/(r^2+r+1), create = (r+1)/(r^2+r+1) is eps-differentially private for one entry with the same "
     "Laplace noise, keeps strictly more ratings, and uses the whole budget on both sides. Reporting a noisy "
     "number always (keep = create = 1) is eps-differentially private too.",
-    evidence=lambda: [shown("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof())],
+    evidence=lambda: shown("Two other pairs satisfy all conditions, for every eps > 0.", other_pair_proof()),
     repair="RC-SLACK-REP",
 )
 

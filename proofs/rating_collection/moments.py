@@ -80,7 +80,7 @@ decide_steps = established(
     "(d-1)^2, and each of the four Markov steps ends in '= gamma/2' where the quotient is strictly smaller, "
     "since only some of the ratings are kept and only some cells created. All of them err on the safe side: "
     "with <= every step holds and so does the theorem.",
-    evidence=lambda: [shown("Each of the five quotients is strictly smaller.", printed_equalities_proof())],
+    evidence=lambda: shown("Each of the five quotients is strictly smaller.", printed_equalities_proof()),
     repair="RC-T3-S-REP",
 )
 
@@ -119,7 +119,7 @@ decide_range_repaired = established(
     "A true rating in [-1, 1] has a square of at most 1, and two numbers between 1 and d differ by at most d - "
     "1. The range is natural for ratings, but a low-rank matrix plus noise need not stay in it: it is an "
     "assumption of Theorem 3.",
-    evidence=lambda: [shown("Both moment bounds.", range_proof())],
+    evidence=lambda: shown("Both moment bounds.", range_proof()),
 )
 
 
@@ -127,13 +127,11 @@ decide_created_rating = established(
     "refuted",
     "A created rating is uniform on 1 to d, so its mean squared error is at most (d-1)(2d-1)/6, for 5 stars 6 "
     "instead of 16, and never (d-1)^2. The = should be <=, which is all the proof needs.",
-    evidence=lambda: [
-        shown(
-            "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
-            created_rating_proof("refuted"),
-            tables=(_created_table(),),
-        )
-    ],
+    evidence=lambda: shown(
+        "Strictly below (d-1)^2 for every d >= 2 and every true rating.",
+        created_rating_proof("refuted"),
+        tables=(_created_table(),),
+    ),
     repair="RC-EQ-REP",
 )
 
@@ -142,9 +140,9 @@ decide_created_rating_repaired = established(
     "holds",
     "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
     "of the scale, where it is (d-1)(2d-1)/6. For large d that is a third of the printed bound.",
-    evidence=lambda: [
-        shown("Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),))
-    ],
+    evidence=lambda: shown(
+        "Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),)
+    ),
 )
 
 
@@ -154,11 +152,9 @@ decide_changed_rating = established(
     "error of at most d - 1 stars. The printed factor d/(e^eps + d) is the chance to change without that "
     "condition, missing included; it is larger, so the bound holds although it is not derived. It is at least "
     "2.2 times too large at 5 stars.",
-    evidence=lambda: [
-        shown(
-            "For every d >= 2, eps >= 0 and observed rating.", changed_rating_proof(), tables=(_changed_rating_table(),)
-        )
-    ],
+    evidence=lambda: shown(
+        "For every d >= 2, eps >= 0 and observed rating.", changed_rating_proof(), tables=(_changed_rating_table(),)
+    ),
 )
 
 

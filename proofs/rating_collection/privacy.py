@@ -148,7 +148,7 @@ decide_theorem2 = established(
     "at most e^eps, sums over events keep that, and independent entries multiply. The printed proof covers one "
     "entry; the product is missing there (RC-NFOLD), and Definition 3 as written has one draw per value instead of "
     "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
-    evidence=lambda: [shown("Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),))],
+    evidence=lambda: shown("Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),)),
 )
 
 
@@ -158,7 +158,7 @@ decide_product = established(
     "factors of e^eps make e^(n eps) at every output, and every event, not only those that are products, is a "
     "sum or integral over outputs. The paper never takes this step: its proofs end with one entry. Without "
     "independence it fails, see RC-IND2 and RC-IND3.",
-    evidence=lambda: [shown("Induction on the number of entries, for every event.", product_proof())],
+    evidence=lambda: shown("Induction on the number of entries, for every event.", product_proof()),
 )
 
 

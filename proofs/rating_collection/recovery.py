@@ -127,7 +127,7 @@ decide_error_bound = established(
     "The premise (2) fails whenever an entry of Z is missing (RC-RIP), so (5) says nothing about any rating "
     "matrix with missing entries, and Theorem 3 combined with it assures nothing. Without the premise (5) is "
     "false for every C0 (RC-5-REP). That the analysis carries over to all methods is judged in RC-5-ALL.",
-    evidence=lambda: [shown("The premise is never met.", isometry_proof())],
+    evidence=lambda: shown("The premise is never met.", isometry_proof()),
     repair="RC-5-REP",
 )
 
@@ -149,7 +149,7 @@ decide_all_methods = established(
     "Predicting every rating by the item's mean is a method in use, and it has an error even if every entry is "
     "released without noise: for two users who rate one item 1 and -1, rho = 0 and the error is sqrt(2). No C0 "
     "gives (5). The bound is a property of a method, to be proved for each one.",
-    evidence=lambda: [shown("rho = 0 and a positive error.", all_methods_proof())],
+    evidence=lambda: shown("rho = 0 and a positive error.", all_methods_proof()),
 )
 
 

@@ -47,7 +47,7 @@ decide_sensitivity_repaired = established(
     "everybody who rated either item: with norms over all raters a user who rated one of them changes the "
     "similarity too. When the signs differ the bound is attained. It is still computed from the data at hand, a "
     "local sensitivity, which may not stand in the weights of a private selection (XM-T2-MAX).",
-    evidence=lambda: [shown("The bound, and that it is attained.", bound_proof())],
+    evidence=lambda: shown("The bound, and that it is attained.", bound_proof()),
 )
 
 
@@ -100,7 +100,7 @@ decide_norms = established(
     "This needs that the other users' centered ratings stay as they are, which is so because each is centered by "
     "its own user's mean. If a single rating were removed instead, that user's mean and all of the user's "
     "centered ratings would move.",
-    evidence=lambda: [shown("For every pair of items and every user.", norms_proof())],
+    evidence=lambda: shown("For every pair of items and every user.", norms_proof()),
 )
 
 

@@ -25,12 +25,10 @@ decide_profile = established(
     "= 1, and L items more than 0.998 L. The report never says so: the cost of a profile of L items is L eps "
     "(XM-T1-COMP-REP). Whose privacy it is matters too: the number of replaced items, and a profile that only "
     "exists because its owner does, are not protected at all.",
-    evidence=lambda: [
-        shown(
-            "Two items, 1000 candidates each: the loss exceeds 1.996, not 1.",
-            profile_loss(2, "1", "1996/1000", supports="refuted"),
-        )
-    ],
+    evidence=lambda: shown(
+        "Two items, 1000 candidates each: the loss exceeds 1.996, not 1.",
+        profile_loss(2, "1", "1996/1000", supports="refuted"),
+    ),
     repair="XM-T1-COMP-REP",
 )
 

@@ -69,7 +69,7 @@ decide_candidate_set = established(
     "above 1/3. An output that is possible on one dataset and impossible on the other means an infinite privacy "
     "loss, so Theorem 1 fails whatever GS is (XM-T1). The catalogue of the target domain, taken as public, is the "
     "same for both datasets (XM-T1-REP).",
-    evidence=lambda: [shown("Three users, two candidates, one of which disappears.", candidate_vanishes())],
+    evidence=lambda: shown("Three users, two candidates, one of which disappears.", candidate_vanishes()),
     repair="XM-T1-REP",
 )
 

@@ -76,7 +76,7 @@ decide_vector_length = established(
     "three items lie below sim_k - w. With that |v| Theorem 3 fails even for one constant SS: at rho = 1/4 a bad "
     "item is chosen with probability 3/7. If |v| <= k, ln(k(|v|-k)/rho) is not defined at all. Read as the number "
     "N of candidates the count is right: the first k are not below, so at most N - k are.",
-    evidence=lambda: [shown("Two users, one good and three bad candidates, k = 1.", vector_length_fails())],
+    evidence=lambda: shown("Two users, one good and three bad candidates, k = 1.", vector_length_fails()),
     repair="XM-T3-REP",
 )
 
@@ -100,7 +100,7 @@ decide_range = established(
     "every w >= 0 a truncated similarity lies between the item's own similarity and the larger of that and sim_k, so "
     "it stays in any range the similarities have, and for Pearson w <= sim_k + 1 would do. The cut is what voids "
     "Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 (XM-T3).",
-    evidence=lambda: [shown("The range with the minimum, and without it.", range_proof())],
+    evidence=lambda: shown("The range with the minimum, and without it.", range_proof()),
 )
 
 
@@ -110,7 +110,7 @@ decide_strict = established(
     "is true with certainty; but the item of similarity 0, of which a sparse catalogue is full, is not larger "
     "than the threshold, and is chosen with probability above 0.49 at k = 1, eps' = 0.1, SS = 1, rho = 0.1. With "
     "w = the second term, which is positive, the strict statement is true too (XM-T3-REP).",
-    evidence=lambda: [shown("Two candidates, similarities 0.5 and 0.", cut_at_threshold())],
+    evidence=lambda: shown("Two candidates, similarities 0.5 and 0.", cut_at_threshold()),
     repair="XM-T3-REP",
 )
 
@@ -122,7 +122,7 @@ decide_conditional = established(
     "missing only if all others are picked, so P(B|A) = 1, while the ratio of the weights is 1/4. For a single "
     "round P(B)/P(A) is above 0.3. What is true, and enough for Theorem 4, is a bound on each round in which the "
     "item is still there (XM-T4-REP).",
-    evidence=lambda: [shown("Three items, k = 2, eps' = 60, rho = 1/2.", _conditional_fails())],
+    evidence=lambda: shown("Three items, k = 2, eps' = 60, rho = 1/2.", _conditional_fails()),
     repair="XM-T4-REP",
 )
 
