@@ -40,12 +40,7 @@ decide_squared_eigenvalues = established(
     "(Hoffman and Wielandt 1953), with equality for L = s I.",
     evidence=lambda: shown(
         "Two items, s = 1, no reader: 2 is not 4; with three readers of item 1 it is 4^2 + 1 = 17.",
-        instance(
-            {"n": 2, "s": 1, "m": 3},
-            "n * s ** 2 < n ** 2",
-            "(s + m) ** 2 + s ** 2 > n ** 2",
-            supports="refuted",
-        ),
+        instance({"n": 2, "s": 1, "m": 3}, "n * s ** 2 < n ** 2", "(s + m) ** 2 + s ** 2 > n ** 2", supports="refuted"),
     ),
     repair="DP-DU",
 )
@@ -104,9 +99,7 @@ decide_phase_one = established(
     "sampler, is eps* (DP-EPS-REP): 1.25 instead of 11.74 for 5 items and s = 1, 3.93 instead of 480 for 100 "
     "items. It covers which coins fell heads, not their eigenvectors (DP-EVEC).",
     evidence=lambda: shown(
-        "The coins are Delta_u-differentially private, so 2 Delta_u too.",
-        phase_one_proof(),
-        tables=(_slack_table(),),
+        "The coins are Delta_u-differentially private, so 2 Delta_u too.", phase_one_proof(), tables=(_slack_table(),)
     ),
     repair="DP-EPS-REP",
 )
@@ -131,12 +124,7 @@ def kernel_sensitivity_proof() -> dict[str, Any]:
         "squares x_i^2 x_j^2 add up to p^2 (step 3). Replaced: with q = |z|^2 and t = x.z, v'(xx' - zz')v is the "
         "difference of two numbers in [0, n|v|^2] (step 4); the squared Frobenius norm is p^2 - 2t^2 + q^2 (step 5), "
         "and as two sets of p and q items out of n share at least p + q - n, it is at most n^2 (step 6).",
-        smt(
-            "an item adds at most 1",
-            "x * (1 - x) == 0, A <= m",
-            "A + x ** 2 <= m + 1",
-            model="x = 1, A = 0, m = 0",
-        ),
+        smt("an item adds at most 1", "x * (1 - x) == 0, A <= m", "A + x ** 2 <= m + 1", model="x = 1, A = 0, m = 0"),
         identity("at v = x", "(p) ** 2 / p == p"),
         identity("the squares of xx', two items", "x ** 4 + 2 * (x * y) ** 2 + y ** 4 == (x ** 2 + y ** 2) ** 2"),
         smt(
@@ -243,12 +231,7 @@ def worst_case_proof() -> dict[str, Any]:
         "(step 1); removed: -x_1^2 = c (step 2). Replaced: with t = x_1 x_2 = z_1 z_2, c^2 = (x_1^2 - z_1^2)(x_2^2 - "
         "z_2^2) = 2t^2 - (x_1 z_2)^2 - (x_2 z_1)^2 (step 3), and the product of the two squares is t^4, so their sum "
         "is at least 2t^2 and c^2 <= 0 (step 4).",
-        smt(
-            "a subject added",
-            "x * y == 0, c > 0",
-            "not (x ** 2 == c and y ** 2 == c)",
-            model="x = 0, y = 0, c = 1",
-        ),
+        smt("a subject added", "x * y == 0, c > 0", "not (x ** 2 == c and y ** 2 == c)", model="x = 0, y = 0, c = 1"),
         smt("a subject removed", "c > 0", "not (-(x ** 2) == c)", model="c = 1, x = 0"),
         identity(
             "the product of the two diagonal entries",

@@ -191,10 +191,7 @@ def composition_proof() -> dict[str, Any]:
         "K(t)/(t-1) of order t is at most t r^2/8: r^2/8-zCDP. The same with P and P' exchanged, as the range has "
         "the same width. zCDP adds up over draws (Bun and Steinke 2016).",
         smt(
-            "the range of one draw",
-            "s > 0, N >= 0, 0 <= a <= N / s",
-            "1 + a <= 1 + N / s",
-            model="s = 1, N = 1, a = 0",
+            "the range of one draw", "s > 0, N >= 0, 0 <= a <= N / s", "1 + a <= 1 + N / s", model="s = 1, N = 1, a = 0"
         ),
         identity(
             "the average of (Z - u)(u + r - Z)",
@@ -248,10 +245,7 @@ def jitter_proof() -> dict[str, Any]:
             "(s / (1 + s)) / ((m + s) / (1 + m + s)) == 1 - m / ((1 + s) * (m + s))",
         ),
         smt(
-            "the share rises",
-            "0 < s < t, m > 0",
-            "(1 + s) * (m + s) < (1 + t) * (m + t)",
-            model="s = 1, t = 2, m = 1",
+            "the share rises", "0 < s < t, m > 0", "(1 + s) * (m + s) < (1 + t) * (m + t)", model="s = 1, t = 2, m = 1"
         ),
     )
 

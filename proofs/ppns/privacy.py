@@ -332,11 +332,7 @@ def positivity_proof() -> dict[str, Any]:
         "member of an unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
         smt("1 - p is positive", "0 < p, p < 1", "0 < 1 - p"),
         smt("the quota is positive", "0 < p, 0 < t, 1 <= k, p * t * k <= q", "0 < q"),
-        smt(
-            "one draw takes any given member with positive probability",
-            "0 < w, 0 <= others",
-            "0 < w / (w + others)",
-        ),
+        smt("one draw takes any given member with positive probability", "0 < w, 0 <= others", "0 < w / (w + others)"),
     )
 
 

@@ -131,12 +131,7 @@ def monotone_in_rho_proof() -> dict[str, Any]:
         "K = k (n-k). For rho < 1 the argument K / rho of the logarithm exceeds K (step 1), and the logarithm "
         "increases; so c ln(K / rho) >= c ln K >= 1 >= s_k for c = 4k RS / eps > 0, and the minimum is s_k (step 2). "
         "A larger RS means a larger c.",
-        smt(
-            "a smaller rho makes the argument larger",
-            "0 < rho < 1, K > 0",
-            "K / rho > K",
-            model="rho = 1/2, K = 1",
-        ),
+        smt("a smaller rho makes the argument larger", "0 < rho < 1, K > 0", "K / rho > K", model="rho = 1/2, K = 1"),
         smt(
             "the minimum is s_k",
             "c > 0, log_K_over_rho >= log_K, c * log_K >= 1, s_k <= 1",

@@ -41,11 +41,7 @@ decide_complexity = established(
     evidence=lambda: shown(
         "The counts, and that a fixed density breaks the bound.", complexity_proof(), tables=(_cost_table(),)
     ),
-    assumptions=(
-        "q <= c/m for a constant c, and r <= m",
-        "n is padded to a power of two",
-        "only line 15 is counted",
-    ),
+    assumptions=("q <= c/m for a constant c, and r <= m", "n is padded to a power of two", "only line 15 is counted"),
 )
 
 
@@ -80,12 +76,7 @@ def flattening_proof() -> dict[str, Any]:
         identity("the exponent at t = a", "-a * n * a + a ** 2 * n / 2 == -(a ** 2) * n / 2"),
         identity("at the lemma's threshold", "2 * exp(-(2 * ln(40 * m * n) / n) * n / 2) == 1 / (20 * m * n)"),
         identity("all coordinates together", "n * m * (1 / (20 * m * n)) == 1 / 20"),
-        smt(
-            "e^y + e^(-y) >= 2",
-            "u > 0, v > 0, u * v == 1",
-            "u + v >= 2",
-            model="u = 1, v = 1",
-        ),
+        smt("e^y + e^(-y) >= 2", "u > 0, v > 0, u * v == 1", "u + v >= 2", model="u = 1, v = 1"),
     )
 
 

@@ -134,12 +134,7 @@ def noise_root_proof() -> dict[str, Any]:
         "With c = eps0 / (2 l), l = ln(4/delta0), the positive root of h^2 + h = c is h = sqrt(c + 1/4) - 1/2 "
         "(step 1), and it is positive (step 2); w = 1/h then gives 2 (1/w + 1/w^2) l = 2 c l = eps0 (step 3).",
         identity("the root of h^2 + h = c", "(sqrt(c + 1 / 4) - 1 / 2) ** 2 + (sqrt(c + 1 / 4) - 1 / 2) == c"),
-        smt(
-            "the root is positive",
-            "c > 0, s >= 0, s * s == c + 1 / 4",
-            "s - 1 / 2 > 0",
-            model="c = 2, s = 3/2",
-        ),
+        smt("the root is positive", "c > 0, s >= 0, s * s == c + 1 / 4", "s - 1 / 2 > 0", model="c = 2, s = 3/2"),
         identity("the inequality holds with equality", "2 * (eps0 / (2 * l)) * l == eps0"),
     )
 
@@ -221,12 +216,7 @@ def composition_proof() -> dict[str, Any]:
             "p * exp(s) / (1 - p + p * exp(s)) - p",
             "(1 - p) * p * exp(s) / (1 - p + p * exp(s)) ** 2",
         ),
-        smt(
-            "x y / (x + y)^2 is at most 1/4",
-            "x >= 0, y > 0",
-            "4 * x * y <= (x + y) ** 2",
-            model="x = 1, y = 1",
-        ),
+        smt("x y / (x + y)^2 is at most 1/4", "x >= 0, y > 0", "4 * x * y <= (x + y) ** 2", model="x = 1, y = 1"),
         identity(
             "the best exponent",
             "-(u / (k * eps ** 2)) * u + k * (u / (k * eps ** 2)) ** 2 * eps ** 2 / 2 == -(u ** 2) / (2 * k * eps ** "

@@ -221,12 +221,7 @@ def centering_proof() -> dict[str, Any]:
         identity(
             "squared norm of the change", "(c * (1 - 1 / m)) ** 2 + (m - 1) * (c / m) ** 2 == c ** 2 * (1 - 1 / m)"
         ),
-        smt(
-            "at most 1",
-            "m >= 1, -1 <= c, c <= 1, v * m == c ** 2 * (m - 1)",
-            "v <= 1",
-            model="m = 1, c = 0, v = 0",
-        ),
+        smt("at most 1", "m >= 1, -1 <= c, c <= 1, v * m == c ** 2 * (m - 1)", "v <= 1", model="m = 1, c = 0, v = 0"),
     )
 
 
@@ -313,10 +308,7 @@ def determinant_proof() -> dict[str, Any]:
         ),
         smt("E + 1/E is at least 2", "E > 0", "E ** 2 + 1 >= 2 * E", model="E = 1"),
         smt(
-            "T - 1/T grows with T",
-            "T > 0, E > 0, (T ** 2 - 1) * E <= (E ** 2 - 1) * T",
-            "T <= E",
-            model="T = 1, E = 1",
+            "T - 1/T grows with T", "T > 0, E > 0, (T ** 2 - 1) * E <= (E ** 2 - 1) * T", "T <= E", model="T = 1, E = 1"
         ),
     )
 

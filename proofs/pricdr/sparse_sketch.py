@@ -49,12 +49,7 @@ decide_had = established(
                 "Inner product of two columns of H (0 if orthogonal), for the paper's numbers of items",
                 ["task", "n", "columns", "inner product"],
                 [
-                    [
-                        task.name,
-                        task.items,
-                        f"1 and {_low_bit(task.items) + 1}",
-                        f"{_low_bit(task.items)}/{task.items}",
-                    ]
+                    [task.name, task.items, f"1 and {_low_bit(task.items) + 1}", f"{_low_bit(task.items)}/{task.items}"]
                     for task in TASKS
                 ],
             ),
@@ -178,12 +173,7 @@ def subgaussian_proof() -> dict[str, Any]:
     return proof(
         "E e^(tP) = 1 - q + q e^x with x = t^2/(2q) >= 0, and with X = e^x >= 1 that is at most X (step 1): "
         "sub-Gaussian with c^2 = 1/q. As x grows the left side is at least q e^x, so no smaller c^2 will do for all t.",
-        smt(
-            "the mixture is at most the Gaussian",
-            "X >= 1, 0 < q, q <= 1",
-            "1 - q + q * X <= X",
-            model="X = 1, q = 1",
-        ),
+        smt("the mixture is at most the Gaussian", "X >= 1, 0 < q, q <= 1", "1 - q + q * X <= X", model="X = 1, q = 1"),
     )
 
 

@@ -368,9 +368,7 @@ def best_pair_proof() -> dict[str, Any]:
         ),
         identity("tails of a rating 1 and of a missing entry", "exp(-1 / (2 / eps)) / 2 == 1 / (2 * exp(eps / 2))"),
         smt(
-            "necessary: numbers of at least 1",
-            "r >= 1, keep / 2 <= r ** 2 * (create / (2 * r))",
-            "keep <= r * create",
+            "necessary: numbers of at least 1", "r >= 1, keep / 2 <= r ** 2 * (create / (2 * r))", "keep <= r * create"
         ),
         smt(
             "bounds on create",
@@ -398,8 +396,7 @@ def best_pair_proof() -> dict[str, Any]:
         ),
         identity("the end w = 1", "(A + B * r ** 2) - B * (r ** 2 - 1) == A + B"),
         identity(
-            "the end w = v",
-            f"(A + B * r ** 2) * ({pair}) - B * (r ** 2 - 1) * ({pair}) ** 2 == ({pair}) * (A + B / r)",
+            "the end w = v", f"(A + B * r ** 2) * ({pair}) - B * (r ** 2 - 1) * ({pair}) ** 2 == ({pair}) * (A + B / r)"
         ),
         *_private_pairs(),
         smt("the pair has create = keep/r", _pair("keep", "create"), "keep == r * create", model=_PAIR_MODEL),

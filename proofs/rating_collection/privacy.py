@@ -172,9 +172,7 @@ def theorem1_proof() -> dict[str, Any]:
         *DENSITIES,
         smt("two ratings, a number", "r >= 1, f >= 0, g >= 0, f <= r ** 2 * g", "r * f <= r ** 2 * (r * g)"),
         smt(
-            "two ratings, or two missing entries: the same weight of ?",
-            "r >= 1",
-            "1 <= r ** 2 * 1 and r <= r ** 2 * r",
+            "two ratings, or two missing entries: the same weight of ?", "r >= 1", "1 <= r ** 2 * 1 and r <= r ** 2 * r"
         ),
         smt("rating against missing, a number", "r >= 1, f >= 0, g >= 0, f <= r * g", "r * f <= r ** 2 * g"),
         smt("rating against missing, ?", "r >= 1", "1 <= r ** 2 * r"),
@@ -444,9 +442,7 @@ def _case_viii() -> tuple[str, tuple[Step, ...]]:
         "A missing entry stays so with chance r/(1+r), a rating turns missing with chance 1/(1+r).",
         (
             smt(
-                "the ratio is e^(eps/2)",
-                "r >= 1, x == r / (1 + r), y == 1 / (1 + r)",
-                "x == r * y and x <= r ** 2 * y",
+                "the ratio is e^(eps/2)", "r >= 1, x == r / (1 + r), y == 1 / (1 + r)", "x == r * y and x <= r ** 2 * y"
             ),
         ),
     )

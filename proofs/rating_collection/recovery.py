@@ -317,12 +317,7 @@ def all_methods_proof() -> dict[str, Any]:
     return proof(
         "Two users, one item, ratings 1 and -1, all released without noise: rho = 0, p = 1. The item's mean is 0, "
         "its squared error 2, and no C0 makes 2 <= (C0 0)^2.",
-        smt(
-            "the error of the mean",
-            "2 * mean == 1 + -1",
-            "(1 - mean) ** 2 + (-1 - mean) ** 2 == 2",
-            model="mean = 0",
-        ),
+        smt("the error of the mean", "2 * mean == 1 + -1", "(1 - mean) ** 2 + (-1 - mean) ** 2 == 2", model="mean = 0"),
         smt("no constant", "C0 > 0", "not 2 <= (C0 * 0) ** 2"),
         supports="refuted",
     )

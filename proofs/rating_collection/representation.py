@@ -12,14 +12,7 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.mechanisms import MECHANISMS, mechanism
 from dpassay.proofs.decisions import decided, shown
 from dpassay.proofs.notation import identity, proof, smt
-from dpassay.proofs.representation import (
-    UNIFORM_BITS,
-    difference,
-    examination_table,
-    examined,
-    executed,
-    parameters,
-)
+from dpassay.proofs.representation import UNIFORM_BITS, difference, examination_table, examined, executed, parameters
 from dpassay.replay.floating import reaches
 
 IDEAL: Mapping[tuple[str, str], str] = {

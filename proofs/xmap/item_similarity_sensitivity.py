@@ -266,12 +266,7 @@ def branches_proof() -> dict[str, Any]:
         "not negative satisfy both, so the larger of the two terms bounds the change when a co-rater leaves; with "
         "norms over co-raters nobody else changes anything.",
         *_norms(),
-        smt(
-            "the falling branch",
-            f"{_SIMILARITIES}, dot >= 0",
-            "(before - after) * M <= p",
-            model=_BRANCH_MODEL,
-        ),
+        smt("the falling branch", f"{_SIMILARITIES}, dot >= 0", "(before - after) * M <= p", model=_BRANCH_MODEL),
         smt(
             "the rising branch",
             f"{_SIMILARITIES}, p >= 0, rise == dot * (1 / M - 1 / N)",

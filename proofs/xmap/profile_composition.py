@@ -44,8 +44,7 @@ decide_profile_repaired = established(
         shown("L eps: the bounds of the items multiply.", pure_composition_proof()),
         shown("Fifty items at eps = 1: between 49.9 and 50.", profile_loss(50, "1", "499/10", supports="holds")),
         shown(
-            "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.",
-            concentrated_proof(),
+            "Bounded range eps, hence Renyi divergence at most alpha eps^2/8, hence L times that.", concentrated_proof()
         ),
         shown(
             "The conversion to (eps, delta) at L = 50.",

@@ -116,12 +116,7 @@ def public_catalogue_proof() -> dict[str, Any]:
             "abs(A + w * q) <= W + w",
             model="A = 0, W = 0, w = 1, q = 1",
         ),
-        smt(
-            "a weighted mean",
-            "abs(A) <= W, W > 0, x * W == A",
-            "abs(x) <= 1",
-            model="A = 1, W = 1, x = 1",
-        ),
+        smt("a weighted mean", "abs(A) <= W, W > 0, x * W == A", "abs(x) <= 1", model="A = 1, W = 1, x = 1"),
         smt("the range is the sensitivity", "abs(q) <= 1, abs(other) <= 1", "abs(q - other) <= 2"),
         *_factors(),
     )

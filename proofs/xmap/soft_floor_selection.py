@@ -87,12 +87,7 @@ def one_direction_proof() -> dict[str, Any]:
             "max(q, kth - w0) <= max(other, other_kth - w0) and max(other, other_kth - w0) <= max(q, kth - w0) + GS",
             model="q = 0, other = 1, GS = 1, kth = 0, other_kth = 1, w0 = 0",
         ),
-        smt(
-            "the sum does not shrink",
-            "X <= Y, x <= y",
-            "X + x <= Y + y",
-            model="X = 1, Y = 1, x = 1, y = 1",
-        ),
+        smt("the sum does not shrink", "X <= Y, x <= y", "X + x <= Y + y", model="X = 1, Y = 1, x = 1, y = 1"),
         *SUM_KEEPS_RATIO,
         *_one_direction_draw(),
         *PRODUCT_KEEPS_RATIO,
@@ -146,9 +141,7 @@ def row_sensitivity_proof() -> dict[str, Any]:
             model="x = 0, y = 1, GS = 1",
         ),
         smt(
-            "attained",
-            "z > 0, 2 * z ** 2 == 1, tau >= 1 / 2, q * tau == z * z",
-            "max(-1, min(1, q)) * (2 * tau) == 1",
+            "attained", "z > 0, 2 * z ** 2 == 1, tau >= 1 / 2, q * tau == z * z", "max(-1, min(1, q)) * (2 * tau) == 1"
         ),
     )
 

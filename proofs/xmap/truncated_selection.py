@@ -319,9 +319,7 @@ def range_proof() -> dict[str, Any]:
             model="s = 0, s_k = 1, w = 1",
         ),
         possible(
-            "a floor above s_k",
-            "abs(s_k) <= 1, L >= 0, w == min(s_k, L), s_k - w > s_k",
-            "s_k = -1/2, L = 1, w = -1/2",
+            "a floor above s_k", "abs(s_k) <= 1, L >= 0, w == min(s_k, L), s_k - w > s_k", "s_k = -1/2, L = 1, w = -1/2"
         ),
     )
 
@@ -334,12 +332,7 @@ def fewest_items_proof() -> dict[str, Any]:
         "probability at least 1/m (step 2) and missed in both draws with probability at most (N-1)/N (N-2)/(N-1) = "
         "(N-2)/N (step 3): Theorem 4 can fail for k = 2 only if 2/N < 1 - rho, at rho = 1/2 only from five items on "
         "(step 4).",
-        smt(
-            "nothing exceeds the largest",
-            "w >= 0, s <= s_1",
-            "not s > s_1 + w",
-            model="w = 0, s = 0, s_1 = 0",
-        ),
+        smt("nothing exceeds the largest", "w >= 0, s <= s_1", "not s > s_1 + w", model="w = 0, s = 0, s_1 = 0"),
         smt(
             "the heaviest of m items",
             "m >= 1, heaviest > 0, total > 0, total <= m * heaviest, p * total == heaviest",
