@@ -120,21 +120,20 @@ def decide_finding4(claim: Claim, context: Context) -> Verdict:
     needed = (
         float(1 / (4 * NEIGHBORS * math.log(NEIGHBORS * (count - NEIGHBORS) / 0.9))) if count > NEIGHBORS else math.inf
     )
+    table = Table(
+        "When does rho matter? (k = 50, eps = 1)",
+        ["quantity", "value"],
+        [
+            ["smallest RS of a target, eq. 3, full vectors, largest over its candidates", f"{smallest:.6f}"],
+            ["RS below which the bound could be less than a similarity of 1, rho = 0.9", f"{needed:.6f}"],
+            ["targets whose RS over co-rated items is infinite (some candidate shares one item)", infinite],
+        ],
+    )
     evidence = shown(
         f"With the smallest RS of any target user on these data, {bound:g}, lambda is cut at sim_k for every rho up "
         "to 0.9.",
         certificate,
-        tables=(
-            Table(
-                "When does rho matter? (k = 50, eps = 1)",
-                ["quantity", "value"],
-                [
-                    ["smallest RS of a target, eq. 3, full vectors, largest over its candidates", f"{smallest:.6f}"],
-                    ["RS below which the bound could be less than a similarity of 1, rho = 0.9", f"{needed:.6f}"],
-                    ["targets whose RS over co-rated items is infinite (some candidate shares one item)", infinite],
-                ],
-            ),
-        ),
+        tables=(table,),
     )
     return Verdict(
         claim.id,
@@ -172,24 +171,21 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
         "supports": "holds" if holds else "refuted",
     }
     supports = check("formula", inputs)["supports"]
+    table = Table(
+        f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
+        ["quantity", "paper", "counted"],
+        [
+            ["ratings", "100,000", f"{len(context.data):,}"],
+            ["users, films", "943, 1682", f"{context.data.num_users}, {context.data.num_items}"],
+            ["fewest ratings of a user", "more than 20", values["least_of_a_user"]],
+            ["users with exactly 20", "0", int((users == 20).sum())],
+            ["fewest ratings of a film", "20", values["least_of_a_film"]],
+            ["most ratings of a film", "250", values["most_of_a_film"]],
+            ["films with fewer than 20 / more than 250", "0 / 0", f"{few} / {many}"],
+        ],
+    )
     evidence = shown(
-        "Smallest and largest numbers of ratings, counted.",
-        {"kind": "formula", "inputs": inputs},
-        tables=(
-            Table(
-                f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
-                ["quantity", "paper", "counted"],
-                [
-                    ["ratings", "100,000", f"{len(context.data):,}"],
-                    ["users, films", "943, 1682", f"{context.data.num_users}, {context.data.num_items}"],
-                    ["fewest ratings of a user", "more than 20", values["least_of_a_user"]],
-                    ["users with exactly 20", "0", int((users == 20).sum())],
-                    ["fewest ratings of a film", "20", values["least_of_a_film"]],
-                    ["most ratings of a film", "250", values["most_of_a_film"]],
-                    ["films with fewer than 20 / more than 250", "0 / 0", f"{few} / {many}"],
-                ],
-            ),
-        ),
+        "Smallest and largest numbers of ratings, counted.", {"kind": "formula", "inputs": inputs}, tables=(table,)
     )
     return Verdict(
         claim.id,

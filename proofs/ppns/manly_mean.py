@@ -33,6 +33,17 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
     instances = manly_gap_certificates()
     rows, series, worst = _manly_gaps(quick=context.quick)
     at_paper = rows[0]
+    table = Table(
+        "Largest error of Manly's mean over the share of heavy candidates (two weight classes, weight 1 for the light)",
+        ["heavy weight", "n", "k", "largest |mu - mu*|", "heavy candidates there"],
+        rows,
+    )
+    plot = Plot(
+        "Error of Manly's mean against the heavy weight, n = 10",
+        "weight of the heavy candidates",
+        "largest |mu - mu*|",
+        series,
+    )
     return decided(
         claim,
         "holds",
@@ -46,22 +57,8 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
             shown(
                 "Two candidates of weights 2 and 1, one draw: Manly's mean is more than 1/21 below the exact 2/3.",
                 manly_gap_proof(),
-                tables=(
-                    Table(
-                        "Largest error of Manly's mean over the share of heavy candidates (two weight "
-                        "classes, weight 1 for the light)",
-                        ["heavy weight", "n", "k", "largest |mu - mu*|", "heavy candidates there"],
-                        rows,
-                    ),
-                ),
-                plots=(
-                    Plot(
-                        "Error of Manly's mean against the heavy weight, n = 10",
-                        "weight of the heavy candidates",
-                        "largest |mu - mu*|",
-                        series,
-                    ),
-                ),
+                tables=(table,),
+                plots=(plot,),
             ),
             *(
                 shown(
@@ -78,6 +75,11 @@ def decide_manly(claim: Claim, context: Context) -> Verdict:
 def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
     """PP-T1-MU: mu_1 < 1 - ((n-k)/n)^w_1, for Manly's and for the exact mean."""
     instances = theorem1_mu_certificates(3 if context.quick else 6)
+    table = Table(
+        "The bound and the means it bounds, at (1^k, 0^(n-k))",
+        ["n", "k", "w_1", "1 - ((n-k)/n)^w_1", "Manly's mu_1", "exact mu_1"],
+        _bound_rows(),
+    )
     return decided(
         claim,
         "holds",
@@ -87,17 +89,7 @@ def decide_theorem1_mu(claim: Claim, context: Context) -> Verdict:
         "weights (table).",
         evidence=(
             shown("Manly's mean, all n, k and w_1 > 1.", theorem1_mu_proof()),
-            shown(
-                "The exact mean, all n, k and w_1 > 1.",
-                theorem1_mu_exact_proof(),
-                tables=(
-                    Table(
-                        "The bound and the means it bounds, at (1^k, 0^(n-k))",
-                        ["n", "k", "w_1", "1 - ((n-k)/n)^w_1", "Manly's mu_1", "exact mu_1"],
-                        _bound_rows(),
-                    ),
-                ),
-            ),
+            shown("The exact mean, all n, k and w_1 > 1.", theorem1_mu_exact_proof(), tables=(table,)),
             *(
                 shown(
                     f"Exact mu_1 at n = {len(i['weights'])}, k = {i['num_neighbors']}, w_1 = {i['weights'][0]}.",

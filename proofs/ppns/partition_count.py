@@ -20,6 +20,34 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
     beta = float(formula_beta(Fraction(1, 10), NUM_NEIGHBORS)[1])
     above, differing = sum(float(row[2]) > row[4] for row in rows), sum(row[3] != row[5] for row in rows)
     returned, printed = float(rows[0][9]), TABLE_2[0]
+    table = Table(
+        "Number of partitions, k = 50, n = 942 (19 partitions)",
+        [
+            "p",
+            "j (18)",
+            "beta (19)",
+            "beta rounded up",
+            "Algorithm 1: partitions used",
+            "Table 2",
+            "quotas rounded half up, at least 1",
+            "Algorithm 1: returned index, from",
+            "to",
+            "mean (equal weights)",
+            "ceilings reach k - 1 exactly",
+        ],
+        rows,
+    )
+    plot = Plot(
+        "Number of partitions against p (k = 50, n = 942)",
+        "p",
+        "partitions",
+        [
+            Series("beta (19)", list(_floats()), [float(row[2]) for row in rows]),
+            Series("Algorithm 1, used", list(_floats()), [row[4] for row in rows]),
+            Series("Algorithm 1, returned (mean)", list(_floats()), [float(row[9]) for row in rows]),
+            Series("Table 2", list(_floats()), list(TABLE_2)),
+        ],
+    )
     return decided(
         claim,
         "refuted",
@@ -35,38 +63,8 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
             shown(
                 "j and beta at p = 0.1, k = 50 by interval arithmetic.",
                 beta_certificate(),
-                tables=(
-                    Table(
-                        "Number of partitions, k = 50, n = 942 (19 partitions)",
-                        [
-                            "p",
-                            "j (18)",
-                            "beta (19)",
-                            "beta rounded up",
-                            "Algorithm 1: partitions used",
-                            "Table 2",
-                            "quotas rounded half up, at least 1",
-                            "Algorithm 1: returned index, from",
-                            "to",
-                            "mean (equal weights)",
-                            "ceilings reach k - 1 exactly",
-                        ],
-                        rows,
-                    ),
-                ),
-                plots=(
-                    Plot(
-                        "Number of partitions against p (k = 50, n = 942)",
-                        "p",
-                        "partitions",
-                        [
-                            Series("beta (19)", list(_floats()), [float(row[2]) for row in rows]),
-                            Series("Algorithm 1, used", list(_floats()), [row[4] for row in rows]),
-                            Series("Algorithm 1, returned (mean)", list(_floats()), [float(row[9]) for row in rows]),
-                            Series("Table 2", list(_floats()), list(TABLE_2)),
-                        ],
-                    ),
-                ),
+                tables=(table,),
+                plots=(plot,),
             ),
         ),
         repair="the number of partitions is that of Algorithm 1's exact quotas, plus the one of the last neighbor",

@@ -85,6 +85,7 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
         for k in (5, 7, 50, 55)
         for p in (Fraction(1, 10), Fraction(3, 10), Fraction(1, 2), Fraction(9, 10))
     ]
+    table = Table("Expected picks from the first partition", ["k", "p", "pk", "Algorithm 1", "gap"], rows)
     return decided(
         claim,
         "refuted",
@@ -96,13 +97,7 @@ def decide_theorem1_pk(claim: Claim, context: Context) -> Verdict:
         "Theorem 1 only needs 'at least pk', which holds for p <= (k-1)/k.",
         evidence=(
             shown("The smallest setting of the search.", {"kind": "selection", "inputs": found}),
-            shown(
-                "The range of the gap, for all k and p.",
-                pk_proof(),
-                tables=(
-                    Table("Expected picks from the first partition", ["k", "p", "pk", "Algorithm 1", "gap"], rows),
-                ),
-            ),
+            shown("The range of the gap, for all k and p.", pk_proof(), tables=(table,)),
         ),
         repair="sum_{i<=k} mu_i = ceil(pk) for p <= (k-1)/k",
     )

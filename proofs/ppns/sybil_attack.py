@@ -375,17 +375,16 @@ def _attack_table() -> Evidence:
         formulas.append([">", ["-", 1, ["^", ["-", 1, inclusion], "k"]], "99/100"])
         some = some_list_has_target(Fraction(quota, k), k)
         rows.append([str(p), quota, f"{quota / k:.2f}", f"{float(some):.6f}", quota])
+    table = Table(
+        f"PPNS in the attack configuration, k = {k} fakes",
+        ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
+        rows,
+    )
     return shown(
         "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
         "some fake's list contains the target with probability above 0.99.",
         {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
-        tables=(
-            Table(
-                f"PPNS in the attack configuration, k = {k} fakes",
-                ["p", "ceil(pk)", "one list has the target", "some list has it", "expected lists"],
-                rows,
-            ),
-        ),
+        tables=(table,),
     )
 
 

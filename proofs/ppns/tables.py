@@ -111,26 +111,20 @@ def decide_trend(claim: Claim, context: Context) -> Verdict:
     }
     inputs = {"form": "trend", "confidence": CONFIDENCE, "description": f"Table 3; spread: {name}", "rows": rows}
     result = check("reproduction", inputs)
+    table = Table(
+        "Table 3 as printed, and the standard deviation of one of our runs",
+        ["method", *(f"k={value}" for value in values)],
+        [
+            row
+            for method in METHODS
+            for row in (
+                [method, *TABLES[3][method]],
+                [f"{method}, spread", *(f"{float(cell['standard_deviation']):.4f}" for cell in result["rows"][method])],
+            )
+        ],
+    )
     evidence = shown(
-        f"Printed rows of Table 3: {result['summary']}.",
-        {"kind": "reproduction", "inputs": inputs},
-        tables=(
-            Table(
-                "Table 3 as printed, and the standard deviation of one of our runs",
-                ["method", *(f"k={value}" for value in values)],
-                [
-                    row
-                    for method in METHODS
-                    for row in (
-                        [method, *TABLES[3][method]],
-                        [
-                            f"{method}, spread",
-                            *(f"{float(cell['standard_deviation']):.4f}" for cell in result["rows"][method]),
-                        ],
-                    )
-                ],
-            ),
-        ),
+        f"Printed rows of Table 3: {result['summary']}.", {"kind": "reproduction", "inputs": inputs}, tables=(table,)
     )
     total = sum(len(row) - 1 for row in rows.values())
     return Verdict(

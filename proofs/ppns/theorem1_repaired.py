@@ -14,17 +14,16 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
     """PP-T1-REP: Abel summation, both directions, and what it means for Algorithm 1."""
     found = find_surplus_failure()
     failing = None if found is None else surplus_failure_certificate(*found)
+    table = Table(
+        "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
+        ["p", "quotas", "partitions visited", "unvisited candidates", "smallest surplus", "satisfied"],
+        _repair_rows(),
+    )
     evidence = [
         shown(
             "Both directions for every list, and the criterion for Algorithm 1.",
             theorem1_repaired_proof(),
-            tables=(
-                Table(
-                    "The condition for Algorithm 1, k = 50, n = 942 (picks up to each boundary, less jk^2/n)",
-                    ["p", "quotas", "partitions visited", "unvisited candidates", "smallest surplus", "satisfied"],
-                    _repair_rows(),
-                ),
-            ),
+            tables=(table,),
         )
     ]
     example = ""

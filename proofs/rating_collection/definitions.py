@@ -157,6 +157,27 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
                 ],
             )
         )
+    table = Table(
+        f"Chances and squared error per cell, {shape.label}",
+        [
+            "eps",
+            "keep (Def. 2)",
+            "create (Def. 2)",
+            "keep (best pair)",
+            "create (best pair)",
+            "error (Def. 2)",
+            "error (best pair)",
+            "error (always a number)",
+            "saved",
+        ],
+        rows,
+    )
+    plot = Plot(
+        "Squared reconstruction error relative to Definition 2",
+        "eps per entry",
+        "error / error of Definition 2",
+        curves,
+    )
     return decided(
         claim,
         "holds",
@@ -172,31 +193,8 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
             shown(
                 "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
                 best_pair_proof(),
-                tables=(
-                    Table(
-                        f"Chances and squared error per cell, {shape.label}",
-                        [
-                            "eps",
-                            "keep (Def. 2)",
-                            "create (Def. 2)",
-                            "keep (best pair)",
-                            "create (best pair)",
-                            "error (Def. 2)",
-                            "error (best pair)",
-                            "error (always a number)",
-                            "saved",
-                        ],
-                        rows,
-                    ),
-                ),
-                plots=(
-                    Plot(
-                        "Squared reconstruction error relative to Definition 2",
-                        "eps per entry",
-                        "error / error of Definition 2",
-                        curves,
-                    ),
-                ),
+                tables=(table,),
+                plots=(plot,),
             ),
         ),
     )
