@@ -87,12 +87,10 @@ def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds")
     return {"kind": "proof", "inputs": inputs}
 
 
-def instance(values: dict[str, Any], *formulas: str, supports: str) -> dict[str, Any]:
-    """A certificate {"kind", "inputs"} that these formulas are true at these numbers."""
-    return {
-        "kind": "formula",
-        "inputs": {"values": values, "formulas": [formula(text) for text in formulas], "supports": supports},
-    }
+def instance(values: Mapping[str, Any], *formulas: Any, supports: str) -> dict[str, Any]:
+    """A certificate {"kind", "inputs"} that these formulas, as texts or read, are true at these numbers."""
+    read = [formula(each) if isinstance(each, str) else each for each in formulas]
+    return {"kind": "formula", "inputs": {"values": dict(values), "formulas": read, "supports": supports}}
 
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}

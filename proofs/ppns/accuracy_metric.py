@@ -8,6 +8,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided, shown
+from dpassay.proofs.notation import instance
 from dpassay.proofs.ppns.algorithm1 import Formula
 
 
@@ -96,14 +97,8 @@ def decide_accuracy_metric(claim: Claim, context: Context) -> Verdict:
         prediction = ["/", ["*", cosine(user), f"{user}_rating"], ["abs", cosine(user)]]
         return ["abs", ["-", "truth", prediction]]
 
-    certificate = {
-        "kind": "formula",
-        "inputs": {
-            "values": {name: str(value) for name, value in values.items()},
-            "formulas": [[">", cosine("near"), cosine("far")], [">", error("near"), error("far")]],
-            "supports": "refuted",
-        },
-    }
+    formulas = [">", cosine("near"), cosine("far")], [">", error("near"), error("far")]
+    certificate = instance({name: str(value) for name, value in values.items()}, *formulas, supports="refuted")
     evidence = [
         shown(
             "Three users, three items, k = 1. The target rated (1, 2) and will give the third item 5. The neighbor "

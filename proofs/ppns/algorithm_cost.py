@@ -12,7 +12,7 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, shown
-from dpassay.proofs.notation import proof, smt
+from dpassay.proofs.notation import instance, proof, smt
 from dpassay.proofs.ppns.algorithm1 import Formula, quota_formulas, quota_values, trace_algorithm1
 
 
@@ -36,14 +36,8 @@ def decide_cost(claim: Claim, context: Context) -> Verdict:
     formulas = quota_formulas(len(trace.taken))
     for name, formula in _extra_formulas(len(trace.taken)).items():
         formulas += [["=", formula, getattr(count, name)], [">", formula, 0]]
-    certificate = {
-        "kind": "formula",
-        "inputs": {
-            "values": {"n": str(n), "k": str(k), "p": str(p), **quota_values(trace.taken)},
-            "formulas": formulas,
-            "supports": "refuted",
-        },
-    }
+    values = {"n": str(n), "k": str(k), "p": str(p), **quota_values(trace.taken)}
+    certificate = instance(values, *formulas, supports="refuted")
     # A merge sort needs at most this many comparisons; both methods sort the same list.
     rounds = math.ceil(math.log2(n))
     sorting = n * rounds - 2**rounds + 1

@@ -20,11 +20,16 @@ from dpassay.mechanisms.batched_users import NearestNeighbors, Selection, TopWei
 from dpassay.mechanisms.ppns import formula_beta
 from dpassay.mechanisms.similarity import overlap_matrix, sensitivity_matrix
 from dpassay.proofs.decisions import shown, supported
+from dpassay.proofs.notation import instance
 from dpassay.proofs.ppns.settings import EPSILON, NEIGHBORS, paper_method
 from dpassay.replay import check
 
 FOLDS = 5
 CONFIDENCE_ORDERINGS = "0.95"
+CLEAN_PROTOCOL = (
+    f"Judged on held-out ratings ({FOLDS} folds; similarities see the other folds only; all users are candidates, as "
+    "in Algorithm 1; errors are compared on pairs that both methods can predict, user by user)."
+)
 
 
 def decide_finding1(claim: Claim, context: Context) -> Verdict:
@@ -53,7 +58,7 @@ def decide_finding1(claim: Claim, context: Context) -> Verdict:
         f"kNN itself has MAE {nearest:.4f} and PNCF's nearly uniform selection {uniform:.4f}: once the rating under "
         "prediction no longer leaks into the similarities, the users of largest co-rated cosine, who mostly share a "
         f"single item, are {'worse' if nearest > uniform else 'better'} neighbors than random "
-        f"ones.{_raters_sentence(evidence)} {_clean_protocol()}"
+        f"ones.{_raters_sentence(evidence)} {CLEAN_PROTOCOL}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 
@@ -75,7 +80,7 @@ def decide_finding2(claim: Claim, context: Context) -> Verdict:
         f"Against drawing the same number of neighbors by weight from the top beta k users, with "
         f"the beta that equation (19) gives for the same p (at most the {limit:.1f} partitions there are), PPNS is "
         f"certainly more accurate at {right} of {len(sides)} values of p and certainly less accurate at "
-        f"{wrong}.{_raters_sentence(evidence)} {_clean_protocol()}"
+        f"{wrong}.{_raters_sentence(evidence)} {CLEAN_PROTOCOL}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 
@@ -95,7 +100,7 @@ def decide_finding3(claim: Claim, context: Context) -> Verdict:
     rises = [pair for pair, side in sides.items() if side == "positive"]
     explanation = (
         f"Steps of k at which the held-out error certainly falls: {counts}. It certainly rises at "
-        f"{', '.join(rises) or 'none'}. {_clean_protocol()}"
+        f"{', '.join(rises) or 'none'}. {CLEAN_PROTOCOL}"
     )
     return _ordering_verdict(claim, supports, explanation, evidence)
 
@@ -115,8 +120,7 @@ def decide_finding4(claim: Claim, context: Context) -> Verdict:
         "largest_similarity": "1",
     }
     width = ["*", ["/", ["*", ["*", "4", "k"], "RS"], "eps"], ["ln", ["/", ["*", "k", ["-", "n", "k"]], "rho"]]]
-    inputs = {"values": values, "formulas": [[">=", width, "largest_similarity"]], "supports": "holds"}
-    certificate = {"kind": "formula", "inputs": inputs}
+    certificate = instance(values, [">=", width, "largest_similarity"], supports="holds")
     needed = (
         float(1 / (4 * NEIGHBORS * math.log(NEIGHBORS * (count - NEIGHBORS) / 0.9))) if count > NEIGHBORS else math.inf
     )
@@ -158,19 +162,10 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
         "least_of_a_film": int(films.min()),
         "most_of_a_film": int(films.max()),
     }
-    says = {
-        "user": [">", "least_of_a_user", "20"],
-        "lower": [">=", "least_of_a_film", "20"],
-        "upper": ["<=", "most_of_a_film", "250"],
-    }
-    true = ["and", says["user"], says["lower"], says["upper"]]
+    true = ["and", [">", "least_of_a_user", "20"], [">=", "least_of_a_film", "20"], ["<=", "most_of_a_film", "250"]]
     holds = values["least_of_a_user"] > 20 and values["least_of_a_film"] >= 20 and values["most_of_a_film"] <= 250
-    inputs = {
-        "values": values,
-        "formulas": [true if holds else ["not", true]],
-        "supports": "holds" if holds else "refuted",
-    }
-    supports = check("formula", inputs)["supports"]
+    certificate = instance(values, true if holds else ["not", true], supports="holds" if holds else "refuted")
+    supports = check(**certificate)["supports"]
     table = Table(
         f"Counts in {context.data.name} ({context.data.fingerprint()[:12]})",
         ["quantity", "paper", "counted"],
@@ -184,9 +179,7 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
             ["films with fewer than 20 / more than 250", "0 / 0", f"{few} / {many}"],
         ],
     )
-    evidence = shown(
-        "Smallest and largest numbers of ratings, counted.", {"kind": "formula", "inputs": inputs}, tables=(table,)
-    )
+    evidence = shown("Smallest and largest numbers of ratings, counted.", certificate, tables=(table,))
     return Verdict(
         claim.id,
         supports,
@@ -197,15 +190,11 @@ def decide_data(claim: Claim, context: Context) -> Verdict:
     )
 
 
+@functools.lru_cache(maxsize=512)
 def held_out_errors(
     ratings: Ratings, selection: Selection, protocol: Protocol = LEAKY, draws: int = 1, seed: int = 0
 ) -> np.ndarray:
     """Absolute error of each rating predicted from other folds, shape (draws, ratings); NaN without a prediction."""
-    return _held_out(ratings, selection, protocol, draws, seed)
-
-
-@functools.lru_cache(maxsize=512)
-def _held_out(ratings: Ratings, selection: Selection, protocol: Protocol, draws: int, seed: int) -> np.ndarray:
     if isinstance(selection, NearestNeighbors):
         draws = 1
     errors = np.full((draws, len(ratings)), np.nan, np.float32)
@@ -303,13 +292,6 @@ def _mae(errors: np.ndarray, ratings: Ratings) -> float:
         covered = ~np.isnan(part)
         values.append(np.average(part[covered], weights=trial_weights(covered, ratings.users, "trials")[covered]))
     return float(np.mean(values))
-
-
-def _clean_protocol() -> str:
-    return (
-        f"Judged on held-out ratings ({FOLDS} folds; similarities see the other folds only; all users are "
-        "candidates, as in Algorithm 1; errors are compared on pairs that both methods can predict, user by user)."
-    )
 
 
 def _ordering_verdict(claim: Claim, supports: str, explanation: str, evidence: Evidence) -> Verdict:

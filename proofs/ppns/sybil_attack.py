@@ -383,7 +383,7 @@ def _attack_table() -> Evidence:
     return shown(
         "k = 50 fakes of similarity 1 to each other and to the target, so with equal weights: for p = 0.1, ..., 0.98 "
         "some fake's list contains the target with probability above 0.99.",
-        {"kind": "formula", "inputs": {"values": {"k": str(k)}, "formulas": formulas, "supports": "refuted"}},
+        instance({"k": str(k)}, *formulas, supports="refuted"),
         tables=(table,),
     )
 

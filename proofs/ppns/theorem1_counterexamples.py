@@ -15,6 +15,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, shown
+from dpassay.proofs.notation import instance
 from dpassay.proofs.ppns.algorithm1 import (
     LAST_PICKS,
     Formula,
@@ -74,13 +75,13 @@ def search_counterexamples(
             for levels, step in itertools.product((1, 2), steps):
                 for list_ in itertools.combinations_with_replacement(range(levels, -1, -1), n):
                     similarities = tuple(Fraction(level, levels) for level in list_)
-                    instance = Instance(similarities, step**levels, k, Fraction(quota, k), last)
-                    if not instance.in_range:
+                    example = Instance(similarities, step**levels, k, Fraction(quota, k), last)
+                    if not example.in_range:
                         continue
                     tried += 1
-                    means = instance.selection()
-                    if means is not None and instance.accuracy(means) < instance.accuracy(instance.rival()):
-                        failing.append(instance)
+                    means = example.selection()
+                    if means is not None and example.accuracy(means) < example.accuracy(example.rival()):
+                        failing.append(example)
             if tried:
                 yield Search(n, k, quota, tried, len(failing), failing[0] if failing else None)
 
@@ -88,16 +89,9 @@ def search_counterexamples(
 def decide_lemma2(claim: Claim, context: Context) -> Verdict:
     """PP-L2: more expected picks from the first partition do not imply a larger alpha."""
     # Two methods that pick one neighbor of three; with two candidates alpha only depends on mu_1 and the lemma is true.
-    abstract = {
-        "kind": "formula",
-        "inputs": {
-            "values": {"s1": "1", "s2": "1", "s3": "0"}
-            | {"mu1": "1/2", "mu2": "0", "mu3": "1/2"}
-            | {"other1": "2/5", "other2": "3/5", "other3": "0"},
-            "formulas": [[">", "mu1", "other1"], ["<", _scalar("mu"), _scalar("other")]],
-            "supports": "refuted",
-        },
-    }
+    values = {"s1": "1", "s2": "1", "s3": "0", "mu1": "1/2", "mu2": "0", "mu3": "1/2"}
+    values |= {"other1": "2/5", "other2": "3/5", "other3": "0"}
+    abstract = instance(values, "mu1 > other1", ["<", _scalar("mu"), _scalar("other")], supports="refuted")
     evidence = [
         shown(
             "Smallest case, k = 1 and similarities (1, 1, 0): one method picks user 1 or user 3 with 1/2 each, the "
@@ -107,11 +101,11 @@ def decide_lemma2(claim: Claim, context: Context) -> Verdict:
         )
     ]
     for last in LAST_PICKS:
-        instance = _smallest(last, context.quick)
-        if instance is None:
+        example = _smallest(last, context.quick)
+        if example is None:
             continue
         condition = ["and", [">", "first_ppns", "first_npns"], ["<", "alpha_ppns", "alpha_npns"]]
-        evidence.append(shown(_sentence(instance), instance.certificate(condition), tables=(_means_table(instance),)))
+        evidence.append(shown(_sentence(example), example.certificate(condition), tables=(_means_table(example),)))
     return decided(
         claim,
         "refuted",
@@ -137,7 +131,7 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         found = [search.simplest for search in searches if search.simplest is not None]
         if not found:
             continue
-        instance = found[0]
+        example = found[0]
         condition = [
             "and",
             ["<", "theorem_bound", "p"],
@@ -147,9 +141,9 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
         ]
         evidence.append(
             shown(
-                _sentence(instance) + f" No smaller list of the grid fails: {_smaller(searches, instance)}",
-                instance.certificate(condition),
-                tables=(_means_table(instance), _search_table(last, searches)),
+                _sentence(example) + f" No smaller list of the grid fails: {_smaller(searches, example)}",
+                example.certificate(condition),
+                tables=(_means_table(example), _search_table(last, searches)),
             )
         )
     evidence.append(_paper_weights())
@@ -171,8 +165,8 @@ def decide_theorem1(claim: Claim, context: Context) -> Verdict:
 
 def _paper_weights() -> Evidence:
     """eps = 1 and RS = 1 on a small list: weights exp(s/16) at k = 4."""
-    instance = Instance(_step_list(8, 1), Fraction(1), 4, Fraction(1, 2), "exponential")
-    certificate = instance.certificate(
+    example = Instance(_step_list(8, 1), Fraction(1), 4, Fraction(1, 2), "exponential")
+    certificate = example.certificate(
         ["and", ["<", "theorem_bound", "p"], ["<", "alpha_ppns", "alpha_npns"], ["<", "alpha_ppns", "alpha_pncf"]]
     )
     inputs = certificate["inputs"]
@@ -188,19 +182,19 @@ def _paper_weights() -> Evidence:
 
 def _truncating_rival() -> Evidence:
     """PNCF whose lambda is sim_k = 0: it takes everyone above 0 surely."""
-    instance = Instance(_step_list(1, 4), Fraction(4, 3), 2, Fraction(1, 2), "exponential")
+    example = Instance(_step_list(1, 4), Fraction(4, 3), 2, Fraction(1, 2), "exponential")
     condition = [
         "and",
         ["<", "theorem_bound", "p"],
         ["<=", ["*", "p", "k"], ["-", "k", 1]],
         ["<", "alpha_ppns", "alpha_pncf"],
     ]
-    means = instance.selection() or ()
+    means = example.selection() or ()
     return shown(
         "Where PNCF does truncate, it beats Algorithm 1 more easily: with similarities (1, 0, 0, 0, 0), k = 2 and p "
         "= 1/2, lambda = min(sim_k, ...) = 0, so PNCF surely takes the user of similarity 1, which Algorithm 1 "
-        f"takes with probability {instance.accuracy(means)} only.",
-        instance.certificate(condition),
+        f"takes with probability {example.accuracy(means)} only.",
+        example.certificate(condition),
     )
 
 
@@ -211,22 +205,16 @@ def _paper_size() -> Evidence:
     n = visited * k + 1
     quotas = trace_algorithm1(n, k, p).taken
     bound = ["-", 1, ["^", ["/", ["-", "n", "k"], "n"], ["exp", ["/", "eps", ["*", 4, "k", "RS"]]]]]
-    formulas = [
+    certificate = instance(
+        {"n": str(n), "k": str(k), "p": str(p), "eps": "1", "RS": "1", **quota_values(quotas)},
         *quota_formulas(len(quotas)),
-        ["=", "n", ["+", ["*", len(quotas), "k"], 1]],
+        f"n == {len(quotas)} * k + 1",
         ["<", bound, "p"],
-        ["<=", ["*", "p", "k"], ["-", "k", 1]],
+        "p * k <= k - 1",
         # alpha = k - 1 against alpha^ >= k (n-1)/n, since a larger weight never lowers a probability of selection.
-        ["<", ["-", "k", 1], ["/", ["*", "k", ["-", "n", 1]], "n"]],
-    ]
-    certificate = {
-        "kind": "formula",
-        "inputs": {
-            "values": {"n": str(n), "k": str(k), "p": str(p), "eps": "1", "RS": "1", **quota_values(quotas)},
-            "formulas": formulas,
-            "supports": "refuted",
-        },
-    }
+        "k - 1 < k * (n - 1) / n",
+        supports="refuted",
+    )
     return shown(
         f"At k = {k}, eps = 1, RS = 1 and the tables' p = 0.1, with n = {n} candidates of whom {n - 1} have "
         f"similarity 1 and one has 0: Algorithm 1 visits {visited} partitions and must take that one, so alpha = "
@@ -271,19 +259,14 @@ def _equal_weight_table(k: int) -> Table:
 def _movielens_size() -> Evidence:
     """n = 942, k = 50, p = 49/50 with a uniform last pick and strong weights."""
     n, k, weight, p = 942, 50, 60, Fraction(49, 50)
-    certificate = {
-        "kind": "formula",
-        "inputs": {
-            "values": {"n": str(n), "k": str(k), "w": str(weight), "p": str(p)},
-            "formulas": [
-                ["<", ["-", 1, ["^", ["/", ["-", "n", "k"], "n"], "w"]], "p"],
-                ["<=", ["*", 1, ["*", k, p.numerator]], ["*", p.denominator, ["-", "k", 1]]],
-                # The one user of similarity 0 is drawn by PPNS with 1/(n-k), by the rival with at most k/(w(n-k)+1).
-                [">", ["/", 1, ["-", "n", "k"]], ["/", "k", ["+", ["*", "w", ["-", "n", "k"]], 1]]],
-            ],
-            "supports": "refuted",
-        },
-    }
+    certificate = instance(
+        {"n": str(n), "k": str(k), "w": str(weight), "p": str(p)},
+        "1 - ((n - k) / n) ** w < p",
+        f"1 * ({k} * {p.numerator}) <= {p.denominator} * (k - 1)",
+        # The one user of similarity 0 is drawn by PPNS with 1/(n-k), by the rival with at most k/(w(n-k)+1).
+        "1 / (n - k) > k / (w * (n - k) + 1)",
+        supports="refuted",
+    )
     return shown(
         f"With n = {n} candidates, k = {k}, p = 0.98, a uniform last pick and weights 60:1 (eps = 1, RS = 1/(200 ln "
         "60) = 0.0012): one user of similarity 0 among users of similarity 1 is chosen with probability 1/892 by "
@@ -308,7 +291,7 @@ def _no_truncation(evidence: Sequence[Evidence]) -> Evidence:
     return shown(
         "In the small counterexamples lambda = sim_k for every rho, and sim_k + lambda covers all similarities: PNCF "
         "truncates nothing and is plain weighted selection.",
-        {"kind": "formula", "inputs": {"values": {}, "formulas": formulas, "supports": "refuted"}},
+        instance({}, *formulas, supports="refuted"),
     )
 
 
@@ -317,8 +300,8 @@ def _smallest(last: LastPick, quick: bool) -> Instance | None:
     return next((search.simplest for search in searches if search.simplest is not None), None)
 
 
-def _smaller(searches: Sequence[Search], instance: Instance) -> str:
-    size = (len(instance.similarities), instance.num_neighbors)
+def _smaller(searches: Sequence[Search], example: Instance) -> str:
+    size = (len(example.similarities), example.num_neighbors)
     before = [s for s in searches if (s.num_candidates, s.num_neighbors) < size]
     if not before:
         return f"for n below {size[0]}, or k below {size[1]}, the range of p is empty."
@@ -326,29 +309,29 @@ def _smaller(searches: Sequence[Search], instance: Instance) -> str:
     return f"of {tried} lists and bases with smaller n, or this n and smaller k, {failing} fail."
 
 
-def _sentence(instance: Instance) -> str:
-    means = instance.selection()
+def _sentence(example: Instance) -> str:
+    means = example.selection()
     if means is None:
         raise InvalidInput("Algorithm 1 is not defined on this list; choose a larger p")
-    alpha, other = instance.accuracy(means), instance.accuracy(instance.rival())
-    how = "uniform" if instance.last == "uniform" else "weighted"
+    alpha, other = example.accuracy(means), example.accuracy(example.rival())
+    how = "uniform" if example.last == "uniform" else "weighted"
     return (
-        f"n = {len(means)}, k = {instance.num_neighbors}, p = {instance.probability}, {how} last pick, weights "
-        f"{instance.base}^similarity, similarities ({', '.join(map(str, instance.similarities))}): alpha = {alpha} = "
+        f"n = {len(means)}, k = {example.num_neighbors}, p = {example.probability}, {how} last pick, weights "
+        f"{example.base}^similarity, similarities ({', '.join(map(str, example.similarities))}): alpha = {alpha} = "
         f"{float(alpha):.4f} against alpha^ = {other} = {float(other):.4f}."
     )
 
 
-def _means_table(instance: Instance) -> Table:
-    means = instance.selection() or ()
+def _means_table(example: Instance) -> Table:
+    means = example.selection() or ()
     rows = [
         [i, str(s), str(w), str(mu), str(other)]
         for i, (s, w, mu, other) in enumerate(
-            zip(instance.similarities, instance.weights, means, instance.rival(), strict=True), start=1
+            zip(example.similarities, example.weights, means, example.rival(), strict=True), start=1
         )
     ]
     return Table(
-        f"Probabilities of selection, {instance.last} last pick",
+        f"Probabilities of selection, {example.last} last pick",
         ["candidate", "similarity", "weight", "PPNS", "weighted selection"],
         rows,
     )

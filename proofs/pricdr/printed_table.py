@@ -18,7 +18,7 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC, TABLE
 from dpassay.proofs.decisions import checked, decided, shown
-from dpassay.proofs.notation import formula
+from dpassay.proofs.notation import formula, instance
 from dpassay.replay.formula import variables
 
 TASKS = tuple(TABLE)
@@ -278,4 +278,4 @@ def _instance(supports: str, texts: Sequence[str]) -> dict[str, Any]:
     }
     used = frozenset().union(*(variables(f) for f in formulas)) if formulas else frozenset()
     values = {name: number for name, number in printed.items() if name in used}
-    return {"kind": "formula", "inputs": {"supports": supports, "values": values, "formulas": formulas}}
+    return instance(values, *formulas, supports=supports)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import established, shown
-from dpassay.proofs.notation import Step, derivative, formula, identity, proof, smt
+from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
 
 # Of z standard Gaussian: each total derivative integrates to 0 over the line, so that the moments are 0, 1, 0 and 3.
@@ -194,8 +194,7 @@ def task_instance() -> dict[str, Any]:
         f"{w_squared('32 * r', epsilon)} ** 2 * (1 + 2 / r) > {w_squared('16 * r ** 2', epsilon)} * m"
         for epsilon in EPSILONS[:5]
     ]
-    formulas = [formula(text) for text in texts]
-    return {"kind": "formula", "inputs": {"supports": "refuted", "values": {"m": 1574, "r": 400}, "formulas": formulas}}
+    return instance({"m": 1574, "r": 400}, *texts, supports="refuted")
 
 
 def expectation_proof() -> dict[str, Any]:

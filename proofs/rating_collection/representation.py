@@ -11,7 +11,7 @@ import numpy as np
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.mechanisms import MECHANISMS, mechanism
 from dpassay.proofs.decisions import decided, shown
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import identity, instance, proof, smt
 from dpassay.proofs.representation import UNIFORM_BITS, difference, examination_table, examined, executed, parameters
 from dpassay.replay.floating import reaches
 
@@ -138,7 +138,7 @@ def thresholds_instance() -> dict[str, Any]:
             [">=", a, b],
             [">=", ["*", total, ["-", grown, 1]], ["*", 2, ["+", grown, d], ["+", d, 1]]],
         ]
-    return {"kind": "formula", "inputs": {"values": values, "formulas": formulas, "supports": "holds"}}
+    return instance(values, *formulas, supports="holds")
 
 
 def _modified_laplace() -> list[dict[str, Any]]:
