@@ -48,18 +48,17 @@ def decided(
     claim: Claim,
     outcome: Outcome,
     *sentences: str,
-    evidence: Sequence[Evidence],
+    evidence: Evidence | Sequence[Evidence],
     assumptions: Sequence[str] = (),
     repair: str = "",
 ) -> Verdict:
     """The verdict if the trusted checker accepts every certificate of the evidence, else `open` with its objections."""
-    failed = objections(*(record.certificate for record in evidence if record.certificate))
+    records = (evidence,) if isinstance(evidence, Evidence) else tuple(evidence)
+    failed = objections(*(record.certificate for record in records if record.certificate))
     if failed:
         return Verdict(claim.id, "open", f"Not established: {failed}.")
     explanation = " ".join(sentence for sentence in sentences if sentence)
-    return Verdict(
-        claim.id, outcome, explanation, evidence=tuple(evidence), assumptions=tuple(assumptions), repair=repair
-    )
+    return Verdict(claim.id, outcome, explanation, evidence=records, assumptions=tuple(assumptions), repair=repair)
 
 
 def established(
@@ -72,8 +71,6 @@ def established(
     """A claim's decider where no data move the verdict: `decided` on evidence that is built when it is called."""
 
     def decide(claim: Claim, context: Context) -> Verdict:
-        built = evidence()
-        records = [built] if isinstance(built, Evidence) else built
-        return decided(claim, outcome, *sentences, evidence=records, assumptions=assumptions, repair=repair)
+        return decided(claim, outcome, *sentences, evidence=evidence(), assumptions=assumptions, repair=repair)
 
     return decide

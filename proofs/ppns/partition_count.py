@@ -59,13 +59,8 @@ def decide_beta(claim: Claim, context: Context) -> Verdict:
         "Line 17 of Algorithm 1 returns the partition of the last neighbor, a random number and yet another quantity "
         f"({returned:.1f} on average at p = 0.1). (19) {_rise_text(rises)}; at p = 0.02 its j is "
         f"{formula_beta(Fraction(1, 50), NUM_NEIGHBORS)[0]}.",
-        evidence=(
-            shown(
-                "j and beta at p = 0.1, k = 50 by interval arithmetic.",
-                beta_certificate(),
-                tables=(table,),
-                plots=(plot,),
-            ),
+        evidence=shown(
+            "j and beta at p = 0.1, k = 50 by interval arithmetic.", beta_certificate(), tables=(table,), plots=(plot,)
         ),
         repair="the number of partitions is that of Algorithm 1's exact quotas, plus the one of the last neighbor",
     )

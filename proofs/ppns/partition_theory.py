@@ -64,11 +64,8 @@ def decide_p_up_to_one(claim: Claim, context: Context) -> Verdict:
         "Read to the letter, its test 'neighbor number is not k - 1' is never met when ceil(pk) = k, and the loop "
         "selects more than k users. For alpha_0 above the sum of the k largest similarities the printed range is "
         "empty.",
-        evidence=(
-            shown(
-                "Exact accuracy of Algorithm 1 on the smallest list of the search.",
-                {"kind": "selection", "inputs": found},
-            ),
+        evidence=shown(
+            "Exact accuracy of Algorithm 1 on the smallest list of the search.", {"kind": "selection", "inputs": found}
         ),
         repair="PP-P: p <= (k-1)/k",
     )

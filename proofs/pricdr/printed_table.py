@@ -61,12 +61,10 @@ def decide_identities(claim: Claim, context: Context) -> Verdict:
         f"rows of baselines (42 rows), {len(worst) - baselines} of the paper's own models (18 rows). DMF on Amazon "
         "Movie to Book even has a smaller MRR at 10 than at 5. Such numbers come from no ranking with one held-out "
         "item, whatever the model; as a yardstick they say nothing.",
-        evidence=(
-            shown(
-                "The most violated inequality of each such row, allowing half a digit per printed number.",
-                certificate,
-                tables=(Table("Tasks (of 6) whose row breaks an inequality", ["method", "rows"], rows),),
-            ),
+        evidence=shown(
+            "The most violated inequality of each such row, allowing half a digit per printed number.",
+            certificate,
+            tables=(Table("Tasks (of 6) whose row breaks an inequality", ["method", "rows"], rows),),
         ),
         assumptions=("NDCG and MRR have the usual logarithmic and reciprocal gains",),
     )
@@ -129,7 +127,7 @@ def decide_all(claim: Claim, context: Context) -> Verdict:
         f"By the paper's own Table 1: on {task}, {own} has {metric} {TABLE[task][own][METRICS.index(metric)]}, {other} "
         f"has {TABLE[task][other][METRICS.index(metric)]}. The other {len(compared) - len(lost)} of {len(compared)} "
         "printed comparisons go the claimed way; most baseline rows, however, are impossible (CD-TAB1).",
-        evidence=(shown(f"{len(lost)} of {len(compared)} printed comparisons.", certificate),),
+        evidence=shown(f"{len(lost)} of {len(compared)} printed comparisons.", certificate),
     )
 
 
@@ -252,7 +250,7 @@ def _ordering(claim: Claim, better: Sequence[str], worse: Sequence[str], explana
     ]
     certificate = _instance("holds", texts)
     evidence = shown("All comparisons, by task and metric, on the printed numbers.", certificate)
-    return decided(claim, "holds", explanation, evidence=(evidence,), assumptions=("the printed numbers",))
+    return decided(claim, "holds", explanation, evidence=evidence, assumptions=("the printed numbers",))
 
 
 def _smallest_margin(better: Sequence[str], worse: Sequence[str]) -> Fraction:

@@ -176,9 +176,7 @@ def decide_t52_released(claim: Claim, context: Context) -> Verdict:
         "and by two percent at 0.25; the total that the code prints, 627, is too large by a factor of 40. With binary "
         "ratings, where no item has more than 923 other raters, and before centering, the exact epsilon is 14.9, and "
         "for numbers up to 1 it is below the number typed.",
-        evidence=(
-            shown("Ratings of any size, epsilon = 8: the exact delta is above 0.1.", certificate, tables=(table,)),
-        ),
+        evidence=shown("Ratings of any size, epsilon = 8: the exact delta is above 0.1.", certificate, tables=(table,)),
         repair="CD-T52-REP",
     )
 

@@ -152,7 +152,7 @@ def decide_had_released(claim: Claim, context: Context) -> Verdict:
         "variables, and it divides by sqrt(r) twice: once in the matrix, which already preserves squared norms on "
         "average, and once more. With its 204 rows squared norms shrink by the factor 204. (That the code has no H "
         "and no D was read in it, not computed.)",
-        evidence=(shown("Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),),
+        evidence=shown("Mean squared norm of the image of a unit vector: 1/r instead of 1.", certificate),
     )
 
 

@@ -189,13 +189,11 @@ def decide_best_pair(claim: Claim, context: Context) -> Verdict:
         f"does not single out Definition 2 either. The table is for {shape.label}. The scale 2/eps is the least that "
         "two ratings allow and is kept fixed; larger scales, which might help very sparse data at large eps, were "
         "not examined.",
-        evidence=(
-            shown(
-                "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
-                best_pair_proof(),
-                tables=(table,),
-                plots=(plot,),
-            ),
+        evidence=shown(
+            "The minimum over all eps-differentially private pairs, for every eps, density and rating variance.",
+            best_pair_proof(),
+            tables=(table,),
+            plots=(plot,),
         ),
     )
 

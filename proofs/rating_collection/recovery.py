@@ -35,7 +35,7 @@ def decide_monotone(claim: Claim, context: Context) -> Verdict:
         f"The paper advises to choose eps so that the whole bound has the order of rho0 sqrt(s). For {shape.label} "
         f"and rho0 = 0.5, gamma = {GAMMA} that takes eps = {rows[1][1]} per entry for the modified Laplace "
         f"mechanism, {rows[1][2]} for a user's vector: no protection to speak of.",
-        evidence=(shown("Monotone, with limit rho0 sqrt(s).", monotone_proof(), tables=(table,)),),
+        evidence=shown("Monotone, with limit rho0 sqrt(s).", monotone_proof(), tables=(table,)),
     )
 
 
@@ -64,7 +64,7 @@ def decide_isometry(claim: Claim, context: Context) -> Verdict:
         "(table). The isometry property of [9] is about random measurements that mix all entries, not about seeing "
         "some of them. Work on completion assumes instead that the singular vectors of Theta are spread out "
         "(incoherence), or that no entry dominates, and that entries are drawn at random; see RC-RIP-REP.",
-        evidence=(shown("Rank-1 matrices that violate either side.", isometry_proof(), tables=(table,)),),
+        evidence=shown("Rank-1 matrices that violate either side.", isometry_proof(), tables=(table,)),
         repair="RC-RIP-REP",
     )
 
@@ -91,7 +91,7 @@ def decide_isometry_repaired(claim: Claim, context: Context) -> Verdict:
         "Even this needs what the paper's release does not have: rated entries stay visible more often than others "
         "become so, by the factor e^(eps/2), and Theta^ - Theta is not fixed before the entries are drawn. A proof "
         "of (5) for such sampling needs incoherence and weights; the paper has neither.",
-        evidence=(shown("Chebyshev's inequality for the sampled square.", fixed_matrix_proof(), tables=(table,)),),
+        evidence=shown("Chebyshev's inequality for the sampled square.", fixed_matrix_proof(), tables=(table,)),
     )
 
 
@@ -153,7 +153,7 @@ def proved_utility(claim: Claim, context: Context) -> Verdict:
         "missing entries and noise of variance 8/eps^2 (modified Laplace), so an error that is bounded and continuous "
         "in the data tends to that of the clean data; and for randomized response the best possible error, over all "
         "estimators, never grows with eps, since a smaller eps is a larger one followed by more response noise.",
-        evidence=(shown("The limit, and the order of randomized responses.", utility_limit_proof(), tables=(table,)),),
+        evidence=shown("The limit, and the order of randomized responses.", utility_limit_proof(), tables=(table,)),
     )
 
 

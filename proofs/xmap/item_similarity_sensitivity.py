@@ -65,7 +65,7 @@ def decide_one_item(claim: Claim, context: Context) -> Verdict:
         "similarity: here it is 1/sqrt(5) with that user and 1 without. The released code, too, takes norms over all "
         "raters. Over co-raters the sentence is true: neither the dot product nor the norms contain that user's "
         "ratings, and nobody else's mean changes. A user who rated neither item changes nothing in either reading.",
-        evidence=(shown("Two users, one of whom rated only the first item.", certificate),),
+        evidence=shown("Two users, one of whom rated only the first item.", certificate),
         repair="XM-T2-REP",
     )
 

@@ -4,9 +4,11 @@ Every violation is two rating datasets that differ in one user, and an output. A
 (`dpassay.replay.item_laws`), so that a search here and a check there cannot disagree. Mechanisms: `prs` and `pnsa`.
 """
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,7 +147,7 @@ def decide_pnsa(claim: Claim, context: Context) -> Verdict:
         ]
         series.append(Series(reading, list(sizes), losses))
         found += [(f"{reading}; {sizes[i]} users agree", record, family[i], bound) for i, bound in _telling(losses)]
-    witnesses, evidence = _finite(found)
+    witnesses, evidence = _checked(found)
     if not witnesses:
         return Verdict(claim.id, "open", "No pair of datasets was found on which the selection loses more than eps'/2.")
     worst = max(witness.epsilon for witness in witnesses)
@@ -183,7 +185,7 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
     sizes = (50, 100) if context.quick else (25, 50, 75, 100, 150, 200)
     family = [released_family(size) for size in sizes]
     losses = [_loss(record, pair).epsilon for pair in family]
-    more = _finite(
+    more = _checked(
         [(f"all links kept; {sizes[i]} users agree", record, family[i], bound) for i, bound in _telling(losses)]
     )
     witnesses, evidence = witnesses + more[0], evidence + more[1]
@@ -367,18 +369,15 @@ def _smaller(pair: Pair) -> Iterator[Pair]:
 def _infinite(
     found: Sequence[tuple[str, Record, Pair]], *, minimal: bool = False
 ) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
-    """Witnesses of outputs that turn impossible, as far as the trusted checker agrees."""
+    """`_checked` on outputs that turn impossible."""
     smaller = {"minimality": {"scale": [str(value) for value in range(1, LARGEST + 1)]}} if minimal else {}
     return _checked([(*each, EPSILON) for each in found], {"epsilon": "inf", "impossible": True} | smaller)
 
 
-def _finite(found: Sequence[tuple[str, Record, Pair, float]]) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
-    return _checked(found, {})
-
-
 def _checked(
-    found: Sequence[tuple[str, Record, Pair, float]], fields: Mapping[str, Any]
+    found: Sequence[tuple[str, Record, Pair, float]], fields: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
+    """Witnesses, as far as the trusted checker agrees."""
     witnesses, evidence = [], []
     for name, record, pair, bound in found:
         loss = _loss(record, pair)
@@ -450,7 +449,7 @@ def _with_table(
     )
     first, *others = evidence
     tables = (table, *first.tables)
-    return (Evidence(first.kind, first.summary, first.certificate, tables=tables, plots=(plot,)), *others)
+    return (dataclasses.replace(first, tables=tables, plots=(plot,)), *others)
 
 
 def _sentence(witness: Witness) -> str:
