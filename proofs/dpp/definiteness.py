@@ -22,7 +22,6 @@ decide_zero_eigenvalue = established(
     ],
 )
 
-
 decide_theorem = established(
     "holds",
     "If L is singular, take a largest set Y of items with a positive determinant and an item i outside: Y with i has "
@@ -34,7 +33,6 @@ decide_theorem = established(
     repair="DP-T31-REP",
 )
 
-
 decide_theorem_every_kernel = established(
     "refuted",
     "Two items with the same embedding have L = c (1 1; 1 1), where c is a jitter s plus the number of subjects: "
@@ -44,7 +42,6 @@ decide_theorem_every_kernel = established(
     evidence=lambda: shown("All ratios of the singular process lie within 1 + 1/s.", equal_items_proof()),
     repair="DP-T31-REP",
 )
-
 
 decide_uniform = established(
     "refuted",
@@ -56,7 +53,6 @@ decide_uniform = established(
     evidence=lambda: shown("For every r >= 1 a pair of neighbors whose ratio exceeds r.", unbounded_proof()),
     repair="DP-T31-REP",
 )
-
 
 decide_theorem_repaired = established(
     "holds",

@@ -22,7 +22,6 @@ decide_exponential_mechanism = established(
     evidence=lambda: shown("The two probabilities are equal.", exponential_mechanism_proof()),
 )
 
-
 decide_kernel_sensitivity = established(
     "holds",
     "A subject adds xx' to L, of norm |x|^2, which is the number of items read: at most n, and n for a reader of "
@@ -30,7 +29,6 @@ decide_kernel_sensitivity = established(
     "stay at most n too. With counts instead of a binary matrix there is no bound.",
     evidence=lambda: shown("Both norms, both kinds of neighbors, every n.", kernel_sensitivity_proof()),
 )
-
 
 decide_squared_eigenvalues = established(
     "refuted",
@@ -44,7 +42,6 @@ decide_squared_eigenvalues = established(
     ),
     repair="DP-DU",
 )
-
 
 decide_score_sensitivity = established(
     "holds",
@@ -60,7 +57,6 @@ decide_score_sensitivity = established(
     repair="DP-DU-REP",
 )
 
-
 decide_score_sensitivity_operator = established(
     "refuted",
     "In the operator norm all n eigenvalues can move by the whole of Delta_L, not by Delta_L/sqrt(n): L = s I "
@@ -70,7 +66,6 @@ decide_score_sensitivity_operator = established(
     repair="DP-DU-REP",
 )
 
-
 decide_score_sensitivity_sharp = established(
     "holds",
     "One subject raises every eigenvalue, so the sum of the changes is log det L' - log det L = log(1 + x'L^-1 "
@@ -78,7 +73,6 @@ decide_score_sensitivity_sharp = established(
     "1 that is 4.6, where Delta_u is 240.",
     evidence=lambda: shown("For every n; attained.", sharp_sensitivity_proof(), tables=(_slack_table(),)),
 )
-
 
 decide_worst_case = established(
     "refuted",
@@ -89,7 +83,6 @@ decide_worst_case = established(
     evidence=lambda: shown("Two items suffice: their entries contradict each other.", worst_case_proof()),
     repair="DP-DU-REP",
 )
-
 
 decide_phase_one = established(
     "holds",

@@ -69,7 +69,6 @@ decide_phases_together = established(
     repair="DP-EPS-REP",
 )
 
-
 decide_recommendations = established(
     "holds",
     "Fresh draws from the same data are independent given the data, so their ratios multiply, and one pair of "
@@ -78,7 +77,6 @@ decide_recommendations = established(
     "open, is DP-EPS-REP; with delta > 0 the cost grows with sqrt(T) (DP-T-REP).",
     evidence=lambda: shown("T draws cost T eps*, and eps* is positive.", recommendations_proof()),
 )
-
 
 decide_composition = established(
     "holds",
@@ -92,7 +90,6 @@ decide_composition = established(
         tables=(_composition_table(),),
     ),
 )
-
 
 decide_jitter = established(
     "holds",

@@ -17,14 +17,12 @@ decide_normalization = established(
     evidence=lambda: shown("The induction step, and three items in symbols.", normalization_proof()),
 )
 
-
 decide_marginal_kernel = established(
     "holds",
     "K is L(L + I)^-1 = I - (L + I)^-1: it has the eigenvectors of L with eigenvalues l/(1 + l), and its minors are "
     "the probabilities that given items are all chosen. Known (Macchi 1975); true for every positive semidefinite L.",
     evidence=lambda: shown("Eigenvalues for every n; inclusion probabilities in symbols.", marginal_kernel_proof()),
 )
-
 
 decide_kernels = established(
     "refuted",
@@ -39,7 +37,6 @@ decide_kernels = established(
     ],
     repair="DP-PSD-REP",
 )
-
 
 decide_kernels_repaired = established(
     "holds",

@@ -47,7 +47,6 @@ decide_binomial_conjecture = established(
     repair="DP-DELTA-REP",
 )
 
-
 decide_profile = established(
     "holds",
     "Whatever the database, the released subset tells no more about a subject than one coin that shows heads "

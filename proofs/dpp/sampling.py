@@ -20,7 +20,6 @@ decide_eigenvectors = established(
     evidence=lambda: shown("For every jitter s > 0.", eigenvectors_proof()),
 )
 
-
 decide_subset_bound = established(
     "refuted",
     "The bound follows the weights of the first draw only. On four items two planes, spanned by (1,1,0,0), "
@@ -35,7 +34,6 @@ decide_subset_bound = established(
     repair="DP-SUB-REP",
 )
 
-
 decide_instances = established(
     "refuted",
     "The n components of the printed change move by (n-1) A - n C in sum, with A = log(1 + s/((n-1)d)) and C = "
@@ -46,7 +44,6 @@ decide_instances = established(
     repair="DP-SUB-REP",
 )
 
-
 decide_subset_bound_repaired = established(
     "holds",
     "Every weight lies between d and 1 + d, and after t draws the weights of the items that remain add up to a "
@@ -56,7 +53,6 @@ decide_subset_bound_repaired = established(
     "phase 1 must be paid for separately; without this jitter, phase 2 is free (DP-SUM).",
     evidence=lambda: shown("For every n, k and d.", repaired_bound_proof()),
 )
-
 
 decide_jittered_law = established(
     "refuted",

@@ -70,7 +70,6 @@ decide_fixed_size = established(
     ],
 )
 
-
 decide_fixed_size_few_items = established(
     "holds",
     "Any two sets shown overlap when n < 2k, but that does not limit the loss to the n - k items in which they "

@@ -29,7 +29,6 @@ decide_chebyshev = established(
     evidence=lambda: shown("Identity and sign, for all k.", chebyshev_proof()),
 )
 
-
 decide_p = established(
     "holds",
     "Algorithm 1 takes ceil(pk) >= pk neighbors from the first partition as long as p <= (k-1)/k, and these alone "

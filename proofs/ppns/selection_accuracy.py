@@ -41,7 +41,6 @@ decide_lambda = established(
     repair="PP-LAM-REP",
 )
 
-
 decide_lambda_repaired = established(
     "holds",
     "Each draw goes wrong with probability at most rho/k, for every n, k and list of similarities of either "

@@ -16,7 +16,6 @@ decide_expectation = established(
     evidence=lambda: shown("Both induction steps of the exchange.", expectation_proof()),
 )
 
-
 decide_pmf = established(
     "holds",
     "The integral, expanded term by term, satisfies the recursion of sequential weighted draws and starts with "

@@ -30,7 +30,6 @@ decide_l55 = established(
     assumptions=("the vectors do not depend on the signs D",),
 )
 
-
 decide_complexity = established(
     "holds",
     "With Algorithm 1's density q <= c/m and r <= m, the sign flips, the fast Hadamard transform and the product "

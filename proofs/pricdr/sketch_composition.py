@@ -45,7 +45,6 @@ decide_t51_w = established(
     ],
 )
 
-
 decide_walg = established(
     "holds",
     "In every experiment of the paper the w of Algorithm 1 is large enough for the inequality of its proof, which "
@@ -59,7 +58,6 @@ decide_walg = established(
     assumptions=("epsilon, r and delta = 1/m are those of section 6.1 and Table 3",),
 )
 
-
 decide_b1 = established(
     "holds",
     "This is the advanced composition theorem of Dwork, Rothblum and Vadhan (2010), quoted correctly but for its "
@@ -69,7 +67,6 @@ decide_b1 = established(
         "Every step is dominated by randomized response, whose losses concentrate.", composition_proof()
     ),
 )
-
 
 decide_comp = established(
     "refuted",

@@ -155,7 +155,6 @@ decide_intersection = established(
     repair="CD-T54-REP",
 )
 
-
 decide_lower_tail = established(
     "refuted",
     "The lower tail fails like the upper one. Two users with opposite centered ratings, r = 4, gamma = 1/2 (that "

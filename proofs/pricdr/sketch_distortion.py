@@ -56,7 +56,6 @@ decide_p53 = established(
     repair="CD-P53-REP",
 )
 
-
 decide_p53_repaired = established(
     "holds",
     "An exact formula for every R, r and w, with R after centering. The first term is the bias that w adds, the rest "
@@ -72,7 +71,6 @@ decide_p53_repaired = established(
     ),
 )
 
-
 decide_expectation = established(
     "refuted",
     "With the factor 1/r that C.1 prints the mean is R1'R1 / r, too small by a factor r. With Algorithm 1's "
@@ -82,7 +80,6 @@ decide_expectation = established(
     evidence=lambda: shown("Both printed forms fail; the true mean.", expectation_proof()),
     repair="CD-P53-REP",
 )
-
 
 decide_singular_vectors = established(
     "refuted",

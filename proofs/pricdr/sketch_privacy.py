@@ -30,7 +30,6 @@ decide_def = established(
     evidence=lambda: shown("No two binary ratings are neighbors.", binary_neighbors_proof()),
 )
 
-
 decide_centre = established(
     "holds",
     "Centering stays within one item's row and even shortens the change, to sqrt(1 - 1/m). It has a side effect "
@@ -38,7 +37,6 @@ decide_centre = established(
     "released code divides by the number of items instead of users; that too keeps the change in one row.",
     evidence=lambda: shown("Norm of the change of a centered row.", centering_proof()),
 )
-
 
 decide_wlog = established(
     "refuted",
@@ -94,7 +92,6 @@ decide_t51_det = established(
         shown("w eps0 is above 1 whatever r, delta and epsilon are.", _noise_times_epsilon()),
     ],
 )
-
 
 decide_t51_quad = established(
     "holds",

@@ -34,7 +34,6 @@ decide_subg = established(
     evidence=lambda: shown("The moment generating function.", subgaussian_proof()),
 )
 
-
 decide_had = established(
     "refuted",
     "Real Hadamard matrices of this kind exist for powers of two only. None of the six numbers of items is one, "
@@ -104,7 +103,6 @@ decide_sjlt = established(
     repair="CD-SJLT-REP",
 )
 
-
 decide_sjlt_released = established(
     "refuted",
     "The released code multiplies the lifted ratings by a matrix with entries 0 and plus or minus one constant, "
@@ -121,7 +119,6 @@ decide_sjlt_released = established(
     ],
     repair="CD-SJLT-REP",
 )
-
 
 decide_sjlt_repaired = established(
     "holds",

@@ -91,7 +91,6 @@ decide_decomposition = established(
     evidence=lambda: shown("For any numbers of users and items.", decomposition_proof()),
 )
 
-
 decide_union = established(
     "holds",
     "The probability of at least one of two events is at most the sum of theirs; independence is not needed.",

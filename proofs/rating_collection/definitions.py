@@ -35,7 +35,6 @@ decide_one_noise = established(
     repair="RC-T1: independent noise per entry",
 )
 
-
 decide_noise_by_value = established(
     "refuted",
     "Definition 3 indexes the noise by the value of the entry, so two entries with the same rating always get the "
@@ -53,7 +52,6 @@ decide_noise_by_value = established(
     repair="RC-T2: an independent draw per entry",
 )
 
-
 decide_epsilon_zero = established(
     "refuted",
     "At eps = 0 the noise of Definition 2 has scale 2/0, which no number is, and there is no limit either: the "
@@ -63,14 +61,12 @@ decide_epsilon_zero = established(
     repair="RC-EPS0-REP",
 )
 
-
 decide_epsilon_positive = established(
     "holds",
     "For eps > 0 the noise density integrates to 1 and the chances to keep and to turn missing add up to 1; the "
     "masses of randomized response do so for every eps >= 0, and at eps = 0 all d + 1 of them are equal.",
     evidence=lambda: shown("Total mass 1 in each law.", epsilon_positive_proof()),
 )
-
 
 decide_conjugate = established(
     "refuted",
@@ -91,7 +87,6 @@ decide_conjugate = established(
     ),
     repair="RC-CONJ-REP",
 )
-
 
 decide_conjugate_repaired = established(
     "holds",
@@ -115,7 +110,6 @@ decide_conjugate_repaired = established(
         shown("Randomized response.", theorem2_proof()),
     ],
 )
-
 
 decide_forced = established(
     "refuted",

@@ -84,7 +84,6 @@ decide_steps = established(
     repair="RC-T3-S-REP",
 )
 
-
 decide_steps_repaired = established(
     "holds",
     "The second moment of the noise is 8/eps^2, the noise of a created cell is centered at 0, so its error is "
@@ -95,7 +94,6 @@ decide_steps_repaired = established(
         shown("Randomized response.", response_steps_proof()),
     ],
 )
-
 
 decide_range = established(
     "refuted",
@@ -113,7 +111,6 @@ decide_range = established(
     repair="RC-RANGE-REP",
 )
 
-
 decide_range_repaired = established(
     "holds",
     "A true rating in [-1, 1] has a square of at most 1, and two numbers between 1 and d differ by at most d - "
@@ -121,7 +118,6 @@ decide_range_repaired = established(
     "assumption of Theorem 3.",
     evidence=lambda: shown("Both moment bounds.", range_proof()),
 )
-
 
 decide_created_rating = established(
     "refuted",
@@ -135,7 +131,6 @@ decide_created_rating = established(
     repair="RC-EQ-REP",
 )
 
-
 decide_created_rating_repaired = established(
     "holds",
     "The mean of (Theta - j)^2 over j = 1, ..., d is a convex function of Theta, so it is largest at the ends "
@@ -144,7 +139,6 @@ decide_created_rating_repaired = established(
         "Exact maximum, for every d >= 2.", created_rating_proof("holds"), tables=(_created_table(),)
     ),
 )
-
 
 decide_changed_rating = established(
     "holds",

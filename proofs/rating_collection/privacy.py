@@ -141,7 +141,6 @@ decide_tight = established(
     ],
 )
 
-
 decide_theorem2 = established(
     "holds",
     "Each symbol has mass e^eps/(e^eps+d) where it is the true one and 1/(e^eps+d) elsewhere, so a mass changes by "
@@ -150,7 +149,6 @@ decide_theorem2 = established(
     "per entry, for which the theorem is false (RC-IND3). The bound is attained at z = x where all entries differ.",
     evidence=lambda: shown("Every d, n, pair of vectors and event.", theorem2_proof(), tables=(_budget_table(),)),
 )
-
 
 decide_product = established(
     "holds",

@@ -104,7 +104,6 @@ decide_error_bound = established(
     repair="RC-5-REP",
 )
 
-
 decide_error_bound_repaired = established(
     "holds",
     "With every entry released, Theta and its estimate are both within rho of Z, so within 2 rho of each other. "
@@ -115,7 +114,6 @@ decide_error_bound_repaired = established(
         shown("The triangle inequality for matrices.", decomposition_proof()),
     ],
 )
-
 
 decide_all_methods = established(
     "refuted",

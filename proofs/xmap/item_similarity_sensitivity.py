@@ -39,7 +39,6 @@ decide_sensitivity = established(
     repair="XM-T2-REP",
 )
 
-
 decide_sensitivity_repaired = established(
     "holds",
     "The change of the similarity is the difference of two terms, so at most the sum of their absolute values, "
@@ -134,7 +133,6 @@ decide_denominators = established(
     ],
     repair="XM-T2-REP",
 )
-
 
 decide_usable = established(
     "refuted",

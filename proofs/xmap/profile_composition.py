@@ -32,7 +32,6 @@ decide_profile = established(
     repair="XM-T1-COMP-REP",
 )
 
-
 decide_profile_repaired = established(
     "holds",
     "Probabilities of independent replacements multiply, so exponents add up to L eps, and nearly all of it can "

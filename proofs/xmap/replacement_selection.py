@@ -39,7 +39,6 @@ decide_factors = established(
     ],
 )
 
-
 decide_sensitivity_definition = established(
     "refuted",
     "The definition fixes the dataset D and the candidate t_j, so it is a local sensitivity of one candidate, "
@@ -61,7 +60,6 @@ decide_sensitivity_definition = established(
     repair="XM-T1-REP",
 )
 
-
 decide_candidate_set = established(
     "refuted",
     "I(t_i) is computed from the ratings. Here one user alone rated both t_i and t_k; without that user no path "
@@ -72,7 +70,6 @@ decide_candidate_set = established(
     evidence=lambda: shown("Three users, two candidates, one of which disappears.", candidate_vanishes()),
     repair="XM-T1-REP",
 )
-
 
 decide_repaired = established(
     "holds",

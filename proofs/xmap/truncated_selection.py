@@ -36,7 +36,6 @@ decide_lower = established(
     repair="XM-T3-REP",
 )
 
-
 decide_upper = established(
     "refuted",
     "The proof needs w at least the second term of the minimum; where the minimum is sim_k, the weights may be nearly "
@@ -55,7 +54,6 @@ decide_upper = established(
     repair="XM-T4-REP",
 )
 
-
 decide_round = established(
     "holds",
     "With one SS the inequality is true, for any w and any earlier picks, and for w >= 0 even with e^(-aw) / (1 + "
@@ -69,7 +67,6 @@ decide_round = established(
     ],
 )
 
-
 decide_vector_length = established(
     "refuted",
     "The length of a rating vector is a number of users; what is counted are candidates. With two users, |v| = 2, "
@@ -79,7 +76,6 @@ decide_vector_length = established(
     evidence=lambda: shown("Two users, one good and three bad candidates, k = 1.", vector_length_fails()),
     repair="XM-T3-REP",
 )
-
 
 decide_rounds = established(
     "holds",
@@ -93,7 +89,6 @@ decide_rounds = established(
     ],
 )
 
-
 decide_range = established(
     "holds",
     "w <= sim_k makes sim_k - w >= 0, so the larger of the two lies in [0, 1]. But nothing had to be ensured: for "
@@ -102,7 +97,6 @@ decide_range = established(
     "Theorem 4 (XM-T4); and if sim_k < 0 it makes w negative, raises every item to 0 and voids Theorem 3 (XM-T3).",
     evidence=lambda: shown("The range with the minimum, and without it.", range_proof()),
 )
-
 
 decide_strict = established(
     "refuted",
@@ -114,7 +108,6 @@ decide_strict = established(
     repair="XM-T3-REP",
 )
 
-
 decide_conditional = established(
     "refuted",
     "P(B|A) <= P(B)/P(A) is true, but P(A), the probability that an item was not picked, is not proportional to "
@@ -125,7 +118,6 @@ decide_conditional = established(
     evidence=lambda: shown("Three items, k = 2, eps' = 60, rho = 1/2.", _conditional_fails()),
     repair="XM-T4-REP",
 )
-
 
 decide_joint = established(
     "refuted",

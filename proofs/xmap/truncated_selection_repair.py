@@ -27,7 +27,6 @@ decide_lower_repaired = established(
     ],
 )
 
-
 decide_upper_repaired = established(
     "holds",
     "An item above sim_k + w is one of the first k. If it is missing at the end, one of the k picks took an item "
@@ -39,7 +38,6 @@ decide_upper_repaired = established(
         shown("1000 items, k = 2: with 3/4 of the second term Theorem 4 is false.", smaller_upper_margin()),
     ],
 )
-
 
 decide_joint_repaired = established(
     "holds",
