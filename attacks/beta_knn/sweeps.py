@@ -106,36 +106,3 @@ def _row(
     row: dict[str, Any] = {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
     row |= {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
     return row | {"seconds": time.perf_counter() - start}
-
-
-def smallest_safe_beta(
-    ratings: Ratings,
-    method: UserMethod,
-    success: float,
-    metric: str = "yield",
-    betas: Sequence[float] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0),
-    **options: Any,
-) -> float | None:
-    """The smallest of the given betas at which the attack stays certainly below a success, at 95% confidence.
-
-    Sec. 4.2 reads beta as the cost of the attack: the fakes per neighbor that a recommender forces it to create.
-
-    Args:
-        ratings: the dataset.
-        method: see `Recommender`.
-        success: what the upper end of the metric's interval must be below, for this beta and all larger ones given.
-        metric: see `UserOutcome.metrics`.
-        betas: ascending.
-        **options: of `sweep`.
-
-    Returns:
-        None if the attack succeeds at the largest beta. A metric that cannot be measured, such as the precision of an
-        attack that infers nothing, counts as below.
-    """
-    safe = None
-    for row in reversed(sweep(ratings, (method,), sorted(betas), **options)):
-        high = row[metric].high if metric in row else None
-        if high is not None and not high < success:
-            break
-        safe = row["beta"]
-    return safe

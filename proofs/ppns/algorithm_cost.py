@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
@@ -18,14 +16,12 @@ from dpassay.proofs.ppns.algorithm1 import Formula, quota_formulas, quota_values
 
 @dataclass
 class OperationCounts:
-    """Operations that a literal implementation performed."""
+    """Operations that Algorithm 1 performs."""
 
-    similarities: int = 0
     sensitivities: int = 0
     comparisons: int = 0
     exponentials: int = 0
     random_numbers: int = 0
-    neighbors: list[int] = field(default_factory=list)
 
 
 def decide_cost(claim: Claim, context: Context) -> Verdict:
@@ -133,65 +129,8 @@ def p_one_proof() -> dict[str, Any]:
     )
 
 
-def count_nearest_neighbors(dataset: np.ndarray, target: int, num_neighbors: int) -> OperationCounts:
-    """Runs k nearest neighbors literally (similarities, merge sort, first k) and counts what it does.
-
-    Args:
-        dataset: ratings, shape (users, items), NaN where missing; similarity is the cosine of equation (5).
-        target: row of the target user.
-        num_neighbors: k.
-    """
-    counts = OperationCounts()
-    order, _ = _sorted_candidates(dataset, target, counts)
-    counts.neighbors = order[:num_neighbors]
-    return counts
-
-
-def count_partitioned(
-    dataset: np.ndarray, target: int, num_neighbors: int, probability: Fraction, seed: int = 0
-) -> OperationCounts:
-    """Runs Algorithm 1 literally, with eps = 1 and RS = 1 in the weights, and counts what it does.
-
-    The dataset has the shape (users, items). A weighted draw scans its whole pool once: one random number and one
-    comparison per remaining candidate. One sensitivity (3) per candidate is counted, though its value is not used.
-    """
-    counts = OperationCounts()
-    k, generator = num_neighbors, np.random.default_rng(seed)
-    order, similarity = _sorted_candidates(dataset, target, counts)
-    counts.sensitivities += len(order)
-    weights = {user: math.exp(similarity[user] / (4 * k)) for user in order}
-    counts.exponentials += len(order)
-
-    def draw(pool: list[int]) -> None:
-        threshold = generator.random() * sum(weights[user] for user in pool)
-        counts.random_numbers += 1
-        chosen, running = pool[-1], 0.0
-        for user in reversed(pool):
-            running += weights[user]
-            counts.comparisons += 1
-            if running <= threshold:
-                continue
-            chosen, threshold = user, math.inf
-        counts.neighbors.append(chosen)
-        pool.remove(chosen)
-
-    blocks = [order[start : start + k] for start in range(0, len(order), k)]
-    visited = 0
-    while True:
-        counts.comparisons += 1
-        if len(counts.neighbors) == k - 1:
-            break
-        quota = math.ceil(probability * (1 - probability) ** visited * k)
-        pool = list(blocks[visited])
-        for _ in range(min(quota, len(pool), k - 1 - len(counts.neighbors))):
-            draw(pool)
-        visited += 1
-    draw([user for block in blocks[visited:] for user in block])
-    return counts
-
-
 def extra_operations(num_candidates: int, num_neighbors: int, probability: Fraction) -> OperationCounts:
-    """What `count_partitioned` counts beyond `count_nearest_neighbors`, in closed form; the sort is the same.
+    """What a literal Algorithm 1 does beyond k nearest neighbors, in closed form; the sort is the same.
 
     Raises:
         InvalidInput: Algorithm 1 leaves no candidate for its last pick.
@@ -207,29 +146,6 @@ def extra_operations(num_candidates: int, num_neighbors: int, probability: Fract
         exponentials=num_candidates,
         random_numbers=num_neighbors,
     )
-
-
-def _sorted_candidates(dataset: np.ndarray, target: int, counts: OperationCounts) -> tuple[list[int], dict[int, float]]:
-    similarity = {}
-    for user in range(len(dataset)):
-        if user != target:
-            shared = ~np.isnan(dataset[target]) & ~np.isnan(dataset[user])
-            a, b = dataset[target, shared], dataset[user, shared]
-            norms = math.sqrt(float(a @ a) * float(b @ b))
-            similarity[user] = float(a @ b) / norms if norms else 0.0
-            counts.similarities += 1
-
-    def merge_sort(rows: list[int]) -> list[int]:
-        if len(rows) < 2:
-            return rows
-        left, right = merge_sort(rows[: len(rows) // 2]), merge_sort(rows[len(rows) // 2 :])
-        merged = []
-        while left and right:
-            counts.comparisons += 1
-            merged.append((left if similarity[left[0]] >= similarity[right[0]] else right).pop(0))
-        return merged + left + right
-
-    return merge_sort(list(similarity)), similarity
 
 
 def _extra_formulas(visited: int) -> Mapping[str, Formula]:

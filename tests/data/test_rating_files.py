@@ -15,7 +15,7 @@ import pytest
 
 import dpassay.data.rating_files
 from dpassay.core.errors import InvalidInput
-from dpassay.data.rating_files import MOVIELENS_100K, fetch_movielens, load_folds, load_ratings, load_split
+from dpassay.data.rating_files import MOVIELENS_100K, fetch_movielens, load_ratings, load_split
 from dpassay.data.ratings import Ratings
 
 NAN = float("nan")
@@ -142,20 +142,6 @@ def test_missing_files(tmp_path: Path) -> None:
         load_ratings(tmp_path / "r.csv")
 
 
-def test_folds_share_their_numbering(tmp_path: Path) -> None:
-    for number in range(1, 6):
-        (tmp_path / f"u{number}.base").write_text("1\t1\t5\t0\n3\t9\t3\t0\n")
-        (tmp_path / f"u{number}.test").write_text("2\t9\t4\t0\n")
-    folds = load_folds(tmp_path)
-    assert len(folds) == 5
-    train, test = folds[4]
-    np.testing.assert_array_equal(train.dense(), [[5, NAN], [NAN, NAN], [NAN, 3]])
-    np.testing.assert_array_equal(test.dense(), [[NAN, NAN], [NAN, 4], [NAN, NAN]])
-    (tmp_path / "u3.test").unlink()
-    with pytest.raises(InvalidInput, match=r"u3\.test"):
-        load_folds(tmp_path)
-
-
 def test_split(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "split.csv.gz", "wt") as file:
         file.write("user,valid_item,test_item,negatives99\n0,2,4,7 8 9\n1,3,5,6 8 2\n")
@@ -227,9 +213,7 @@ def test_movielens_100k(movielens: Ratings) -> None:
 
 
 @pytest.mark.realdata
-def test_real_folds_and_split(real_data: Path) -> None:
-    for train, test in load_folds(real_data / "ml-100k"):
-        assert (len(train), len(test), train.num_users, test.num_items) == (80_000, 20_000, 943, 1682)
+def test_real_split(real_data: Path) -> None:
     split = load_split(real_data / "douban-book-music" / "book_split.csv.gz")
     assert split.negatives.shape == (924, 99)
     books = load_ratings(real_data / "douban-book-music" / "book_ratings.csv.gz")

@@ -118,28 +118,6 @@ def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, n
     return matrices[0], matrices[1]
 
 
-def load_folds(folder: str | Path) -> tuple[tuple[Ratings, Ratings], ...]:
-    """The five published folds of MovieLens 100K as (training, test) pairs with common user and item numbers.
-
-    Raises:
-        InvalidInput: a fold is missing or malformed.
-    """
-    folder = Path(folder)
-    folds = []
-    for number in range(1, 6):
-        tables = [_Table(_file(folder / f"u{number}.{part}")) for part in ("base", "test")]
-        (train_users, test_users), (train_items, test_items) = (
-            _common_codes([table.ids(name) for table in tables]) for name in ("user", "item")
-        )
-        folds.append(
-            (
-                _named(tables[0].ratings(train_users, train_items, (1.0, 5.0))),
-                _named(tables[1].ratings(test_users, test_items, (1.0, 5.0))),
-            )
-        )
-    return tuple(folds)
-
-
 def load_split(path: str | Path) -> Split:
     """Reads a leave-one-out split with negatives.
 

@@ -13,7 +13,7 @@ from dpassay.attacks.beta_knn.premise import attack_premise
 from dpassay.attacks.beta_knn.rating_table import RatingTable, top_items
 from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.attacks.beta_knn.settings import Attack, UserSettings
-from dpassay.attacks.beta_knn.sweeps import smallest_safe_beta, sweep
+from dpassay.attacks.beta_knn.sweeps import sweep
 from dpassay.attacks.beta_knn.user_report import run
 from dpassay.attacks.beta_knn.users import Scene, popularity_shares, simulate
 from dpassay.benchmarks.literal_sybils import shares_shown, with_fakes
@@ -343,7 +343,7 @@ def test_report(method: Any) -> None:
     assert document == run(synthetic(), method=method, targets=20).to_json() | {"seconds": document["seconds"]}
 
 
-def test_sweep_and_smallest_safe_beta() -> None:
+def test_sweep() -> None:
     both: Any = ("full_cosine", "cosine")
     rows = sweep(synthetic(), ("knn", "ppns"), (1.0, 2.0), both, recommender=Recommender("knn", 12))
     assert [(row["similarity"], row["method"], row["beta"]) for row in rows] == list(
@@ -354,9 +354,6 @@ def test_sweep_and_smallest_safe_beta() -> None:
     # Twice as many fakes as neighbors crowd the target out of the nearest.
     assert rows[0]["yield"].value > 0.5
     assert rows[1]["yield"].value == 0
-    options: Any = {"recommender": Recommender("knn", 12), "betas": (1.0, 2.0, 3.0)}
-    assert smallest_safe_beta(synthetic(), "knn", 0.2, **options) == 2.0
-    assert smallest_safe_beta(synthetic(), "top_beta_k", 0.2, **options) is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.proofs.ppns.accuracy_metric import accuracy_context
 from dpassay.proofs.ppns.algorithm1 import Instance, trace_algorithm1
-from dpassay.proofs.ppns.algorithm_cost import count_nearest_neighbors, count_partitioned, extra_operations
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
 from dpassay.proofs.ppns.theorem1_counterexamples import search_counterexamples
 from dpassay.replay import Rejected, check, seal
@@ -295,39 +294,6 @@ def test_accuracy_context_sees_the_direction_of_the_relation() -> None:
 
 def test_accuracy_context_needs_enough_raters() -> None:
     assert accuracy_context(Ratings.from_dense(np.ones((4, 3))), num_neighbors=10) is None
-
-
-@pytest.mark.parametrize(
-    ("users", "k", "p"), [(8, 2, "1/2"), (13, 3, "1/3"), (13, 3, "2/3"), (30, 5, "2/5"), (61, 10, "3/10")]
-)
-def test_closed_operation_counts_are_those_of_a_literal_run(users: int, k: int, p: str) -> None:
-    generator = np.random.default_rng(users)
-    dataset = generator.integers(1, 6, (users, 6)).astype(float)
-    dataset[generator.random(dataset.shape) < 0.3] = np.nan
-    plain, partitioned = count_nearest_neighbors(dataset, 0, k), count_partitioned(dataset, 0, k, Fraction(p))
-    extra = extra_operations(users - 1, k, Fraction(p))
-    assert plain.similarities == partitioned.similarities == users - 1
-    assert partitioned.comparisons - plain.comparisons == extra.comparisons
-    assert partitioned.exponentials == extra.exponentials > plain.exponentials == 0
-    assert partitioned.sensitivities == extra.sensitivities
-    assert partitioned.random_numbers == extra.random_numbers == k
-    assert len(set(partitioned.neighbors)) == len(plain.neighbors) == k
-    assert not set(partitioned.neighbors) >= set(plain.neighbors)
-
-
-def test_literal_draws_follow_the_weights() -> None:
-    # With p = 1/2 and k = 2, one of the two most similar users and one of the rest; the law is close to uniform.
-    dataset = np.array([[1, 2], [1, 2], [2, 3], [2, 1], [5, 1]], float)
-    runs = [tuple(count_partitioned(dataset, 0, 2, HALF, seed).neighbors) for seed in range(400)]
-    assert set(runs) == {(1, 3), (1, 4), (2, 3), (2, 4)}
-    # Binomial(400, about 1/2): outside 140..260 with probability below 1e-8.
-    assert 140 < sum(run[0] == 1 for run in runs) < 260
-    assert 140 < sum(run[1] == 3 for run in runs) < 260
-
-
-def test_operations_are_undefined_where_algorithm_1_is() -> None:
-    with pytest.raises(InvalidInput, match="leaves no unvisited partition"):
-        extra_operations(6, 3, Fraction(1, 10))
 
 
 def test_mutated_cost_and_p_one_certificates_are_rejected() -> None:
