@@ -28,47 +28,7 @@ from dpassay.mechanisms.ppns import NoisyPartitionedSelection, PartitionedSelect
 from dpassay.mechanisms.prs import CatalogueReplacementSelection, ReleasedReplacementSelection, ReplacementSelection
 from dpassay.mechanisms.randomized_response import IntegerRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.sjlt import ColumnSketch, ReleasedSparseSketch, SparseAwareSketch
-from dpassay.mechanisms.wallenius import WalleniusSampling, exact_mean, log_pmf, manly_mean
-
-__all__ = [
-    "MECHANISMS",
-    "AdditiveSketch",
-    "CatalogueReplacementSelection",
-    "ColumnSketch",
-    "ConstantSensitivityFiltering",
-    "ConstantSensitivitySelection",
-    "DeterminantalPointProcess",
-    "DiscreteModifiedLaplace",
-    "EigenvalueSampling",
-    "FixedSizeProcess",
-    "FloorNormSelection",
-    "GaussianSketch",
-    "IntegerRandomizedResponse",
-    "ItemFiltering",
-    "ItemNeighborSelection",
-    "JitteredSubsets",
-    "ModifiedLaplace",
-    "NaiveSelection",
-    "NearestNeighbors",
-    "NoisyPartitionedSelection",
-    "NuclearNormCompletion",
-    "PartitionedSelection",
-    "PrivateNeighborFiltering",
-    "RandomizedResponse",
-    "ReleasedGaussianSketch",
-    "ReleasedItemSelection",
-    "ReleasedReplacementSelection",
-    "ReleasedSparseSketch",
-    "ReplacementSelection",
-    "SparseAwareSketch",
-    "WalleniusSampling",
-    "describe",
-    "exact_mean",
-    "log_pmf",
-    "manly_mean",
-    "mechanism",
-    "mechanisms",
-]
+from dpassay.mechanisms.wallenius import WalleniusSampling
 
 MECHANISMS: Mapping[str, Mapping[str, type[Any]]] = {
     "dpp": {"paper": DeterminantalPointProcess},

@@ -14,6 +14,7 @@ set that a rank-deficient kernel rules out has log-probability -inf, not the log
 import abc
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,9 +23,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.core.checks import check_choices, check_count, check_positive
+from dpassay.core.checks import check_choices, check_count, check_not_negative, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float, Int
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.kernels import Kernel, always_semidefinite, features, kernel_matrix
@@ -69,14 +71,19 @@ class AbstractDeterminantal(abc.ABC):
 
     def __post_init__(self) -> None:
         check_choices(self)
-        if isinstance(self.jitter, bool) or not isinstance(self.jitter, int | float) or not 0 <= self.jitter < math.inf:
-            raise InvalidInput(f"jitter is {self.jitter!r}; it must be a finite number >= 0")
+        check_not_negative("jitter", self.jitter)
         check_positive("scale", self.scale)
         check_count("degree", self.degree, 1)
         if isinstance(self.offset, bool) or not isinstance(self.offset, int | float) or not math.isfinite(self.offset):
             raise InvalidInput(f"offset is {self.offset!r}; it must be a finite number")
         if self.max_square_norm is not None:
             check_positive("max_square_norm", self.max_square_norm)
+
+    def _claim(self, epsilon: Callable[[float], float]) -> PrivacyClaim:
+        """The epsilon for the bound of a row per user added or removed, where the kernel and the bounds permit one."""
+        bounded = self.kernel == "dot" and self.max_square_norm is not None and self.jitter > 0
+        nats = epsilon(self.max_square_norm or 0.0) if bounded else math.inf
+        return PrivacyClaim(nats, relation=NeighboringRelation("add_or_remove_one", "user"))
 
     @float64
     def kernel_matrix(self, dataset: Any) -> Float[Array, "items items"]:
@@ -170,6 +177,13 @@ class AbstractDeterminantal(abc.ABC):
     def _floor(self) -> float:
         """What no eigenvalue of L or of a principal submatrix is below, if L is semidefinite at all."""
         return self.jitter if always_semidefinite(self.kernel, offset=self.offset) else 0.0
+
+    def _checked_spectrum(self, dataset: Any) -> Spectrum:
+        rows = self._rows(dataset)
+        self._check_items(rows.shape[1])
+        spectrum = self._spectrum(rows)
+        self._check_values(np.asarray(spectrum.values))
+        return spectrum
 
     def _checked(self, dataset: Any) -> Float[Array, "users items"]:
         rows = self._rows(dataset)

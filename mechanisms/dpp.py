@@ -14,12 +14,11 @@ from typing import Any, final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from dpassay.core.checks import check_count, check_positive
+from dpassay.core.checks import check_count, check_not_negative, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, chain_rule, coin_flips, log_minor
 from dpassay.mechanisms.determinantal_batches import sample_process
@@ -33,9 +32,7 @@ class DeterminantalPointProcess(AbstractDeterminantal):
     @property
     def claim(self) -> PrivacyClaim:
         """`exact_epsilon` per user added or removed, for the dot kernel and rows bounded by `max_square_norm`."""
-        bounded = self.kernel == "dot" and self.max_square_norm is not None and self.jitter > 0
-        epsilon = exact_epsilon(self.max_square_norm or 0.0, self.jitter) if bounded else math.inf
-        return PrivacyClaim(epsilon, relation=NeighboringRelation("add_or_remove_one", "user"))
+        return self._claim(lambda bound: exact_epsilon(bound, self.jitter))
 
     @float64
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> Bool[Array, "samples items"]:
@@ -48,9 +45,7 @@ class DeterminantalPointProcess(AbstractDeterminantal):
             InvalidInput: as `sample`.
         """
         check_count("num_samples", num_samples, 1)
-        spectrum = self._spectrum(self._rows(dataset))
-        self._check_values(np.asarray(spectrum.values))
-        return sample_process(key, spectrum, num_samples)
+        return sample_process(key, self._checked_spectrum(dataset), num_samples)
 
     @float64
     def marginal_kernel(self, dataset: Any) -> Float[Array, "items items"]:
@@ -152,6 +147,5 @@ def _gain(square_norm: float, jitter: float) -> float:
 
 
 def _check_bounds(num_items: float, jitter: float) -> None:
-    for name, value in (("num_items", num_items), ("jitter", jitter)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise InvalidInput(f"{name} is {value!r}; it must be a finite number >= 0")
+    check_not_negative("num_items", num_items)
+    check_not_negative("jitter", jitter)

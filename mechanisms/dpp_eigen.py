@@ -5,13 +5,12 @@ procedure returns the chosen eigenvectors instead. Publishing those is not priva
 neighboring datasets are different real vectors, so that one look tells them apart.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, final
 
 import jax.numpy as jnp
 
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.determinantal import AbstractDeterminantal, Spectrum, coin_flips
 from dpassay.mechanisms.dpp import exact_epsilon
@@ -29,9 +28,7 @@ class EigenvalueSampling(AbstractDeterminantal):
         A user added raises every eigenvalue (Weyl), so that all heads gain most and all tails lose most; those are the
         events {all items} and {} of the whole sampler, with the same probabilities.
         """
-        bounded = self.kernel == "dot" and self.max_square_norm is not None and self.jitter > 0
-        epsilon = exact_epsilon(self.max_square_norm or 0.0, self.jitter) if bounded else math.inf
-        return PrivacyClaim(epsilon, relation=NeighboringRelation("add_or_remove_one", "user"))
+        return self._claim(lambda bound: exact_epsilon(bound, self.jitter))
 
     def _sample(self, key: Any, spectrum: Spectrum) -> Bool[Array, " items"]:
         return coin_flips(key, spectrum.values)

@@ -27,10 +27,8 @@ from dpassay.mechanisms.similarity import (
     TIE_TOLERANCE,
     as_matrix,
     candidate_rows,
-    overlap_matrix,
     overlaps,
     similarities,
-    similarity_matrix,
     snap,
 )
 from dpassay.mechanisms.wallenius import combinations
@@ -125,16 +123,6 @@ def item_similarities(
 
 
 @_compiled
-def item_similarity_matrix(
-    dataset: Any, similarity: ItemSimilarity = "adjusted_cosine", norms: Norms = "all", significance_cap: int = 1
-) -> Float[Array, "items items"]:
-    """`item_similarities` of all pairs, by matrix products; values that differ by rounding are not made equal."""
-    by_item = ratings_by_item(dataset, similarity)
-    weight = jnp.minimum(overlap_matrix(by_item), significance_cap) / significance_cap
-    return weight * similarity_matrix(by_item, _kind(norms))
-
-
-@_compiled
 def co_rated_items(dataset: Any, target: int = 0) -> Bool[Array, " candidates"]:
     """Which other items share a rater with the target."""
     return overlaps(as_matrix(dataset).T, target) > 0
@@ -145,10 +133,7 @@ def quantified_items(
     dataset: Any, target: int = 0, similarity: ItemSimilarity = "adjusted_cosine", norms: Norms = "all"
 ) -> Bool[Array, " candidates"]:
     """Which other items have a similarity to the target: a common rater, and both norms positive."""
-    by_item = ratings_by_item(dataset, similarity)
-    rows = candidate_rows(len(by_item), target)
-    own, others = by_item[target], by_item[rows]
-    both = ~jnp.isnan(own) & ~jnp.isnan(others)
+    own, others, both = _beside(ratings_by_item(dataset, similarity), target)
     counted = both if norms == "co_raters" else True
     nonzero = [jnp.any((jnp.nan_to_num(values) != 0) & counted, axis=-1) for values in (own, others)]
     return jnp.any(both, axis=1) & nonzero[0] & nonzero[1]
@@ -166,9 +151,7 @@ def item_sensitivities(
     Returns:
         Infinity where some r' is 0, 0 without a co-rater; negative where all products and the dot product are.
     """
-    by_item = ratings_by_item(dataset, similarity)
-    own, others = by_item[target], by_item[candidate_rows(len(by_item), target)]
-    both = ~jnp.isnan(own) & ~jnp.isnan(others)
+    own, others, both = _beside(ratings_by_item(dataset, similarity), target)
     counted = both if norms == "co_raters" else jnp.ones_like(both)
     values = [jnp.where(counted, jnp.nan_to_num(each), 0.0) for each in (own, others)]
     squares = [jnp.sum(each**2, axis=1, keepdims=True) for each in values]
@@ -192,9 +175,7 @@ def released_sensitivities(dataset: Any, target: int = 0, significance_cap: int 
     The largest change of the weighted similarity when one co-rater's product is dropped, and her rating from one of the
     two norms only; a similarity over a zero norm is 0. 0 without a co-rater.
     """
-    by_item = ratings_by_item(dataset, "cosine")
-    own, others = by_item[target], by_item[candidate_rows(len(by_item), target)]
-    both = ~jnp.isnan(own) & ~jnp.isnan(others)
+    own, others, both = _beside(ratings_by_item(dataset, "cosine"), target)
     value1, value2 = jnp.broadcast_to(jnp.nan_to_num(own), others.shape), jnp.nan_to_num(others)
     squares1, squares2 = jnp.sum(value1**2, 1, keepdims=True), jnp.sum(value2**2, 1, keepdims=True)
     product = jnp.where(both, value1 * value2, 0.0)
@@ -225,6 +206,12 @@ def normalized_similarities(dataset: Any, target: int = 0, threshold: float = 10
     weighted = values[target] / jnp.where(squares > 0, squares, 1.0)
     rows = candidate_rows(len(values), target)
     return jnp.clip(values[rows] @ weighted / threshold, -1.0, 1.0)
+
+
+def _beside(by_item: Float[Array, "items users"], target: int) -> tuple[Array, Array, Bool[Array, "candidates users"]]:
+    """The target's row, those of all others, and who rated both."""
+    own, others = by_item[target], by_item[candidate_rows(len(by_item), target)]
+    return own, others, ~jnp.isnan(own) & ~jnp.isnan(others)
 
 
 def usable_sensitivities(values: Float[Array, " candidates"]) -> Bool[Array, " candidates"]:

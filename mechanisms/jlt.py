@@ -22,41 +22,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float
-from dpassay.mechanisms.sketch_profile import (
-    exact_delta,
-    exact_epsilon,
-    fixed_norm_delta,
-    fixed_norm_epsilon,
-    fixed_norm_noise,
-    renyi_divergence,
-    required_noise,
-)
-
-__all__ = [
-    "AbstractSketch",
-    "AdditiveSketch",
-    "GaussianSketch",
-    "Protect",
-    "ReleasedGaussianSketch",
-    "algorithm_noise",
-    "bounded",
-    "centered",
-    "chunked_product",
-    "exact_delta",
-    "exact_epsilon",
-    "fixed_norm_delta",
-    "fixed_norm_epsilon",
-    "fixed_norm_noise",
-    "lifted",
-    "read_matrix",
-    "released_centered",
-    "released_noise",
-    "renyi_divergence",
-    "required_noise",
-    "row_chunks",
-    "sketch_rows",
-    "standard_normal",
-]
+from dpassay.mechanisms.sketch_profile import required_noise
 
 Protect = Literal["rating", "user"]
 

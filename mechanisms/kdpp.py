@@ -11,10 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.core.checks import check_count
-from dpassay.core.errors import InvalidInput
+from dpassay.core.checks import check_count, check_not_negative
 from dpassay.core.numerics import float64
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.determinantal import (
@@ -53,9 +52,7 @@ class FixedSizeProcess(AbstractDeterminantal):
 
         P'(Y)/P(Y) = (1 + a_Y) / E[1 + a_Y'] with 0 <= a_Y = x_Y' L_Y^-1 x_Y <= max_square_norm / jitter.
         """
-        bounded = self.kernel == "dot" and self.max_square_norm is not None and self.jitter > 0
-        epsilon = math.log1p((self.max_square_norm or 0.0) / self.jitter) if bounded else math.inf
-        return PrivacyClaim(epsilon, relation=NeighboringRelation("add_or_remove_one", "user"))
+        return self._claim(lambda bound: math.log1p(bound / self.jitter))
 
     @float64
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> Bool[Array, "samples items"]:
@@ -67,11 +64,7 @@ class FixedSizeProcess(AbstractDeterminantal):
             InvalidInput: as `sample`.
         """
         check_count("num_samples", num_samples, 1)
-        rows = self._rows(dataset)
-        self._check_items(rows.shape[1])
-        spectrum = self._spectrum(rows)
-        self._check_values(np.asarray(spectrum.values))
-        return sample_fixed_size(key, spectrum, self.size, num_samples)
+        return sample_fixed_size(key, self._checked_spectrum(dataset), self.size, num_samples)
 
     def outputs(self, dataset: Any) -> np.ndarray:
         """All masks with `size` items, shape (number of them, items)."""
@@ -112,8 +105,7 @@ def exact_epsilon(num_items: int, size: int, jitter: float) -> float:
     """
     check_count("size", size, 1)
     check_count("num_items", num_items, size)
-    if isinstance(jitter, bool) or not isinstance(jitter, int | float) or not 0 <= jitter < math.inf:
-        raise InvalidInput(f"jitter is {jitter!r}; it must be a finite number >= 0")
+    check_not_negative("jitter", jitter)
     if num_items == size:
         return 0.0
     return math.log1p(size / jitter) if jitter > 0 and math.isfinite(size / jitter) else math.inf

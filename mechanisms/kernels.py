@@ -3,13 +3,12 @@
 A dataset is a matrix of shape (users, items), NaN where a user has nothing to do with an item, which counts as 0. The
 features of an item are its column: which users read it, or how often. The dot product, the RBF and, with an offset
 >= 0, the polynomial kernel are positive semidefinite on all data; the sigmoid kernel is not, although the paper lists
-it with the others: `indefinite_direction` finds a witness.
+it with the others (of one user who read two items, once and three times, it has a negative eigenvalue).
 """
 
 from typing import Any, Literal, get_args
 
 import jax.numpy as jnp
-import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
@@ -64,24 +63,3 @@ def features(dataset: Any) -> Float[Array, "users items"]:
     """
     matrix = as_matrix(dataset)
     return jnp.where(jnp.isnan(matrix), 0.0, matrix)
-
-
-@float64
-def indefinite_direction(
-    dataset: Any, kernel: Kernel = "sigmoid", *, scale: float = 1.0, degree: int = 2, offset: float = 1.0
-) -> tuple[float, np.ndarray] | None:
-    """z' K z < 0 and the unit vector z, shape (items,); None when the kernel matrix is positive semidefinite.
-
-    The value is the smallest eigenvalue, and counts as negative below the rounding error of the eigenvalues. For an
-    offset < 0 one item without readers is a witness for the sigmoid kernel: its only entry is tanh(offset).
-
-    Example:
-        >>> value, z = indefinite_direction([[1.0, 3.0]], "sigmoid")
-        >>> round(value, 3)
-        -0.017
-    """
-    values, vectors = jnp.linalg.eigh(kernel_matrix(dataset, kernel, scale=scale, degree=degree, offset=offset))
-    lowest = float(values[0])
-    if lowest >= -len(values) * np.finfo(float).eps * float(jnp.max(jnp.abs(values))):
-        return None
-    return lowest, np.asarray(vectors[:, 0])

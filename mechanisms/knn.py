@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties, fixed_groups
+from dpassay.mechanisms.selection import AbstractRankedSelection, Candidates, Plan, Ties
 
 
 @final
@@ -27,5 +27,5 @@ class NearestNeighbors(AbstractRankedSelection):
     def _plan(
         self, matrix: Float[Array, "users items"], candidates: Candidates, order: Int[Array, " candidates"]
     ) -> Plan:
-        groups = fixed_groups(len(order), [self.num_neighbors], [self.num_neighbors])
-        return Plan(*groups, jnp.where(candidates.present[order], 0.0, -jnp.inf))
+        logs = jnp.where(candidates.present[order], 0.0, -jnp.inf)
+        return Plan.of(logs, [self.num_neighbors], [self.num_neighbors])

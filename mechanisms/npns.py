@@ -11,13 +11,7 @@ import jax.numpy as jnp
 from dpassay.core.checks import check_positive
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.mechanisms.selection import (
-    AbstractNeighborSelection,
-    AbstractWeightedSelection,
-    Candidates,
-    Plan,
-    fixed_groups,
-)
+from dpassay.mechanisms.selection import AbstractNeighborSelection, AbstractWeightedSelection, Candidates, Plan
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity
 
 Protect = Literal["everyone", "candidates"]
@@ -36,8 +30,7 @@ class NaiveSelection(AbstractWeightedSelection):
     def _plan(
         self, matrix: Float[Array, "users items"], candidates: Candidates, order: Int[Array, " candidates"]
     ) -> Plan:
-        groups = fixed_groups(len(order), [len(order)], [self.num_neighbors])
-        return Plan(*groups, self._log_weights(matrix, candidates)[order])
+        return Plan.of(self._log_weights(matrix, candidates)[order], [len(order)], [self.num_neighbors])
 
 
 @final
@@ -97,5 +90,4 @@ class FloorNormSelection(AbstractNeighborSelection):
     ) -> Plan:
         sides = 2 if self.protect == "everyone" else 1
         scale = self.epsilon / (sides * self.num_neighbors * self.global_sensitivity)
-        groups = fixed_groups(len(order), [len(order)], [self.num_neighbors])
-        return Plan(*groups, scale * candidates.score[order])
+        return Plan.of(scale * candidates.score[order], [len(order)], [self.num_neighbors])

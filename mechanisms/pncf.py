@@ -13,7 +13,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, fixed_groups, laplace, ranks
+from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, laplace, ranks
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, predict
 
 Truncation = Literal["hard", "soft"]
@@ -130,8 +130,7 @@ class PrivateNeighborFiltering(AbstractWeightedSelection):
         num = len(order)
         if self.truncation == "soft":
             floored = Candidates(jnp.maximum(candidates.score, kth - width), candidates.present)
-            groups = fixed_groups(num, [num], [self.num_neighbors])
-            return Plan(*groups, self._log_weights(matrix, floored)[order])
+            return Plan.of(self._log_weights(matrix, floored)[order], [num], [self.num_neighbors])
         score, present = candidates.score[order], candidates.present[order]
         sure = jnp.sum(present & (score > kth + width + TIE_TOLERANCE))
         possible = jnp.sum(present & (score >= kth - width - TIE_TOLERANCE))

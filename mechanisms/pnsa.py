@@ -25,7 +25,7 @@ from dpassay.mechanisms.item_similarity import (
     released_sensitivities,
     usable_sensitivities,
 )
-from dpassay.mechanisms.selection import Candidates, Plan, fixed_groups
+from dpassay.mechanisms.selection import Candidates, Plan
 
 RANGE = 2.0
 """How far a similarity in [-1, 1] can move."""
@@ -68,8 +68,7 @@ class _AbstractItemNeighbors(AbstractItemSelection):
     def _plan(
         self, matrix: Float[Array, "items users"], candidates: Candidates, order: Int[Array, " candidates"]
     ) -> Plan:
-        groups = fixed_groups(len(order), [len(order)], [self.num_neighbors])
-        return Plan(*groups, self._log_weights(matrix, candidates)[order])
+        return Plan.of(self._log_weights(matrix, candidates)[order], [len(order)], [self.num_neighbors])
 
     @abc.abstractmethod
     def _log_weights(self, matrix: Float[Array, "items users"], candidates: Candidates) -> Float[Array, " candidates"]:

@@ -24,7 +24,6 @@ from dpassay.mechanisms.selection import (
     Plan,
     Ties,
     drawn_rows,
-    fixed_groups,
     laplace,
     ranks,
 )
@@ -97,13 +96,12 @@ class PartitionedSelection(AbstractWeightedSelection):
         self, matrix: Float[Array, "users items"], candidates: Candidates, order: Int[Array, " candidates"]
     ) -> Plan:
         picks = partition_quotas(self.num_neighbors, self.probability, self.rule)
-        start, stop, quota = _partition_groups(len(order), self.num_neighbors, picks, self.rule)
         log_weights = self._log_weights(matrix, candidates)[order]
         if self.rule == "algorithm" and self.last == "uniform":
             unvisited = jnp.arange(len(order)) >= len(picks) * self.num_neighbors
             even = jnp.where(candidates.present[order], 0.0, -jnp.inf)
             log_weights = jnp.where(unvisited, even, log_weights)
-        return Plan(start, stop, quota, log_weights)
+        return _partitioned(log_weights, self.num_neighbors, picks, self.rule)
 
 
 @final
@@ -204,15 +202,11 @@ def formula_beta(num_neighbors: int, probability: float) -> float:
     return float(j - 1 + (1 - p) ** (j - 1) * num_neighbors)
 
 
-def _partition_groups(
-    num_candidates: int, num_neighbors: int, picks: tuple[int, ...], rule: Rule
-) -> tuple[Int[Array, " candidates"], Int[Array, " candidates"], Int[Array, " candidates"]]:
-    sizes = [max(0, min(num_neighbors, num_candidates - i * num_neighbors)) for i in range(len(picks))]
-    quotas = list(picks)
-    if rule == "algorithm":
-        sizes.append(num_candidates - sum(sizes))
-        quotas.append(1)
-    return fixed_groups(num_candidates, sizes, quotas)
+def _partitioned(log_weights: Float[Array, " candidates"], k: int, picks: tuple[int, ...], rule: Rule) -> Plan:
+    num = len(log_weights)
+    sizes = [max(0, min(k, num - i * k)) for i in range(len(picks))]
+    last = rule == "algorithm"  # one more, from all partitions that were not visited
+    return Plan.of(log_weights, [*sizes, *[num - sum(sizes)] * last], [*picks, *[1] * last])
 
 
 @partial(jax.jit, static_argnums=0)
@@ -229,6 +223,5 @@ def _noisy_draw(
     noisy = exact + scale * laplace(key_noise, exact.shape)
     order = jnp.argsort(-noisy)
     picks = partition_quotas(k, mechanism.probability)
-    groups = _partition_groups(num, k, picks, "algorithm")
-    plan = Plan(*groups, mechanism.epsilon / (4 * k * bound) * noisy[order])
+    plan = _partitioned(mechanism.epsilon / (4 * k * bound) * noisy[order], k, picks, "algorithm")
     return drawn_rows(mechanism, key_draw, plan, order)

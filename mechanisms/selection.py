@@ -74,6 +74,14 @@ class Plan(NamedTuple):
     quota: Int[Array, " candidates"]
     log_weight: Float[Array, " candidates"]
 
+    @classmethod
+    def of(cls, log_weight: Float[Array, " candidates"], sizes: Sequence[int], quotas: Sequence[int]) -> "Plan":
+        """For consecutive groups of the given sizes; what is left has quota 0."""
+        every = np.array([*sizes, len(log_weight) - sum(sizes)])
+        stops = np.cumsum(every)
+        columns = (stops - every, stops, np.array([*quotas, 0]))
+        return cls(*(jnp.asarray(np.repeat(column, every)) for column in columns), log_weight)
+
 
 @dataclass(frozen=True)
 class AbstractNeighborSelection(abc.ABC):
@@ -261,17 +269,6 @@ def ranks(
     index = jnp.arange(len(candidates.score))
     key = shuffle if shuffle is not None else (index if ties == "index" else -index)
     return jnp.lexsort((key, jnp.where(candidates.present, -candidates.score, jnp.inf)))
-
-
-def fixed_groups(
-    num_candidates: int, sizes: Sequence[int], quotas: Sequence[int]
-) -> tuple[Int[Array, " candidates"], Int[Array, " candidates"], Int[Array, " candidates"]]:
-    """start, stop and quota of every rank, for consecutive groups of the given sizes; what is left has quota 0."""
-    every = np.array([*sizes, num_candidates - sum(sizes)])
-    stops = np.cumsum(every)
-    columns = (stops - every, stops, np.array([*quotas, 0]))
-    start, stop, quota = (jnp.asarray(np.repeat(column, every)) for column in columns)
-    return start, stop, quota
 
 
 def drawn_rows(mechanism: Any, key: Any, plan: Plan, order: Int[Array, " candidates"]) -> Int[Array, " neighbors"]:

@@ -17,21 +17,19 @@ import jax.numpy as jnp
 from dpassay.core.checks import check_count, check_positive
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float
 from dpassay.mechanisms.jlt import (
     AbstractSketch,
-    Protect,
     algorithm_noise,
     bounded,
     centered,
     chunked_product,
-    fixed_norm_noise,
     lifted,
     released_centered,
     released_noise,
     standard_normal,
 )
+from dpassay.mechanisms.sketch_profile import fixed_norm_noise
 from dpassay.mechanisms.wallenius import uniform
 
 Hadamard = Literal["padded", "formula"]
@@ -115,18 +113,12 @@ class ColumnSketch(AbstractSketch):
             raise InvalidInput(f"num_nonzeros is {self.num_nonzeros}; it must divide num_rows = {self.num_rows}")
 
     @property
-    def claim(self) -> PrivacyClaim:
-        """(epsilon, delta) for one rating added, removed or changed."""
-        return PrivacyClaim(self.epsilon, self.delta, NeighboringRelation("add_or_remove_one", "rating"))
-
-    @property
     def noise(self) -> float:
         """The smallest w that the exact profile allows, rounded up."""
         return self.max_change * fixed_norm_noise(self.epsilon, self.delta, self.num_rows)
 
     def _sample(self, key: Any, matrix: Float[Array, "items users"]) -> Float[Array, "rows users"]:
-        protect: Protect = "rating"
-        limited = bounded(matrix, protect, self.max_change)
+        limited = bounded(matrix, "rating", self.max_change)
         return _column_sketch(key, limited, self.noise, self.num_rows, self.num_nonzeros)
 
 

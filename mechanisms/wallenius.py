@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.core.checks import check_count
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import PrivacyClaim
@@ -47,8 +48,7 @@ class WalleniusSampling:
     num_draws: int = 2
 
     def __post_init__(self) -> None:
-        if isinstance(self.num_draws, bool) or not isinstance(self.num_draws, int) or self.num_draws < 1:
-            raise InvalidInput(f"num_draws is {self.num_draws!r}; it must be an integer >= 1")
+        check_count("num_draws", self.num_draws, 1)
 
     @property
     def num_neighbors(self) -> int:
@@ -197,10 +197,8 @@ def manly_mean(weights: Any, num_draws: int) -> Float[Array, " n"]:
     high = math.log(-math.log1p(-num_draws / num) / values.min()) + 1e-9
     for _ in range(200):
         middle = (low + high) / 2
-        if -np.expm1(-values * math.exp(middle)).sum() < num_draws:
-            low = middle
-        else:
-            high = middle
+        below = -np.expm1(-values * math.exp(middle)).sum() < num_draws
+        low, high = (middle, high) if below else (low, middle)
     return jnp.asarray(-np.expm1(-values * math.exp((low + high) / 2)))
 
 
@@ -426,7 +424,7 @@ def _ring_range(weights: np.ndarray, num_draws: int) -> tuple[float, float]:
         return unlikely(float(np.exp(-weights * math.exp(log_time)).sum()), len(weights) - num_draws)
 
     smallest = math.log(weights.min())
-    start = _bisect_host(lambda u: early(u), -100.0, -smallest + 50.0)
+    start = _bisect_host(early, -100.0, -smallest + 50.0)
     stop = _bisect_host(lambda u: not late(u), start, -smallest + 50.0)
     return start, max(stop, start + 1e-3)
 

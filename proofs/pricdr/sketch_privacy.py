@@ -141,7 +141,8 @@ def decide_t52(claim: Claim, context: Context) -> Verdict:
 
 def decide_t52_released(claim: Claim, context: Context) -> Verdict:
     """CD-T52-REL: what the epsilon on the released code's command line buys."""
-    from dpassay.mechanisms.jlt import exact_epsilon, released_noise
+    from dpassay.mechanisms.jlt import released_noise
+    from dpassay.mechanisms.sketch_profile import exact_epsilon
 
     rows, users, items = 204, 924, 3916
     # An item with one huge rating; another user's rating changes. Of the change, centered as the code does it, the part
@@ -371,7 +372,7 @@ def profile_proof() -> dict[str, Any]:
 
 def required_noise_certificate() -> dict[str, Any]:
     """r = 400, delta = 1/16367: noise that suffices, 1% less that does not, and Algorithm 1's many times larger."""
-    from dpassay.mechanisms.jlt import required_noise
+    from dpassay.mechanisms.sketch_profile import required_noise
 
     values: dict[str, Any] = {"m": 16367, "r": 400}
     profiles, formulas = {}, []
@@ -446,7 +447,8 @@ def _noise_times_epsilon() -> dict[str, Any]:
 
 
 def _needed_noise_table(quick: bool) -> Table:
-    from dpassay.mechanisms.jlt import algorithm_noise, fixed_norm_noise, required_noise
+    from dpassay.mechanisms.jlt import algorithm_noise
+    from dpassay.mechanisms.sketch_profile import fixed_norm_noise, required_noise
 
     rows, users = 400, 16367
     lines = []

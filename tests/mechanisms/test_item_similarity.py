@@ -8,7 +8,6 @@ import pytest
 from dpassay.mechanisms.item_similarity import (
     item_sensitivities,
     item_similarities,
-    item_similarity_matrix,
     normalized_similarities,
     quantified_items,
     ratings_by_item,
@@ -54,8 +53,6 @@ def test_similarities_and_sensitivities(similarity, norms):
         expected = [cosine(each[1], each[j], norms) for j in (0, 2, 3)]
         found = np.asarray(item_similarities(matrix, 1, similarity, norms))
         np.testing.assert_allclose(found, [value or 0.0 for value in expected], rtol=0, atol=1e-12)
-        whole = np.asarray(item_similarity_matrix(matrix, similarity, norms))[1, [0, 2, 3]]
-        np.testing.assert_allclose(whole, found, rtol=0, atol=1e-12)
         quantified = np.asarray(quantified_items(matrix, 1, similarity, norms))
         assert quantified.tolist() == [value is not None for value in expected]
         changes = np.asarray(item_sensitivities(matrix, 1, similarity, norms))

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, chi2, norm
 
 from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import sketch_profile
-from dpassay.mechanisms.jlt import (
+from dpassay.mechanisms.sketch_profile import (
     exact_delta,
     exact_epsilon,
     fixed_norm_delta,

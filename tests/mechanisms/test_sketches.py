@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 import dpassay as dp
 from dpassay.core.errors import InvalidInput
-from dpassay.mechanisms import describe, jlt, mechanism, sjlt
+from dpassay.mechanisms import describe, jlt, mechanism, sjlt, sketch_profile
 
 ALPHA = 1e-6
 """Probability that a correct sampler fails one test, over the choice of its key; keys are fixed."""
@@ -147,7 +147,7 @@ def test_additive_sketch(changes: dict[str, Any]) -> None:
     bounded = np.nan_to_num(TALL)
     if "protect" in changes:
         bounded = 1.2 * bounded / np.sqrt((bounded**2).sum(0))
-        assert built.noise == 1.2 * jlt.required_noise(5.0, 0.1, 2)
+        assert built.noise == 1.2 * sketch_profile.required_noise(5.0, 0.1, 2)
         assert built.claim.relation == dp.NeighboringRelation("add_or_remove_one", "user")
     assert whitened_misfit(rows.reshape(-1, 3), covariance(bounded, built.noise)) > ALPHA
 
@@ -199,7 +199,7 @@ def test_column_sketch_has_columns_of_fixed_norm(num_nonzeros: int) -> None:
     columns = np.asarray(built.sample(jax.random.key(2), identity)) / 1e6
     spread = built.noise / 1e6 / math.sqrt(6)
     assert (np.abs(np.abs(columns) - 1 / math.sqrt(num_nonzeros)) < 7 * spread).sum() >= 4 * num_nonzeros
-    assert built.noise == 1e6 * jlt.fixed_norm_noise(1e3, 1e-4, 6)
+    assert built.noise == 1e6 * sketch_profile.fixed_norm_noise(1e3, 1e-4, 6)
 
 
 def test_noise_of_algorithm_one() -> None:

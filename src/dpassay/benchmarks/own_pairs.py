@@ -269,7 +269,7 @@ def _crowd(num_others: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _sketch_truth(subject: Subject) -> Truth:
     """The exact profile of the Gaussian sketch over all ratings bounds that of one pair."""
-    from dpassay.mechanisms.jlt import exact_epsilon
+    from dpassay.mechanisms.sketch_profile import exact_epsilon
 
     built = subject.build()
     sketch = getattr(built, "sketch", built)

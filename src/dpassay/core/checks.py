@@ -19,6 +19,12 @@ def check_positive(name: str, value: Any) -> None:
         raise InvalidInput(f"{name} is {value!r}; it must be a finite number > 0")
 
 
+def check_not_negative(name: str, value: Any) -> None:
+    """Raises InvalidInput unless `value` is a finite number >= 0."""
+    if not _is_number(value) or not 0 <= value < math.inf:
+        raise InvalidInput(f"{name} is {value!r}; it must be a finite number >= 0")
+
+
 def check_open_unit(name: str, value: Any) -> None:
     """Raises InvalidInput unless 0 < `value` < 1."""
     if not _is_number(value) or not 0 < value < 1:

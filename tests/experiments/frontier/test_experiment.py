@@ -23,8 +23,8 @@ from dpassay.experiments.frontier.noisy_totals import NoisyTotals, predicted, to
 from dpassay.experiments.frontier.privacy import FLOOR, Facts, privacy_of, sketch_of
 from dpassay.experiments.xmap.domains import by_popularity
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.jlt import exact_delta
 from dpassay.mechanisms.similarity import floor_norm_cosine, floor_norm_sensitivity
+from dpassay.mechanisms.sketch_profile import exact_delta
 from dpassay.runs.results import committed
 
 VALUES = (math.nan, 1.0, 3.0, 5.0)

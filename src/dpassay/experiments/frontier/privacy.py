@@ -24,7 +24,7 @@ from dpassay.experiments.dpp.jitter import required_jitter, true_epsilon
 from dpassay.experiments.frontier.noisy_totals import NoisyTotals
 from dpassay.experiments.xmap.tables import CLAIMS
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.jlt import exact_epsilon, fixed_norm_epsilon
+from dpassay.mechanisms.sketch_profile import exact_epsilon, fixed_norm_epsilon
 
 FLOOR = 40.0
 """c of the floor-norm cosine, as in the experiment on the repaired selections (PP-DP-REP)."""
