@@ -106,7 +106,7 @@ class AbstractDeterminantal(abc.ABC):
             InvalidInput: a kernel that is not positive semidefinite, or a dataset on which the mechanism is not
                 defined; not checked under a JAX transformation.
         """
-        rows = self._checked(dataset)
+        rows, _ = self._checked(dataset)
         return _draw(self, key, rows)
 
     @float64
@@ -178,19 +178,14 @@ class AbstractDeterminantal(abc.ABC):
         """What no eigenvalue of L or of a principal submatrix is below, if L is semidefinite at all."""
         return self.jitter if always_semidefinite(self.kernel, offset=self.offset) else 0.0
 
-    def _checked_spectrum(self, dataset: Any) -> Spectrum:
+    def _checked(self, dataset: Any) -> tuple[Float[Array, "users items"], Spectrum]:
+        """The rows and their spectrum, where the mechanism is defined."""
         rows = self._rows(dataset)
         self._check_items(rows.shape[1])
         spectrum = self._spectrum(rows)
-        self._check_values(np.asarray(spectrum.values))
-        return spectrum
-
-    def _checked(self, dataset: Any) -> Float[Array, "users items"]:
-        rows = self._rows(dataset)
-        self._check_items(rows.shape[1])
         if not isinstance(rows, jax.core.Tracer):
-            self._check_values(np.asarray(_values(self, rows)))
-        return rows
+            self._check_values(np.asarray(spectrum.values))
+        return rows, spectrum
 
     def _check_values(self, values: np.ndarray) -> None:
         if np.isnan(values).any():
@@ -311,11 +306,6 @@ def _spectrum_of(mechanism: AbstractDeterminantal, kernel: Float[Array, "n n"]) 
     defined = jnp.isfinite(tolerance) & (values[0] >= -tolerance)
     settled = _settled(values, mechanism._floor(), tolerance)
     return Spectrum(jnp.where(defined, settled, jnp.nan), vectors)
-
-
-@partial(jax.jit, static_argnums=0)
-def _values(mechanism: AbstractDeterminantal, rows: Float[Array, "users items"]) -> Float[Array, " items"]:
-    return mechanism._spectrum(rows).values
 
 
 @partial(jax.jit, static_argnums=0)

@@ -45,7 +45,8 @@ class DeterminantalPointProcess(AbstractDeterminantal):
             InvalidInput: as `sample`.
         """
         check_count("num_samples", num_samples, 1)
-        return sample_process(key, self._checked_spectrum(dataset), num_samples)
+        _, spectrum = self._checked(dataset)
+        return sample_process(key, spectrum, num_samples)
 
     @float64
     def marginal_kernel(self, dataset: Any) -> Float[Array, "items items"]:

@@ -13,7 +13,7 @@ number per other item, in item order.
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,6 @@ import jax.numpy as jnp
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Bool, Float
-from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.selection import AbstractNeighborSelection
 from dpassay.mechanisms.similarity import (
     TIE_TOLERANCE,
@@ -31,7 +30,6 @@ from dpassay.mechanisms.similarity import (
     similarities,
     snap,
 )
-from dpassay.mechanisms.wallenius import combinations
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,29 +43,14 @@ class AbstractItemSelection(AbstractNeighborSelection):
     `target` is the item; outputs are ascending item numbers.
     """
 
-    def outputs(self, dataset: Any) -> Any:
-        """All sets of `num_neighbors` items other than the target, shape (number of sets, num_neighbors).
+    _kind: ClassVar = "item"
+    _others: ClassVar = "other items"
 
-        Raises:
-            InvalidInput: fewer candidates than neighbors, or more sets than can be listed.
-        """
-        shape = (dataset.num_users, dataset.num_items) if isinstance(dataset, Ratings) else jnp.shape(dataset)
-        self._check_shape(shape[::-1])
-        return combinations([item for item in range(shape[1]) if item != self.target], self.num_neighbors)
+    def _shape(self, dataset: Any) -> tuple[int, ...]:
+        return super()._shape(dataset)[::-1]
 
     def _matrix(self, dataset: Any) -> Float[Array, "items users"]:
-        matrix = as_matrix(dataset).T
-        self._check_shape(matrix.shape)
-        return matrix
-
-    def _check_shape(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 2:
-            raise InvalidInput(f"a rating dataset is a matrix of shape (users, items), got shape {shape}")
-        check_item("target", self.target, 0, shape[0])
-        if self.num_neighbors > shape[0] - 1:
-            raise InvalidInput(
-                f"{self.num_neighbors} neighbors of {shape[0] - 1} other items; use at most {shape[0] - 1} neighbors"
-            )
+        return super()._matrix(as_matrix(dataset).T)
 
 
 def check_item(name: str, item: int, first: int, stop: int) -> None:

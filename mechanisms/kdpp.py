@@ -64,7 +64,8 @@ class FixedSizeProcess(AbstractDeterminantal):
             InvalidInput: as `sample`.
         """
         check_count("num_samples", num_samples, 1)
-        return sample_fixed_size(key, self._checked_spectrum(dataset), self.size, num_samples)
+        _, spectrum = self._checked(dataset)
+        return sample_fixed_size(key, spectrum, self.size, num_samples)
 
     def outputs(self, dataset: Any) -> np.ndarray:
         """All masks with `size` items, shape (number of them, items)."""

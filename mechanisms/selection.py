@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -94,6 +94,8 @@ class AbstractNeighborSelection(abc.ABC):
 
     num_neighbors: int = 2
     target: int = 0
+    _kind: ClassVar = "row"  # what the neighbors are, and what the others are called
+    _others: ClassVar = "candidates"
 
     def __post_init__(self) -> None:
         check_count("num_neighbors", self.num_neighbors, 1)
@@ -143,7 +145,7 @@ class AbstractNeighborSelection(abc.ABC):
         Raises:
             InvalidInput: fewer candidates than neighbors, or more sets than can be listed.
         """
-        shape = (dataset.num_users, dataset.num_items) if isinstance(dataset, Ratings) else np.shape(dataset)
+        shape = self._shape(dataset)
         self._check_shape(shape)
         return combinations(np.delete(np.arange(shape[0]), self.target), self.num_neighbors)
 
@@ -164,6 +166,10 @@ class AbstractNeighborSelection(abc.ABC):
     def _averages_orders(self) -> bool:
         return self._tie_rule() == "random"
 
+    def _shape(self, dataset: Any) -> tuple[int, ...]:
+        """How many there are to select from, and by how many entries they are compared."""
+        return (dataset.num_users, dataset.num_items) if isinstance(dataset, Ratings) else np.shape(dataset)
+
     def _matrix(self, dataset: Any) -> Float[Array, "users items"]:
         matrix = as_matrix(dataset)
         self._check_shape(matrix.shape)
@@ -172,14 +178,13 @@ class AbstractNeighborSelection(abc.ABC):
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2:
             raise InvalidInput(f"a rating dataset is a matrix of shape (users, items), got shape {shape}")
-        if self.target >= shape[0]:
+        last, kind, others = shape[0] - 1, self._kind, self._others
+        if self.target > last:
             raise InvalidInput(
-                f"target is row {self.target}, but the dataset has rows 0 to {shape[0] - 1}; choose one of them"
+                f"target is {kind} {self.target}, but the dataset has {kind}s 0 to {last}; choose one of them"
             )
-        if self.num_neighbors > shape[0] - 1:
-            raise InvalidInput(
-                f"{self.num_neighbors} neighbors of {shape[0] - 1} candidates; use at most {shape[0] - 1} neighbors"
-            )
+        if self.num_neighbors > last:
+            raise InvalidInput(f"{self.num_neighbors} neighbors of {last} {others}; use at most {last} neighbors")
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def test_puresvd_is_the_best_approximation_of_its_rank() -> None:
 
 
 def test_settings_that_cannot_be(grouped: Task) -> None:
-    with pytest.raises(InvalidInput, match="choose from item, user, source"):
+    with pytest.raises(InvalidInput, match="use one of item, user, source"):
         cosine.Settings("pearson")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="give 1 to 29"):
         next(puresvd.train(TASK, puresvd.Settings(30)))

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from dpassay.core.errors import InvalidInput
+from dpassay.core.checks import check_choices
 from dpassay.models.task import Scores, Task
 
 
@@ -26,8 +26,7 @@ class Settings:
     similarity: Literal["item", "user", "source"] = "user"
 
     def __post_init__(self) -> None:
-        if self.similarity not in ("item", "user", "source"):
-            raise InvalidInput(f"no similarity is called {self.similarity!r}; choose from item, user, source")
+        check_choices(self)
 
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:

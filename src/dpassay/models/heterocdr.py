@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from dpassay.core.checks import check_choices
 from dpassay.core.errors import InvalidInput
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.models.published import Publication, published
@@ -67,10 +68,7 @@ class Settings:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.reading not in ("paper", "released") or self.target not in ("dmf", "autoencoder"):
-            raise InvalidInput(
-                f"reading is {self.reading!r}, target {self.target!r}; use paper or released, dmf or autoencoder"
-            )
+        check_choices(self)
         if min(self.hidden, self.embedding, self.batch, self.epochs) < 1:
             raise InvalidInput("hidden, embedding, batch and epochs must be at least 1")
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from scipy.sparse import csr_array
 
+from dpassay.core.checks import check_choices
 from dpassay.core.errors import InvalidInput
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.jlt import AbstractSketch
@@ -34,7 +35,7 @@ class Publication:
         ratings: False publishes an empty matrix by the same mechanism: noise of the same shape and scale that knows
             nothing of any user.
 
-    Raises InvalidInput for an unknown transform; the mechanism checks the rest.
+    Raises InvalidInput for an unknown transform or variant; the mechanism checks the rest.
     """
 
     transform: Transform = "jlt"
@@ -45,8 +46,7 @@ class Publication:
     ratings: bool = True
 
     def __post_init__(self) -> None:
-        if self.transform not in ("jlt", "sjlt", "plaintext", "zero"):
-            raise InvalidInput(f"transform is {self.transform!r}; use jlt, sjlt, plaintext or zero")
+        check_choices(self)
 
     def mechanism(self, num_users: int) -> AbstractSketch:
         """The mechanism, for a number of users; its `noise` is w.
