@@ -80,7 +80,8 @@ class Plan(NamedTuple):
         every = np.array([*sizes, len(log_weight) - sum(sizes)])
         stops = np.cumsum(every)
         columns = (stops - every, stops, np.array([*quotas, 0]))
-        return cls(*(jnp.asarray(np.repeat(column, every)) for column in columns), log_weight)
+        start, stop, quota = (jnp.asarray(np.repeat(column, every)) for column in columns)
+        return cls(start, stop, quota, log_weight)
 
 
 @dataclass(frozen=True)
