@@ -224,7 +224,7 @@ def test_controls(task):
     [
         (lambda: Publication("fjlt"), "use one of jlt, sjlt, plaintext, zero"),  # type: ignore[arg-type]
         (lambda: Publication("zero").mechanism(9), "without a mechanism"),
-        (lambda: Settings(reading="official"), "use paper or released"),  # type: ignore[arg-type]
+        (lambda: Settings(reading="official"), "use one of paper, released"),  # type: ignore[arg-type]
         (lambda: Settings(batch=0), "at least 1"),
     ],
 )
