@@ -16,22 +16,9 @@ import numpy as np
 
 NONE, EXACT, ROUNDED = range(3)
 _MOVES = {
-    "broadcast_in_dim",
-    "concatenate",
-    "convert_element_type",
-    "copy",
-    "dynamic_slice",
-    "dynamic_update_slice",
-    "gather",
-    "pad",
-    "reshape",
-    "rev",
-    "scatter",
-    "select_n",
-    "slice",
-    "squeeze",
-    "transpose",
-}
+    "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "dynamic_slice", "dynamic_update_slice",
+    "gather", "pad", "reshape", "rev", "scatter", "select_n", "slice", "squeeze", "transpose",
+}  # fmt: skip
 """Operations that leave every number as it is (a conversion of integers to floats is followed as exact)."""
 
 

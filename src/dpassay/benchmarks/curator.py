@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special, stats
 
-from dpassay.benchmarks.noise import laplace, words
+from dpassay.benchmarks.noise import Batched, laplace, words
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Curator:
+class Curator(Batched):
     """A Laplace mechanism of epsilon 1 that leaks whether the dataset is 0 or 1 with a small probability.
 
     Attributes:
@@ -46,10 +46,6 @@ class Curator:
 
     probability: float
     kind: Literal["mark", "dent"]
-
-    def sample(self, key: Any, dataset: Any) -> "Array":
-        """One output, shape ()."""
-        return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> "Array":
         """Shape (num_samples,), float32."""

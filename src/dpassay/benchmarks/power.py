@@ -15,7 +15,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from dpassay.auditors.betting import EProcess, lower_bound
-from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predicted_lower, size
+from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, largest_where, predicted_lower, size
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 
@@ -27,6 +27,10 @@ EVENTS: dict[str, Callable[[float], tuple[float, float]]] = {
 LOOKS = 40
 FIRST, GROWTH = 16, 0.03
 """Samples per side of the first batch, and how much each further batch adds to all before it."""
+SAMPLES_COLUMNS = (
+    "mechanism", "epsilon", "Clopper-Pearson, power 0.9", "exact, power 0.9", "anytime, mean", "anytime, median",
+    "anytime, 90%", "mean / Clopper-Pearson",
+)  # fmt: skip
 NULLS = ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (3.0, 0.0), (1.0, 0.01))
 """(epsilon, delta) of the exact sizes."""
 
@@ -51,16 +55,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         ),
         Table(
             f"Samples (both datasets) to refute a claim 20% too low at failure probability {ALPHA:g}",
-            [
-                "mechanism",
-                "epsilon",
-                "Clopper-Pearson, power 0.9",
-                "exact, power 0.9",
-                "anytime, mean",
-                "anytime, median",
-                "anytime, 90%",
-                "mean / Clopper-Pearson",
-            ],
+            list(SAMPLES_COLUMNS),
             samples,
         ),
         Table(
@@ -225,16 +220,9 @@ def _fixed_samples(p: float, q: float, claim: float, method: str) -> int:
             limit = np.searchsorted(slope * high, low, side="left") - 1
             limits = np.where(limit >= 0, y[np.maximum(limit, 0)], -1)
         else:
-            low_y, high_y = np.full(x.shape, -1.0), np.full(x.shape, float(n))
-            while (low_y < high_y).any():
-                middle = np.ceil((low_y + high_y) / 2)
-                refuted = predicted_lower(x, n, np.maximum(middle, 0), n, failure_probability=ALPHA) > claim
-                low_y, high_y = (
-                    np.where(refuted, middle, low_y),
-                    np.where(refuted, high_y, np.minimum(middle - 1, high_y)),
-                )
-                low_y = np.minimum(low_y, high_y)
-            limits = low_y
+            limits = largest_where(
+                lambda some, y: predicted_lower(x[some], n, y, n, failure_probability=ALPHA) > claim, x.shape, n
+            )
         return float((weight * stats.binom.cdf(limits, n, q)).sum())
 
     low, high = 20, 40

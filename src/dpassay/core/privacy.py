@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from dpassay.core.divergences import gaussian_delta, profile_delta, renyi_delta, zcdp_delta
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, shortened
 
@@ -208,8 +209,6 @@ class PrivacyClaim:
         return float(grid[-1])
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import profile_delta
-
         curve = np.vectorize(lambda e, own: profile_delta(e, [(own, self.delta)]), otypes=[float])
         return curve(epsilon, parameter)
 
@@ -251,8 +250,6 @@ class _GaussianClaim(_CurveClaim):
         return {"kind": self.kind, "text": self.text, "mu": self.mu}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import gaussian_delta
-
         return gaussian_delta(epsilon, parameter)
 
 
@@ -274,8 +271,6 @@ class _ZcdpClaim(_CurveClaim):
         return {"kind": self.kind, "text": self.text, "rho": self.rho}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import zcdp_delta
-
         return zcdp_delta(epsilon, parameter)
 
 
@@ -300,8 +295,6 @@ class _RenyiClaim(_CurveClaim):
         return {"kind": self.kind, "text": self.text, "order": self.order, "epsilon": self.renyi_epsilon}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import renyi_delta
-
         return renyi_delta(epsilon, self.order, parameter)
 
 
@@ -336,8 +329,6 @@ class _ProfileClaim(_CurveClaim):
         return {"kind": self.kind, "text": self.text, "points": points, "multiplier": self.multiplier}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import profile_delta
-
         def at(epsilon: float, multiplier: float) -> np.ndarray:
             return profile_delta(epsilon, [(multiplier * own, delta) for own, delta in self.points])
 

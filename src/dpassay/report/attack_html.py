@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dpassay.report import attack_text
-from dpassay.report.html import FOLDER, cell, environment, page_plot, page_table, printable
+from dpassay.report.html import cell, environment, page_plot, page_table, printable
 from dpassay.report.schema import validate_attack
 
 NUM_HEADLINES = 4
@@ -61,7 +61,6 @@ def render_attack(content: Mapping[str, Any]) -> str:
         victim_tables=_tables(attack["victim"]),
         privacy=[_privacy(entry, index) for index, entry in enumerate(attack["privacy"], start=1)],
         repair_tables=_tables(attack["repair"]),
-        style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
     )
 
 

@@ -91,7 +91,6 @@ def render(run: Mapping[str, Any]) -> str:
             unjudged=summary.unjudged(run),
             replay=summary.replay_command(run),
             num_certificates=sum(len(verdict["certificates"]) for verdict in run["verdicts"]),
-            style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             script=Markup(script),
             script_digest=digest,
         )
@@ -298,6 +297,7 @@ def environment() -> jinja2.Environment:
         "probability": probability,
         "slug": lambda outcome: outcome.replace(" ", "-"),
     }
+    created.globals["style"] = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))
     return created
 
 
