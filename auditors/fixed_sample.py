@@ -560,7 +560,7 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
 
 
-def largest_where(holds: Callable[[Array, Array], Any], shape: tuple[int, ...], most: int) -> Array:
+def largest_where(holds: Callable[[Any, Array], Any], shape: tuple[int, ...], most: int) -> Array:
     """For every place the largest whole y up to `most` for which something holds that stops holding once, else -1.
 
     `holds` takes the places asked about, a mask of that shape, and a y for each of them.

@@ -10,6 +10,7 @@ with "bits" they are kept as they are, and columns that describe their bits are 
 """
 
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -488,7 +489,7 @@ def _entries(
     if kind == "category":
         counts = Counter(value for _, value in found)
         for value, _ in sorted(counts.most_common(_VOCABULARY), key=lambda item: item[0]):
-            entries.append(_Entry(f"{name} {value}", True, place, partial(_equals, value)))
+            entries.append(_Entry(f"{name} {value}", True, place, partial(operator.eq, value)))
         if len(counts) > _VOCABULARY:  # the others by how much likelier they were under dataset 1
             ones = Counter(value for index, value in found if index < half)
             ranked = sorted(counts, key=lambda value: ((ones[value] + 0.5) / (counts[value] + 1), value))
@@ -528,10 +529,6 @@ def _bit_entries(place: Place, values: np.ndarray) -> list[_Entry]:
         return 0.0 if value is None else float(columns(np.array([float(value)]))[0][0, index])
 
     return [_Entry(name, True, place, partial(of, index)) for index, name in enumerate(columns(values)[1])]
-
-
-def _equals(known: str, entry: Any) -> float:
-    return float(entry == known)
 
 
 def _passes(test: Callable[[Any], Any], entry: Any) -> float:

@@ -733,7 +733,7 @@ def _all_changes(relation: NeighboringRelation, base: Datasets, top: int) -> Ite
 def _replaced(first: Datasets, place: tuple[int, ...], levels: Any) -> tuple[Datasets, Datasets]:
     """The datasets, and the same with other levels at a place."""
     second = first.copy()
-    second[:, *place] = levels
+    second[(slice(None), *place)] = levels
     return first, second
 
 

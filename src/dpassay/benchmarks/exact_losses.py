@@ -141,7 +141,7 @@ def _(mechanism: Rappor, dataset1: Any, dataset2: Any) -> PairLaw:
 @pair_law.register
 def _(mechanism: NoisyMaximum, dataset1: Any, dataset2: Any) -> PairLaw:
     if mechanism.publishes == "index":
-        return PairLaw(*(_argmax_law(mechanism, np.asarray(dataset, float)) for dataset in (dataset1, dataset2)))
+        return PairLaw(_argmax_law(mechanism, dataset1), _argmax_law(mechanism, dataset2))
     return _maximum_law(mechanism, dataset1, dataset2)
 
 
@@ -285,7 +285,8 @@ def _noise_law(mechanism: NoisyMaximum, z: np.ndarray) -> tuple[np.ndarray, np.n
     return np.where(z >= 0, np.exp(-positive) / mechanism.scale, 0.0), np.where(z > 0, -np.expm1(-positive), 0.0)
 
 
-def _argmax_law(mechanism: NoisyMaximum, queries: np.ndarray) -> np.ndarray:
+def _argmax_law(mechanism: NoisyMaximum, dataset: Any) -> np.ndarray:
+    queries = np.asarray(dataset, float)
     nodes, weights = _panels(queries, mechanism.scale, mechanism.scale)
     density, cumulative = _noise_law(mechanism, nodes - queries[:, None])
     others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
@@ -296,7 +297,8 @@ def _maximum_law(mechanism: NoisyMaximum, *datasets: Any) -> PairLaw:
     both = [np.asarray(dataset, float) for dataset in datasets]
     edges = _edges(np.concatenate(both), 20 * mechanism.scale)
     cumulative = [np.prod(_noise_law(mechanism, edges - queries[:, None])[1], axis=0) for queries in both]
-    return PairLaw(*(np.diff(np.concatenate([[0.0], below, [1.0]])) for below in cumulative), "grid")
+    p, q = (np.diff(np.concatenate([[0.0], below, [1.0]])) for below in cumulative)
+    return PairLaw(p, q, "grid")
 
 
 def _edges(values: np.ndarray, reach: float, step: float = GRID) -> np.ndarray:
@@ -322,7 +324,8 @@ def _numerical_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> Pai
                 p_value, q_value = _shift_levels(float(loss), levels)
                 first, second = np.outer(first, p_value).ravel(), np.outer(second, q_value).ravel()
         laws.append((first, second))
-    return PairLaw(*map(np.concatenate, zip(*laws, strict=True)), "grid")
+    p, q = map(np.concatenate, zip(*laws, strict=True))
+    return PairLaw(p, q, "grid")
 
 
 def _published_comparison_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:

@@ -9,7 +9,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -55,7 +55,8 @@ def variables(formula: Formula) -> frozenset[str]:
         return frozenset()
     if formula[0] in ("forall", "exists"):
         return variables(formula[2]) - frozenset(formula[1])
-    return frozenset().union(*(variables(argument) for argument in _arguments(formula)))
+    arguments = formula[2:] if formula[0] == "call" else formula[1:]
+    return frozenset().union(*map(variables, arguments))
 
 
 def text(formula: Formula) -> str:
@@ -215,10 +216,6 @@ def _value(formula: Formula, values: Mapping[str, Any]) -> Any:
     if head in ("max", "min"):
         return functools.reduce(arb.max if head == "max" else arb.min, balls)
     return _apply(head, balls)
-
-
-def _arguments(formula: Sequence[Any]) -> Sequence[Any]:
-    return formula[2:] if formula[0] == "call" else formula[1:]
 
 
 def _wrap(formula: Formula) -> str:
