@@ -622,10 +622,7 @@ def _refuted(
         share = proportion_lower(x, np.maximum(x, 1) + y, failure_probability)
         return share * m > slope * n * (1 - share)
     if method == "score":
-        null = np.clip(closest_null(x / n, y / m, n, m, slope, delta), 1e-300, 1.0)
-        likeliest = np.minimum(slope * null + delta, 1.0)
-        spread = np.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
-        return x / n - slope * y / m - delta > -special.ndtri(failure_probability) * spread
+        return _score_excess(x / n, n, y / m, m, slope, delta, failure_probability) > 0
     values = [
         p_value(Counts(int(one), n, int(other), m), epsilon, delta, failure_probability=failure_probability)
         for one, other in zip(x, y, strict=True)
@@ -633,17 +630,20 @@ def _refuted(
     return np.array(values) <= failure_probability
 
 
+def _score_excess(p: Any, n: int, q: Any, m: int, slope: float, offset: float, failure_probability: float) -> Any:
+    """By how much p - slope q - offset exceeds what the score test of the null allows."""
+    null = np.clip(closest_null(p, q, n, m, slope, offset), 1e-300, 1.0)
+    likeliest = np.minimum(slope * null + offset, 1.0)
+    spread = np.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
+    return p - slope * q - offset + special.ndtri(failure_probability) * spread
+
+
 def _score_lower(x: int, n: int, y: int, m: int, offset: float, failure_probability: float) -> float:
     """Where the score statistic of p = e^epsilon q + offset (Farrington and Manning 1990) meets the normal quantile."""
     p, q = x / n, y / m
-    quantile = -float(special.ndtri(failure_probability))
 
     def excess(epsilon: float) -> float:
-        slope = math.exp(epsilon)
-        null = float(np.clip(closest_null(p, q, n, m, slope, offset), 1e-300, 1.0))
-        likeliest = min(1.0, slope * null + offset)
-        spread = math.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
-        return p - slope * q - offset - quantile * spread
+        return float(_score_excess(p, n, q, m, math.exp(epsilon), offset, failure_probability))
 
     if p <= offset or excess(0.0) <= 0:
         return 0.0

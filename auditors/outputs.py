@@ -257,21 +257,19 @@ class _Integers:
     @classmethod
     def fit(cls, values: np.ndarray) -> "_Integers":
         """Learns from an array of shape (samples, columns)."""
-        low, high, offset, wide = [], [], [], []
+        bounds, wide = [], []
         ends = zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True)
         for place, (least, most) in enumerate(ends):
             least, most = int(least), int(most)
             if max(abs(least), abs(most)) <= _EXACT // 2:
-                bounds = (-_EXACT, _EXACT, 0)
+                bounds.append((-_EXACT, _EXACT, 0))
             elif most - least <= _EXACT // 2:
                 start = least - _EXACT // 4
-                bounds = (start, start + _EXACT, start)  # never negative differences, so no type overflows
+                bounds.append((start, start + _EXACT, start))  # never negative differences, so no type overflows
             else:
-                bounds = (-(2**63), 2**64, 0)
+                bounds.append((-(2**63), 2**64, 0))
                 wide.append(place)
-            low.append(bounds[0])
-            high.append(bounds[1])
-            offset.append(bounds[2])
+        low, high, offset = ([bound[part] for bound in bounds] for part in range(3))
         return cls(low, high, offset, wide, 1 if values.dtype.itemsize <= 4 else 3)
 
 

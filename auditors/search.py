@@ -722,18 +722,18 @@ def _all_changes(relation: NeighboringRelation, base: Datasets, top: int) -> Ite
             present = base[base[:, user].any(axis=1)]
             rows = [(0,) * items] if removes else itertools.product(range(top + 1), repeat=items)
             for levels in rows:
-                yield _replaced(present, (user,), levels)
+                yield _replaced(present, np.s_[:, user], levels)
         else:
             for item in range(items):
                 own = base[:, user, item]
                 for level in (0,) if removes else range(2, top + 1):
-                    yield _replaced(base[(own > 0) & ((own < level) | (level == 0))], (user, item), level)
+                    yield _replaced(base[(own > 0) & ((own < level) | (level == 0))], np.s_[:, user, item], level)
 
 
-def _replaced(first: Datasets, place: tuple[int, ...], levels: Any) -> tuple[Datasets, Datasets]:
+def _replaced(first: Datasets, place: Any, levels: Any) -> tuple[Datasets, Datasets]:
     """The datasets, and the same with other levels at a place."""
     second = first.copy()
-    second[(slice(None), *place)] = levels
+    second[place] = levels
     return first, second
 
 

@@ -221,6 +221,18 @@ class _CurveClaim(PrivacyClaim):
     delta: float = field(default=0.0, init=False, repr=False)
     relation: NeighboringRelation | None = field(default=None, kw_only=True)
 
+    form: ClassVar[str] = ""  # of the text, by the claim's own fields
+
+    def __post_init__(self) -> None:
+        _checked(self.parameter_name, self.parameter, finite=True)
+
+    @property
+    def text(self) -> str:
+        return self.form.format(self)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, self.parameter_name: self.parameter}
+
     def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
         # Evenly spaced up to the slope beyond which an event as rare as 1e-6 would decide. Even spacing is even in the
         # log-likelihood ratio, so a Gaussian's tangents are evenly spaced in its output.
@@ -238,16 +250,7 @@ class _GaussianClaim(_CurveClaim):
 
     kind: ClassVar[str] = "gaussian"
     parameter_name: ClassVar[str] = "mu"
-
-    def __post_init__(self) -> None:
-        _checked("mu", self.mu, finite=True)
-
-    @property
-    def text(self) -> str:
-        return f"{self.mu:g}-GDP"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "text": self.text, "mu": self.mu}
+    form: ClassVar[str] = "{0.mu:g}-GDP"
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
         return gaussian_delta(epsilon, parameter)
@@ -259,16 +262,7 @@ class _ZcdpClaim(_CurveClaim):
 
     kind: ClassVar[str] = "zcdp"
     parameter_name: ClassVar[str] = "rho"
-
-    def __post_init__(self) -> None:
-        _checked("rho", self.rho, finite=True)
-
-    @property
-    def text(self) -> str:
-        return f"{self.rho:g}-zCDP"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "text": self.text, "rho": self.rho}
+    form: ClassVar[str] = "{0.rho:g}-zCDP"
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
         return zcdp_delta(epsilon, parameter)
@@ -281,15 +275,12 @@ class _RenyiClaim(_CurveClaim):
 
     kind: ClassVar[str] = "renyi"
     parameter_name: ClassVar[str] = "renyi_epsilon"
+    form: ClassVar[str] = "({0.order:g}, {0.renyi_epsilon:g})-Renyi-DP"
 
     def __post_init__(self) -> None:
         if not _holds(lambda: 1 < self.order < math.inf):
             raise InvalidInput(f"the Renyi order is {self.order}; it must be a finite number above 1")
         _checked("epsilon", self.renyi_epsilon, finite=True)
-
-    @property
-    def text(self) -> str:
-        return f"({self.order:g}, {self.renyi_epsilon:g})-Renyi-DP"
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "order": self.order, "epsilon": self.renyi_epsilon}
