@@ -6,6 +6,7 @@ dataset's half-line {output > 0}: p = 1/2, q = e^-epsilon / 2, which is the best
 response: p = e^epsilon / (1 + e^epsilon), q = 1 - p. Both have log(p/q) = epsilon exactly.
 """
 
+import itertools
 import math
 import tempfile
 from collections.abc import Callable, Sequence
@@ -79,18 +80,16 @@ def bound_fractions(quick: bool, seed: int) -> list[list[Any]]:
     """
     generator = np.random.default_rng(seed)
     rows = []
-    for name, event in EVENTS.items():
-        for epsilon in (0.1, 1.0):
-            p, q = event(epsilon)
-            for total in (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7):
-                repeats = 40 if quick else 400
-                exact_repeats = 3 if quick else 12
-                test = int(0.8 * total) // 2
-                means = _mean_bounds(METHODS, p, q, test, repeats, exact_repeats, generator)
-                best = _mean_bounds(("score", "exact"), p, q, total // 2, repeats, exact_repeats, generator)["exact"]
-                sequential = _sequential_bound(p, q, epsilon, test, repeats // 4, generator)
-                values = [*(means[method] for method in METHODS), sequential, best]
-                rows.append([name, epsilon, total, *(round(value / epsilon, 3) for value in values)])
+    repeats, exact_repeats = (40, 3) if quick else (400, 12)
+    totals = (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7)
+    for (name, event), epsilon, total in itertools.product(EVENTS.items(), (0.1, 1.0), totals):
+        p, q = event(epsilon)
+        test = int(0.8 * total) // 2
+        means = _mean_bounds(METHODS, p, q, test, repeats, exact_repeats, generator)
+        best = _mean_bounds(("score", "exact"), p, q, total // 2, repeats, exact_repeats, generator)["exact"]
+        sequential = _sequential_bound(p, q, epsilon, test, repeats // 4, generator)
+        values = [*(means[method] for method in METHODS), sequential, best]
+        rows.append([name, epsilon, total, *(round(value / epsilon, 3) for value in values)])
     return rows
 
 
