@@ -98,19 +98,10 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
                 mechanism = Curator(probability, kind)  # type: ignore[arg-type]
                 found = [_audit(mechanism, size, seed + run) for run in range(runs)]
                 rarest = [entry["rarest"] for entry in found if entry["rarest"] is not None]
-                rows.append(
-                    [
-                        f"a {kind}",
-                        f"{probability:g}",
-                        size,
-                        sum(entry["refuted"] for entry in found),
-                        runs,
-                        round(float(np.mean([entry["seconds"] for entry in found])), 2),
-                        f"{float(np.mean(rarest)):.2g}" if rarest else "",
-                        round(float(np.mean([entry["lower"] for entry in found])), 3),
-                        caught_from(probability, loss),
-                    ]
-                )
+                caught = [sum(entry["refuted"] for entry in found), runs]
+                seconds, lower = (float(np.mean([entry[name] for entry in found])) for name in ("seconds", "lower"))
+                seen = [round(seconds, 2), f"{float(np.mean(rarest)):.2g}" if rarest else "", round(lower, 3)]
+                rows.append([f"a {kind}", f"{probability:g}", size, *caught, *seen, caught_from(probability, loss)])
     title = (
         f"Leaks in rare events; claim {CLAIM:g}, failure probability {FAILURE_PROBABILITY:g}, samples of each dataset"
     )
