@@ -144,7 +144,8 @@ def run_anytime(
                 pair.wager = _new_epoch(pair, nulls, at_claim, deadline, seed)
                 wagers.append(pair.wager)
             _bet(pair, _batch(pair, limit, deadline))
-        log_e = logsumexp(_capital(pairs), axis=0) - np.log(len(pairs))
+        capital = [pair.log_wealth if pair.wager is None else pair.wager.process.log_e for pair in pairs]
+        log_e = logsumexp(capital, axis=0) - np.log(len(pairs))
         seen = max(pair.seen for pair in pairs)
         growth.append((seen, float(commit(log_e, seen)[at_claim])))
         progress(f"{seen:,} samples per dataset, evidence {growth[-1][1]:.1f} of {log_threshold:.1f} nats")
@@ -242,10 +243,6 @@ def _directed(events: Sequence[Event], rows: Sequence[np.ndarray]) -> tuple[np.n
     """How often each event happened in feature vectors of both sides, its likelier side first."""
     counts = [np.array([np.count_nonzero(np.asarray(event.contains(side))) for event in events]) for side in rows]
     return likelier_first(events, counts)
-
-
-def _capital(pairs: Sequence[_Pair]) -> np.ndarray:
-    return np.stack([pair.log_wealth if pair.wager is None else pair.wager.process.log_e for pair in pairs])
 
 
 def _near(deadline: float, pairs: Sequence[_Pair]) -> bool:

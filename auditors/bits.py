@@ -54,7 +54,8 @@ def columns(values: Any, names: Sequence[str] | None = None) -> tuple[np.ndarray
     values = _table(values)
     names = _names(values, names)
     parts: list[tuple[str, np.ndarray]] = []
-    last, exponent, zeros = _last_bit(values), _exponent(values), _trailing_zeros(values)
+    last, zeros = _last_bit(values), _trailing_zeros(values)
+    exponent = np.where(values == 0, LOWEST, np.frexp(values)[1] - 1.0)  # floor(log2 |value|)
     if values.shape[1] <= WIDEST:
         for place, name in enumerate(names):
             parts += [
@@ -367,11 +368,6 @@ def _last_bit(values: np.ndarray) -> np.ndarray:
     """v such that the value is an odd multiple of 2^v; `ZERO` for 0 and beyond."""
     exponent = np.maximum((np.abs(values).view(np.int64) >> 52) - 1075, LOWEST)
     return np.where(values == 0, ZERO, np.minimum(exponent + _trailing_zeros(values), ZERO))
-
-
-def _exponent(values: np.ndarray) -> np.ndarray:
-    """floor(log2 |value|); `LOWEST` for 0."""
-    return np.where(values == 0, LOWEST, np.frexp(values)[1] - 1.0)
 
 
 def _power(step: float) -> str:

@@ -276,7 +276,7 @@ class _Candidates:
 def _candidates(sides: list[np.ndarray]) -> _Candidates:
     sizes = [len(side) for side in sides]
     few = sum(sizes) < FEW
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("scorer", "below", "cut", "above1", "above2")}
+    parts = []
     for place in range(sides[0].shape[1]):
         ordered = [np.sort(side[:, place]) for side in sides]
         if few:
@@ -285,20 +285,12 @@ def _candidates(sides: list[np.ndarray]) -> _Candidates:
         else:
             cuts = np.unique(np.concatenate([values[_ranks(len(values))] for values in ordered]))
         starts = [np.searchsorted(values, cuts) for values in ordered]
-        below = np.maximum(
-            *(
-                np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf)
-                for values, start in zip(ordered, starts, strict=True)
-            )
-        )
-        kept = np.isfinite(below)
-        columns["scorer"].append(np.full(kept.sum(), place))
-        columns["below"].append(below[kept])
-        columns["cut"].append(cuts[kept])
-        columns["above1"].append((sizes[0] - starts[0])[kept])
-        columns["above2"].append((sizes[1] - starts[1])[kept])
-    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    return _directed(joined["scorer"], joined["below"], joined["cut"], joined["above1"], joined["above2"], sizes)
+        pairs = zip(ordered, starts, strict=True)
+        below = np.maximum(*(np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf) for values, start in pairs))
+        kept, above = np.isfinite(below), [size - start for size, start in zip(sizes, starts, strict=True)]
+        parts.append((np.full(kept.sum(), place), below[kept], cuts[kept], above[0][kept], above[1][kept]))
+    scorer, below, cut, above1, above2 = map(np.concatenate, zip(*parts, strict=True))
+    return _directed(scorer, below, cut, above1, above2, sizes)
 
 
 def _directed(

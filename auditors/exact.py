@@ -193,7 +193,9 @@ def exact(mechanism: FiniteMechanism, dataset1: Any, dataset2: Any) -> ExactLoss
         )
     first, second = (_plain(dataset) for dataset in (dataset1, dataset2))
     for dataset in (first, second):
-        _require_memory(mechanism, dataset)
+        if _selects(mechanism, dataset):  # what they release is known before anything large is allocated
+            neighbors = mechanism.num_neighbors  # type: ignore[attr-defined]
+            _refuse_beyond_memory(math.comb(max(dataset.shape[0] - 1, 0), neighbors), neighbors)
     outputs = np.asarray(mechanism.outputs(first))
     if not (_selects(mechanism, first) and _selects(mechanism, second) and np.shape(first) == np.shape(second)):
         outputs = _union(outputs, mechanism.outputs(second))
@@ -269,13 +271,6 @@ def _plain(dataset: Any) -> Any:
     if isinstance(dataset, Ratings):
         return dataset.dense()
     return np.asarray(dataset, float) if isinstance(dataset, list) else dataset
-
-
-def _require_memory(mechanism: Any, dataset: Any) -> None:
-    """Refuses before anything large is allocated, for mechanisms that release `num_neighbors` of the other rows."""
-    if _selects(mechanism, dataset):
-        neighbors = mechanism.num_neighbors
-        _refuse_beyond_memory(math.comb(max(dataset.shape[0] - 1, 0), neighbors), neighbors)
 
 
 def _selects(mechanism: Any, dataset: Any) -> bool:

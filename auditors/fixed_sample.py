@@ -16,6 +16,7 @@ Theorem and proofs: docs/theorems/black-box-audits.md.
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -554,14 +555,23 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     edges = np.unique(np.floor(np.clip(edges, 0, n)))
     observed = float(_signed_root(np.array(float(x)), np.array(float(y)), n, m, slope, offset))
     least = observed - 1e-7 * (1 + abs(observed))  # ties and rounding go into the region
-    low, high = np.full(edges.shape, -1.0), np.full(edges.shape, float(m))  # the limit is in [low, high]
-    while (unsettled := low < high).any():
-        middle = np.ceil((low + high) / 2)[unsettled]
-        extreme = _signed_root(edges[unsettled], middle, n, m, slope, offset) >= least
-        low[unsettled] = np.where(extreme, middle, low[unsettled])
-        high[unsettled] = np.where(extreme, high[unsettled], middle - 1)
+    low = largest_where(lambda some, y: _signed_root(edges[some], y, n, m, slope, offset) >= least, edges.shape, m)
     low[edges == x] = np.maximum(low[edges == x], y)  # whatever rounding says, the observed outcome is in the region
     return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
+
+
+def largest_where(holds: Callable[[Any, Array], Any], shape: tuple[int, ...], most: int) -> Array:
+    """For every place the largest whole y up to `most` for which something holds that stops holding once, else -1.
+
+    `holds` takes the places asked about, a mask of that shape, and a y for each of them.
+    """
+    low, high = np.full(shape, -1.0), np.full(shape, float(most))  # the limit is in [low, high]
+    while (unsettled := low < high).any():
+        middle = np.ceil((low + high) / 2)[unsettled]
+        found = holds(unsettled, middle)
+        low[unsettled] = np.where(found, middle, low[unsettled])
+        high[unsettled] = np.where(found, high[unsettled], middle - 1)
+    return low
 
 
 def _signed_root(x: Array, y: Array, n: int, m: int, slope: float, offset: float) -> Array:
@@ -595,13 +605,9 @@ def _limits_of(
 ) -> Array:
     """For every x from first to last the largest y that the method refutes, -1 when none."""
     x = np.arange(first, last + 1, dtype=float)
-    low, high = np.full(x.shape, -1.0), np.full(x.shape, float(m))
-    while (unsettled := low < high).any():
-        middle = np.ceil((low + high) / 2)[unsettled]
-        refuted = _refuted(method, x[unsettled], n, middle, m, epsilon, delta, failure_probability)
-        low[unsettled] = np.where(refuted, middle, low[unsettled])
-        high[unsettled] = np.where(refuted, high[unsettled], middle - 1)
-    return low
+    return largest_where(
+        lambda some, y: _refuted(method, x[some], n, y, m, epsilon, delta, failure_probability), x.shape, m
+    )
 
 
 def _refuted(
@@ -616,10 +622,7 @@ def _refuted(
         share = proportion_lower(x, np.maximum(x, 1) + y, failure_probability)
         return share * m > slope * n * (1 - share)
     if method == "score":
-        null = np.clip(closest_null(x / n, y / m, n, m, slope, delta), 1e-300, 1.0)
-        likeliest = np.minimum(slope * null + delta, 1.0)
-        spread = np.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
-        return x / n - slope * y / m - delta > -special.ndtri(failure_probability) * spread
+        return _score_excess(x / n, n, y / m, m, slope, delta, failure_probability) > 0
     values = [
         p_value(Counts(int(one), n, int(other), m), epsilon, delta, failure_probability=failure_probability)
         for one, other in zip(x, y, strict=True)
@@ -627,17 +630,20 @@ def _refuted(
     return np.array(values) <= failure_probability
 
 
+def _score_excess(p: Any, n: int, q: Any, m: int, slope: float, offset: float, failure_probability: float) -> Any:
+    """By how much p - slope q - offset exceeds what the score test of the null allows."""
+    null = np.clip(closest_null(p, q, n, m, slope, offset), 1e-300, 1.0)
+    likeliest = np.minimum(slope * null + offset, 1.0)
+    spread = np.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
+    return p - slope * q - offset + special.ndtri(failure_probability) * spread
+
+
 def _score_lower(x: int, n: int, y: int, m: int, offset: float, failure_probability: float) -> float:
     """Where the score statistic of p = e^epsilon q + offset (Farrington and Manning 1990) meets the normal quantile."""
     p, q = x / n, y / m
-    quantile = -float(special.ndtri(failure_probability))
 
     def excess(epsilon: float) -> float:
-        slope = math.exp(epsilon)
-        null = float(np.clip(closest_null(p, q, n, m, slope, offset), 1e-300, 1.0))
-        likeliest = min(1.0, slope * null + offset)
-        spread = math.sqrt(likeliest * (1 - likeliest) / n + slope**2 * null * (1 - null) / m)
-        return p - slope * q - offset - quantile * spread
+        return float(_score_excess(p, n, q, m, math.exp(epsilon), offset, failure_probability))
 
     if p <= offset or excess(0.0) <= 0:
         return 0.0

@@ -181,15 +181,12 @@ class _Matrices:
             for place in range(first.shape[axis]):
                 if first.shape[axis] > 1:
                     yield from self._valid(*(np.delete(side, place, axis) for side in pair))
-        if self.relation.unit != "entry":
-            for user, item in np.argwhere(~np.isnan(first) & ~np.isnan(second)):
+        rated = ~np.isnan(first) & ~np.isnan(second) & (self.relation.unit != "entry")
+        above = (first == second) & (first > self.values[0])
+        for cells, value in ((rated, math.nan), (above, self.values[0])):
+            for user, item in np.argwhere(cells):
                 one, two = first.copy(), second.copy()
-                one[user, item] = two[user, item] = math.nan
-                yield from self._valid(one, two)
-        for user, item in np.argwhere(~np.isnan(first) & ~np.isnan(second) & (first == second)):
-            if first[user, item] > self.values[0]:
-                one, two = first.copy(), second.copy()
-                one[user, item] = two[user, item] = self.values[0]
+                one[user, item] = two[user, item] = value
                 yield from self._valid(one, two)
 
     def _bases(self) -> Iterator[np.ndarray]:
@@ -277,22 +274,14 @@ class _Vectors:
         """The neighbors of StatDP (Ding et al. 2018, Table 1), on flat, separated and rising vectors."""
         n = self.length
         place = np.arange(n)
+        first, last, half, even = place == 0, place == n - 1, place < n // 2, place % 2 == 0
         changes = [np.eye(n)[0], -np.eye(n)[0], np.eye(n)[-1], np.eye(n)[n // 2]]
         if self.relation.change == "all":
-            first, half = place == 0, place < n // 2
-            changes += [np.ones(n), -np.ones(n), np.where(first, 1.0, -1.0), np.where(first, -1.0, 1.0)]
-            changes += [np.where(half, 1.0, -1.0), np.where(half, -1.0, 1.0), np.where(half, 0.0, 1.0)]
-            changes += [
-                np.where(place % 2 == 0, 1.0, -1.0),
-                np.where(first, 0.0, 1.0),
-                np.where(place == n - 1, 0.0, 1.0),
-            ]
-        bases = [*self.start, np.ones(n), np.zeros(n), place.astype(float), np.where(place == 0, 10.0, 0.0)]
-        bases += [
-            np.where(place < n // 2, 1.0, 0.0),
-            np.where(place % 2 == 0, 1.0, 0.0),
-            np.where(place == n - 1, 1.0, 0.0),
-        ]
+            kinds = [(first, 1, -1), (first, -1, 1), (half, 1, -1), (half, -1, 1), (half, 0, 1), (even, 1, -1)]
+            kinds += [(first, 0, 1), (last, 0, 1)]
+            changes += [np.ones(n), -np.ones(n), *(np.where(where, float(a), float(b)) for where, a, b in kinds)]
+        bases = [*self.start, np.ones(n), np.zeros(n), place.astype(float), 10.0 * first]
+        bases += [half.astype(float), even.astype(float), last.astype(float)]
         yield from _in_turn([[_Pair(base, base + change) for base in bases] for change in changes])
 
     def mutate(self, pair: _Pair, rng: np.random.Generator) -> _Pair | None:

@@ -10,6 +10,7 @@ with "bits" they are kept as they are, and columns that describe their bits are 
 """
 
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -256,21 +257,19 @@ class _Integers:
     @classmethod
     def fit(cls, values: np.ndarray) -> "_Integers":
         """Learns from an array of shape (samples, columns)."""
-        low, high, offset, wide = [], [], [], []
+        bounds, wide = [], []
         ends = zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True)
         for place, (least, most) in enumerate(ends):
             least, most = int(least), int(most)
             if max(abs(least), abs(most)) <= _EXACT // 2:
-                bounds = (-_EXACT, _EXACT, 0)
+                bounds.append((-_EXACT, _EXACT, 0))
             elif most - least <= _EXACT // 2:
                 start = least - _EXACT // 4
-                bounds = (start, start + _EXACT, start)  # never negative differences, so no type overflows
+                bounds.append((start, start + _EXACT, start))  # never negative differences, so no type overflows
             else:
-                bounds = (-(2**63), 2**64, 0)
+                bounds.append((-(2**63), 2**64, 0))
                 wide.append(place)
-            low.append(bounds[0])
-            high.append(bounds[1])
-            offset.append(bounds[2])
+        low, high, offset = ([bound[part] for bound in bounds] for part in range(3))
         return cls(low, high, offset, wide, 1 if values.dtype.itemsize <= 4 else 3)
 
 
@@ -488,7 +487,7 @@ def _entries(
     if kind == "category":
         counts = Counter(value for _, value in found)
         for value, _ in sorted(counts.most_common(_VOCABULARY), key=lambda item: item[0]):
-            entries.append(_Entry(f"{name} {value}", True, place, partial(_equals, value)))
+            entries.append(_Entry(f"{name} {value}", True, place, partial(operator.eq, value)))
         if len(counts) > _VOCABULARY:  # the others by how much likelier they were under dataset 1
             ones = Counter(value for index, value in found if index < half)
             ranked = sorted(counts, key=lambda value: ((ones[value] + 0.5) / (counts[value] + 1), value))
@@ -528,10 +527,6 @@ def _bit_entries(place: Place, values: np.ndarray) -> list[_Entry]:
         return 0.0 if value is None else float(columns(np.array([float(value)]))[0][0, index])
 
     return [_Entry(name, True, place, partial(of, index)) for index, name in enumerate(columns(values)[1])]
-
-
-def _equals(known: str, entry: Any) -> float:
-    return float(entry == known)
 
 
 def _passes(test: Callable[[Any], Any], entry: Any) -> float:

@@ -16,22 +16,9 @@ import numpy as np
 
 NONE, EXACT, ROUNDED = range(3)
 _MOVES = {
-    "broadcast_in_dim",
-    "concatenate",
-    "convert_element_type",
-    "copy",
-    "dynamic_slice",
-    "dynamic_update_slice",
-    "gather",
-    "pad",
-    "reshape",
-    "rev",
-    "scatter",
-    "select_n",
-    "slice",
-    "squeeze",
-    "transpose",
-}
+    "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "dynamic_slice", "dynamic_update_slice",
+    "gather", "pad", "reshape", "rev", "scatter", "select_n", "slice", "squeeze", "transpose",
+}  # fmt: skip
 """Operations that leave every number as it is (a conversion of integers to floats is followed as exact)."""
 
 
@@ -116,7 +103,8 @@ class _Follower:
         if mark == NONE:
             return NONE
         name = equation.primitive.name
-        floats = any(_is_float(atom) for atom in (*equation.invars, *equation.outvars))
+        types = [getattr(atom.aval, "dtype", None) for atom in (*equation.invars, *equation.outvars)]
+        floats = any(dtype is not None and jax.dtypes.issubdtype(dtype, np.floating) for dtype in types)
         if not floats or (name in _MOVES and not _truncates(equation)) or _by_power_of_two(name, values):
             return mark
         self.functions.add(name)
@@ -146,11 +134,6 @@ class _Follower:
                 break
             carry = grown
         return [*carry, *outputs]
-
-
-def _is_float(atom: Any) -> bool:
-    dtype = getattr(atom.aval, "dtype", None)
-    return dtype is not None and jax.dtypes.issubdtype(dtype, np.floating)
 
 
 def _truncates(equation: Any) -> bool:

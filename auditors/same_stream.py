@@ -461,37 +461,33 @@ def _suspicious(column: _Column) -> bool:
 def _constants(columns: Sequence[_Column], player: _Player) -> tuple[list[str], list[str], list[str]]:
     """Parts that no stream changes although the data do, and parts that carry noise under one dataset only."""
     both = [column for column in columns if _suspicious(column) and column.constant(0) and column.constant(1)]
-    sentences = []
-    for column in both[:NAMED]:
-        one, two = (_show(column.values[side][0]) for side in (0, 1))
-        sentences.append(
-            f"{column.name} is {one} on dataset 1 and {two} on dataset 2 on each of {len(player.kinds)} random "
-            "streams: it carries no noise"
-        )
-    if len(both) > NAMED:
-        sentences.append(f"{len(both) - NAMED} more parts of the output depend on the data and carry no noise")
-    one_sided = []
+    streams = f"on each of {len(player.kinds)} random streams"
+    sentences = [
+        f"{column.name} is {_show(column.values[0][0])} on dataset 1 and {_show(column.values[1][0])} on dataset 2 "
+        f"{streams}: it carries no noise"
+        for column in both
+    ]
+    findings = _first_of(sentences, "parts of the output depend on the data and carry no noise")
     for side in (0, 1):
-        bare = [
-            column
+        sentences = [
+            f"{column.name} is {_show(column.values[side][0])} on dataset {side + 1} {streams}, while on dataset "
+            f"{2 - side} it is random: the noise is missing on dataset {side + 1}"
             for column in columns
             if column.constant(side) and not column.constant(1 - side) and column.varies(1 - side)
         ]
-        for column in bare[:NAMED]:
-            one_sided.append(
-                f"{column.name} is {_show(column.values[side][0])} on dataset {side + 1} on each of "
-                f"{len(player.kinds)} random streams, while on dataset {2 - side} it is random: the noise is missing "
-                f"on dataset {side + 1}"
-            )
-        if len(bare) > NAMED:
-            one_sided.append(f"{len(bare) - NAMED} more parts of the output carry no noise on dataset {side + 1}")
-    repeated = _atoms(columns)
-    findings, notes = sentences + one_sided + repeated, []
+        findings += _first_of(sentences, f"parts of the output carry no noise on dataset {side + 1}")
+    findings, notes = findings + _atoms(columns), []
     if not player.extreme and findings:
         # Without extreme streams a likely outcome cannot be told from a certain one.
         notes = [f"{sentence} (or hardly any)" for sentence in findings if "random streams" in sentence]
         findings = [sentence for sentence in findings if "random streams" not in sentence]
     return findings, notes, [column.name for column in both]
+
+
+def _first_of(sentences: list[str], others: str) -> list[str]:
+    """The first sentences, and one that says how many more there are."""
+    more = len(sentences) - NAMED
+    return sentences[:NAMED] + ([f"{more} more {others}"] if more > 0 else [])
 
 
 def _atoms(columns: Sequence[_Column]) -> list[str]:

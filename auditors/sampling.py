@@ -164,9 +164,7 @@ class Sampler:
             self._check_block(drawn[0])
             parts += drawn
         else:
-            for outputs in self._chunks(side, phase, n):
-                parts.append(self.encoder.features(outputs))
-                self._check_block(parts[-1])
+            parts += self._features(side, phase, n)
         empty = np.zeros((0, len(self.encoder.names)), np.float32)
         rows = parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
         if self._first is not None:
@@ -181,11 +179,8 @@ class Sampler:
             assert self._traced is not None
             parts = self._rows(side, phase, n, self._traced.scores(side, self.encoder, scorers))
             return np.concatenate(parts) if len(parts) > 1 else parts[0]
-        result = np.empty((n, len(scorers)), np.float32)
-        start = 0
-        for outputs in self._chunks(side, phase, n):
-            features = self.encoder.features(outputs)
-            self._check_block(features)
+        result, start = np.empty((n, len(scorers)), np.float32), 0
+        for features in self._features(side, phase, n):
             for column, scorer in enumerate(scorers):
                 result[start : start + len(features), column] = np.asarray(scorer(features))
             start += len(features)
@@ -197,9 +192,7 @@ class Sampler:
         totals = np.zeros(len(events), np.int64)
         if self.traced and len(events) and n:
             return self._count(side, phase, n, events)
-        for outputs in self._chunks(side, phase, n):
-            features = self.encoder.features(outputs)
-            self._check_block(features)
+        for features in self._features(side, phase, n):
             totals += np.array([np.count_nonzero(np.asarray(event.contains(features))) for event in events], np.int64)
         return totals
 
@@ -272,6 +265,13 @@ class Sampler:
         """The outputs themselves: an array or a pytree of arrays, or a list."""
         return _joined(list(self._chunks(side, phase, n)))
 
+    def _features(self, side: int, phase: str, n: int) -> Iterator[np.ndarray]:
+        """Feature vectors, chunk by chunk, none of which repeats another."""
+        for outputs in self._chunks(side, phase, n):
+            features = self.encoder.features(outputs)
+            self._check_block(features)
+            yield features
+
     def _chunks(self, side: int, phase: str, n: int) -> Iterator[Any]:
         """Outputs, chunk by chunk."""
         done = 0
@@ -310,8 +310,7 @@ class Sampler:
         """Rows of a compiled function of chunks."""
         assert self._traced is not None
         jobs = self._starts(side, phase, n, self._traced.chunk)
-        parts = self._run_jobs(lambda job: np.asarray(function(job[0]))[: job[1]], jobs)
-        return parts
+        return self._run_jobs(lambda job: np.asarray(function(job[0]))[: job[1]], jobs)
 
     def _count(self, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
         assert self._traced is not None

@@ -382,7 +382,7 @@ def _across(rows: Any, join: Any) -> Any:
 def _outcome(row: np.ndarray, names: Sequence[str]) -> str:
     """An outcome in words: what is true of it, and its numbers."""
     if len(names) > LISTED:
-        return _row(row)
+        return f"({', '.join(f'{value:g}' for value in row)})"
     true = [name for name, value in zip(names, row, strict=True) if value and _yes_or_no(name)]
     numbers = [
         f"{name} = {value:g}"
@@ -409,11 +409,6 @@ def _numpy_of(features: Any) -> Any:
 
 def _compare(cut: float, above: bool) -> str:
     return f"{'>=' if above else '<'} {cut:.4g}"
-
-
-def _row(row: np.ndarray) -> str:
-    cells = [f"{value:g}" for value in row]
-    return cells[0] if len(cells) == 1 else f"({', '.join(cells)})"
 
 
 def _intervals(steps: Steps, cut: float, above: bool) -> str | None:

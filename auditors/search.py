@@ -465,18 +465,12 @@ def _neighbors(problem: _Problem, base: np.ndarray, generator: np.random.Generat
     changed = []
     if relation.unit == "user":
         for user in range(problem.users):
-            if relation.kind == "add_or_remove_one":
-                rows = (
-                    [np.zeros(problem.items)]
-                    if base[user].any()
-                    else generator.integers(0, top + 1, (8, problem.items))
-                )
-            else:
-                rows = generator.integers(0, top + 1, (8, problem.items))
-            changed += [_with_row(base, user, row) for row in rows]
+            leaves = relation.kind == "add_or_remove_one" and base[user].any()
+            rows = [np.zeros(problem.items)] if leaves else generator.integers(0, top + 1, (8, problem.items))
+            changed += [_with(base, user, row) for row in rows]
     else:
         for user, item in np.ndindex(base.shape):
-            changed += [_with_cell(base, user, item, level) for level in range(top + 1) if level != base[user, item]]
+            changed += [_with(base, (user, item), level) for level in range(top + 1) if level != base[user, item]]
     second = np.array(changed, np.int8)
     first = np.broadcast_to(base, second.shape)
     keep = _related(relation, first, second)
@@ -508,7 +502,7 @@ def _changes(problem: _Problem, pair: _Pair, levels: Any) -> tuple[Datasets, Dat
         one, two = pair.first[user, item], pair.second[user, item]
         for level in levels:
             if level != one or level != two:
-                moved1, moved2 = (_with_cell(matrix, user, item, level) for matrix in (pair.first, pair.second))
+                moved1, moved2 = (_with(matrix, (user, item), level) for matrix in (pair.first, pair.second))
                 if one == two:
                     firsts += [moved1]
                     seconds += [moved2]
@@ -527,15 +521,8 @@ def _ascend(problem: _Problem, pair: _Pair, score: float, steps: int = 40) -> tu
     mechanism = problem.at(pair.num_neighbors)
     outputs = np.asarray(mechanism.outputs(np.zeros(pair.first.shape)))
     try:
-        path = np.asarray(
-            _ascent(mechanism, steps)(
-                problem.ratings(pair.first),
-                problem.ratings(pair.second),
-                outputs,
-                problem.values[0],
-                problem.values[-1],
-            )
-        )
+        sides = problem.ratings(pair.first), problem.ratings(pair.second)
+        path = np.asarray(_ascent(mechanism, steps)(*sides, outputs, problem.values[0], problem.values[-1]))
     except (jax.errors.JAXTypeError, TypeError, NotImplementedError):  # a law that JAX cannot differentiate
         return pair, score
     middles = (problem.values[1:] + problem.values[:-1]) / 2
@@ -705,8 +692,7 @@ def _instances(
     firsts, seconds = [np.zeros((0, users, items), np.int8)], [np.zeros((0, users, items), np.int8)]
     base = np.array(bases, np.int8).reshape(-1, users, items)
     count = 0
-    for change in _all_changes(relation, users, items, top):
-        first, second = change(base)
+    for first, second in _all_changes(relation, base, top):
         keep = _related(relation, first, second)
         if problem.inert:
             keep &= (first | second).any(axis=1).all(axis=1)
@@ -727,37 +713,28 @@ def _instances(
     return first[order], second[order], sizes[order]
 
 
-def _all_changes(
-    relation: NeighboringRelation, users: int, items: int, top: int
-) -> Iterator[Callable[[Datasets], tuple[Datasets, Datasets]]]:
-    def cell(user: int, item: int, level: int) -> Callable[[Datasets], tuple[Datasets, Datasets]]:
-        def change(base: Datasets) -> tuple[Datasets, Datasets]:
-            chosen = base[(base[:, user, item] > 0) & ((base[:, user, item] < level) | (level == 0))]
-            second = chosen.copy()
-            second[:, user, item] = level
-            return chosen, second
-
-        return change
-
-    def row(user: int, levels: np.ndarray) -> Callable[[Datasets], tuple[Datasets, Datasets]]:
-        def change(base: Datasets) -> tuple[Datasets, Datasets]:
-            chosen = base[base[:, user].any(axis=1)]
-            second = chosen.copy()
-            second[:, user] = levels
-            return chosen, second
-
-        return change
-
+def _all_changes(relation: NeighboringRelation, base: Datasets, top: int) -> Iterator[tuple[Datasets, Datasets]]:
+    """Datasets and their neighbors, one change at a time."""
+    _, users, items = base.shape
     removes = relation.kind == "add_or_remove_one"
     for user in range(users):
         if relation.unit == "user":
+            present = base[base[:, user].any(axis=1)]
             rows = [(0,) * items] if removes else itertools.product(range(top + 1), repeat=items)
             for levels in rows:
-                yield row(user, np.array(levels, np.int8))
+                yield _replaced(present, np.s_[:, user], levels)
         else:
             for item in range(items):
+                own = base[:, user, item]
                 for level in (0,) if removes else range(2, top + 1):
-                    yield cell(user, item, level)
+                    yield _replaced(base[(own > 0) & ((own < level) | (level == 0))], np.s_[:, user, item], level)
+
+
+def _replaced(first: Datasets, place: Any, levels: Any) -> tuple[Datasets, Datasets]:
+    """The datasets, and the same with other levels at a place."""
+    second = first.copy()
+    second[place] = levels
+    return first, second
 
 
 def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) -> Iterator[list[list[int]]]:
@@ -806,13 +783,8 @@ def _related(relation: NeighboringRelation, first: Datasets, second: Datasets) -
     return allowed & ((first > 0).all(axis=(1, 2)) if relation.unit == "entry" else True)
 
 
-def _with_cell(base: np.ndarray, user: int, item: int, level: int) -> np.ndarray:
+def _with(base: np.ndarray, place: int | tuple[int, int], levels: Any) -> np.ndarray:
+    """A copy with other levels at a place, a user's row or one cell."""
     changed = base.copy()
-    changed[user, item] = level
-    return changed
-
-
-def _with_row(base: np.ndarray, user: int, row: Any) -> np.ndarray:
-    changed = base.copy()
-    changed[user] = row
+    changed[place] = levels
     return changed

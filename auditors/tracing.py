@@ -47,7 +47,8 @@ class Traced:
         self._lock = threading.Lock()
         shapes = [self._shape(side) for side in (0, 1)]
         self.alike = str(shapes[0]) == str(shapes[1])
-        self._width = max(sum(map(_row_bytes, jax.tree.leaves(shape))) for shape in shapes)
+        leaves = [jax.tree.leaves(shape) for shape in shapes]
+        self._width = max(sum(leaf.size * leaf.dtype.itemsize // SMALL for leaf in side) for side in leaves)
 
     def stride(self, size: int) -> int:
         """Keys that `size` samples in a row use up."""
@@ -215,10 +216,6 @@ def trace(mechanism: Any, datasets: tuple[Any, Any]) -> "Traced | Exception":
         except Exception as error:
             failure = error
     return failure
-
-
-def _row_bytes(leaf: Any) -> int:
-    return int(leaf.size * leaf.dtype.itemsize // SMALL)
 
 
 def _numeric(data: Any) -> bool:

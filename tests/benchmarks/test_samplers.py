@@ -23,7 +23,7 @@ SMALL = (
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samplers, "TASKS", SMALL)
-    monkeypatch.setattr(samplers, "_sketches", lambda *_: [])
+    monkeypatch.setattr(samplers.sketches, "rows", lambda *_: [])
 
 
 @pytest.mark.usefixtures("small")
@@ -31,8 +31,8 @@ def test_without_peers_it_measures_ours_and_says_how_to_install_them(monkeypatch
     monkeypatch.setattr(samplers, "available", lambda python, module: None)
     said: list[str] = []
     result = run("samplers", quick=True, seed=1, progress=said.append)
-    (table,) = json.loads(json.dumps(result))["tables"]
-    assert said == ["DPP, n = 12, rank 3"]
+    table, _ = json.loads(json.dumps(result))["tables"]
+    assert said == ["DPP, n = 12, rank 3", "random sketches"]
     (row,) = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     assert row["ours"] > 0
     assert row["Gflop/s"] > 0

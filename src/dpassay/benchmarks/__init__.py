@@ -1,7 +1,6 @@
 """Power, soundness and speed, side by side with the public implementations of the same task, measured in one run."""
 
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,7 +51,7 @@ def run(
     Raises:
         InvalidInput: an unknown benchmark, an option that it has no use for, or an interpreter that cannot be run.
     """
-    if name not in BENCHMARKS or importlib.util.find_spec(f"{__name__}.{name}") is None:
+    if name not in BENCHMARKS:
         listed = "; ".join(f"{known}: {about}" for known, about in BENCHMARKS.items())
         raise InvalidInput(f"no benchmark is called {name!r}; choose from {listed}")
     from dpassay.benchmarks.peers import interpreter

@@ -142,31 +142,22 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
     spread = statistics.stdev(bound) / math.sqrt(len(bound)) if len(bound) > 1 else ""
     probability = statistics.fmean(result["counts"][0] / result["counts"][1] for result in results)
     remarks = [entry.note] if entry.note else []
+    compared: list[Any] = [""] * 4
     if published is not None:
+        bars = published.dp_sniper, published.bar
+        compared = [cell for bar in bars for cell in (bar, _yes(mean > bar))]
         if published.bar > law["epsilon"]:
             remarks.append("bar above the truth")
         elif published.bar > law["best"]:
             remarks.append("bar above the best possible")
         if published.dp_sniper > law["best"]:
             remarks.append("DP-Sniper's above the best possible")
-    return [
-        entry.name,
-        found_by,
-        total,
-        round(statistics.median(result["seconds"] for result in results), 1),
-        statistics.mode(result["scorer"] for result in results),
-        f"{probability:.2g}",
-        mean,
-        spread,
-        statistics.fmean(strict),
-        law["best"],
-        law["epsilon"] if math.isfinite(law["epsilon"]) else "inf",
-        "" if published is None else published.dp_sniper,
-        "" if published is None else _yes(mean > published.dp_sniper),
-        "" if published is None else published.bar,
-        "" if published is None else _yes(mean > published.bar),
-        "; ".join(remarks),
-    ]
+    seconds = round(statistics.median(result["seconds"] for result in results), 1)
+    learner = statistics.mode(result["scorer"] for result in results)
+    bounds = [mean, spread, statistics.fmean(strict), law["best"]]
+    true = law["epsilon"] if math.isfinite(law["epsilon"]) else "inf"
+    run = [entry.name, found_by, total, seconds, learner, f"{probability:.2g}"]
+    return [*run, *bounds, true, *compared, "; ".join(remarks)]
 
 
 def _cleared(task: Task, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -233,18 +224,9 @@ def _time_table(quick: bool, seed: int, python: str, progress: Callable[[str], N
             notes.append("pip install its repository, give --peers the path of that Python")
         if bound < target:
             notes.append("its bound was not reached")
-        rows.append(
-            [
-                race.title,
-                bound,
-                round(seconds, 2),
-                round(compiled, 2),
-                total,
-                target,
-                *("" if math.isnan(cell) else round(cell, 1) for each in theirs for cell in (each, each / seconds)),
-                "; ".join(filter(None, notes)),
-            ]
-        )
+        compared = ("" if math.isnan(cell) else round(cell, 1) for each in theirs for cell in (each, each / seconds))
+        own = [race.title, bound, round(seconds, 2), round(compiled, 2), total]
+        rows.append([*own, target, *compared, "; ".join(filter(None, notes))])
     title = (
         "Time to DP-Sniper's bound. Its numbers of samples are set by hand; ours is the smallest, in steps of sqrt(2), "
         f"with which the medians of {AGREE} audits and of {AGREE} others that are timed reach it. Compiled programs "

@@ -21,6 +21,7 @@ import numpy as np
 from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
+from dpassay.core.text import rounded
 from dpassay.runs.kept import Kept, cache_folder
 from dpassay.runs.parallel import processors, results_in_parallel
 
@@ -32,6 +33,16 @@ RUNS, TESTS = 20, 20  # of one ledger, of one suite
 CAUGHT = 0.5  # of broken mechanisms, at least
 SEARCH_SECONDS = 0.6
 TIME_LIMIT = 3600.0  # makes a run anytime-valid; its samples end first
+
+_BOUND = f"at least ({CONFIDENCE:.2%})"
+SOUND_COLUMNS = (
+    "mechanism", "outputs", "claim", "test", "samples", "audits", "refuted", "bound above the truth", "stopped", "rate",
+    _BOUND, "promised", "verdict",
+)  # fmt: skip
+FAULT_COLUMNS = (
+    "fault", "mechanism", "test", "audits", "false alarms", "stopped by a check", _BOUND, "promised",
+    "false alarms without the fault", "verdict",
+)  # fmt: skip
 
 Mode = Literal["fixed", "anytime", "looks", "ledger", "suite", "search"]
 
@@ -117,26 +128,11 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
     cells = [*sound, *broken, *faults]
     path = resume or cache_folder() / "bench-calibration.jsonl"
     found = dict(zip(cells, _run(cells, seed, 1 if quick else processors(), path, progress), strict=True))
-    bound = f"at least ({CONFIDENCE:.2%})"
     return [
         Table(
             f"Correct mechanisms at the exact boundary: false alarms at failure probability {PROMISE:g} "
             "(what each fixed-sample test errs at most is summed exactly by `dpassay bench power`)",
-            [
-                "mechanism",
-                "outputs",
-                "claim",
-                "test",
-                "samples",
-                "audits",
-                "refuted",
-                "bound above the truth",
-                "stopped",
-                "rate",
-                bound,
-                "promised",
-                "verdict",
-            ],
+            list(SOUND_COLUMNS),
             [*(_sound_row(cell, found[cell]) for cell in sound), *_totals(sound, found)],
         ),
         Table(
@@ -146,18 +142,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
         ),
         Table(
             "Faults put into the auditor: false alarms on correct mechanisms, which must show",
-            [
-                "fault",
-                "mechanism",
-                "test",
-                "audits",
-                "false alarms",
-                "stopped by a check",
-                bound,
-                "promised",
-                "false alarms without the fault",
-                "verdict",
-            ],
+            list(FAULT_COLUMNS),
             [
                 _fault_row(cell, found[cell], found[control])
                 for cell, control in zip(faults[::2], faults[1::2], strict=True)
@@ -236,7 +221,7 @@ def _search(cell: Cell, seed: int) -> tuple[bool, bool]:
             lambda rng, vector, num_samples: case.function(rng, float(vector.sum()), num_samples), batched=True
         ),
         "vector:one",
-        claim=case.claim.with_parameter(case.claim.parameter / cell.factor),
+        claim=case.claimed(cell.factor),
         num_items=2,
         failure_probability=PROMISE,
         time_limit=SEARCH_SECONDS,
@@ -270,7 +255,7 @@ def _one(
         mechanism,
         *case.pairs[0],
         more_pairs=case.pairs[1:],
-        claim=case.claim if cell.factor == 1 else case.claim.with_parameter(truth / cell.factor),
+        claim=case.claimed(cell.factor),
         failure_probability=failure_probability,
         num_samples=cell.samples,
         time_limit=TIME_LIMIT if cell.mode in ("anytime", "looks") else None,
@@ -329,7 +314,7 @@ def _broken(quick: bool) -> list[Cell]:
 
 def _sound_row(cell: Cell, tally: Tally) -> list[Any]:
     case = CASES[cell.case]
-    claim = case.claim if cell.factor == 1 else case.claim.with_parameter(case.claim.parameter / cell.factor)
+    claim = case.claimed(cell.factor)
     failed = exceeds(tally.wrong, tally.units, PROMISE) or tally.stopped
     return [
         "all of one law in turn" if cell.mode == "suite" else cell.case,
@@ -341,8 +326,8 @@ def _sound_row(cell: Cell, tally: Tally) -> list[Any]:
         tally.refuted if cell.factor == 1 else "",
         tally.above,
         tally.stopped,
-        _rounded(tally.wrong / tally.units),
-        _rounded(_lower(tally.wrong, tally.units)),
+        rounded(tally.wrong / tally.units),
+        rounded(_lower(tally.wrong, tally.units)),
         PROMISE,
         "FAIL" if failed else "pass",
     ]
@@ -357,14 +342,14 @@ def _totals(cells: Sequence[Cell], found: dict[Cell, Tally]) -> Iterator[list[An
         refuted = sum(found[cell].refuted for cell in chosen if cell.factor == 1)
         failed = exceeds(total.wrong, total.units, PROMISE) or total.stopped
         test = "every test" if mode is None else _described(Cell("", mode, 0, 0))
-        numbers = ["", total.units, refuted, total.above, total.stopped, _rounded(total.wrong / total.units)]
-        lower = _rounded(_lower(total.wrong, total.units))
+        numbers = ["", total.units, refuted, total.above, total.stopped, rounded(total.wrong / total.units)]
+        lower = rounded(_lower(total.wrong, total.units))
         yield ["together", "", "", test, *numbers, lower, PROMISE, "FAIL" if failed else "pass"]
 
 
 def _broken_row(cell: Cell, tally: Tally) -> list[Any]:
     deaf = exceeds(tally.units - tally.refuted, tally.units, 1 - CAUGHT)
-    rate = _rounded(tally.refuted / tally.units)
+    rate = rounded(tally.refuted / tally.units)
     numbers = [cell.samples or "", tally.units, tally.refuted, rate]
     return [cell.case, cell.factor, _described(cell), *numbers, "FAIL" if deaf else "pass"]
 
@@ -372,7 +357,7 @@ def _broken_row(cell: Cell, tally: Tally) -> list[Any]:
 def _fault_row(cell: Cell, tally: Tally, control: Tally) -> list[Any]:
     shown = exceeds(tally.wrong, tally.units, PROMISE) or tally.stopped == tally.units
     clean = not exceeds(control.wrong, control.units, PROMISE) and not control.stopped
-    numbers = [tally.units, tally.wrong, tally.stopped, _rounded(_lower(tally.wrong, tally.units)), PROMISE]
+    numbers = [tally.units, tally.wrong, tally.stopped, rounded(_lower(tally.wrong, tally.units)), PROMISE]
     return [cell.fault, cell.case, _described(cell), *numbers, control.wrong, "caught" if shown and clean else "FAIL"]
 
 
@@ -391,10 +376,6 @@ def _lower(wrong: int, units: int, confidence: float = CONFIDENCE) -> float:
     from scipy import special
 
     return float(special.betaincinv(wrong, units - wrong + 1, 1 - confidence)) if wrong else 0.0
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

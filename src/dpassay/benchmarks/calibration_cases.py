@@ -45,6 +45,10 @@ class Case:
     batched: bool = True
     slow: int = 1
 
+    def claimed(self, factor: float) -> PrivacyClaim:
+        """The claim with the true parameter divided by a factor."""
+        return self.claim if factor == 1 else self.claim.with_parameter(self.claim.parameter / factor)
+
 
 def _laplace(rng: np.random.Generator, dataset: float, num_samples: int) -> np.ndarray:
     return dataset + rng.laplace(size=num_samples)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special, stats
 
-from dpassay.benchmarks.noise import laplace, words
+from dpassay.benchmarks.noise import Batched, laplace, words
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Curator:
+class Curator(Batched):
     """A Laplace mechanism of epsilon 1 that leaks whether the dataset is 0 or 1 with a small probability.
 
     Attributes:
@@ -46,10 +46,6 @@ class Curator:
 
     probability: float
     kind: Literal["mark", "dent"]
-
-    def sample(self, key: Any, dataset: Any) -> "Array":
-        """One output, shape ()."""
-        return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> "Array":
         """Shape (num_samples,), float32."""
@@ -102,19 +98,10 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
                 mechanism = Curator(probability, kind)  # type: ignore[arg-type]
                 found = [_audit(mechanism, size, seed + run) for run in range(runs)]
                 rarest = [entry["rarest"] for entry in found if entry["rarest"] is not None]
-                rows.append(
-                    [
-                        f"a {kind}",
-                        f"{probability:g}",
-                        size,
-                        sum(entry["refuted"] for entry in found),
-                        runs,
-                        round(float(np.mean([entry["seconds"] for entry in found])), 2),
-                        f"{float(np.mean(rarest)):.2g}" if rarest else "",
-                        round(float(np.mean([entry["lower"] for entry in found])), 3),
-                        caught_from(probability, loss),
-                    ]
-                )
+                caught = [sum(entry["refuted"] for entry in found), runs]
+                seconds, lower = (float(np.mean([entry[name] for entry in found])) for name in ("seconds", "lower"))
+                seen = [round(seconds, 2), f"{float(np.mean(rarest)):.2g}" if rarest else "", round(lower, 3)]
+                rows.append([f"a {kind}", f"{probability:g}", size, *caught, *seen, caught_from(probability, loss)])
     title = (
         f"Leaks in rare events; claim {CLAIM:g}, failure probability {FAILURE_PROBABILITY:g}, samples of each dataset"
     )

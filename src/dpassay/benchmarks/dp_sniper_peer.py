@@ -29,25 +29,19 @@ class Found:
 
 def main() -> None:
     """One task."""
-    import dpsniper.mechanisms.laplace as laplace  # type: ignore[import-not-found,unused-ignore]
-    import dpsniper.mechanisms.sparse_vector_technique as sparse_vector  # type: ignore[import-not-found,unused-ignore]
+    import dpsniper.mechanisms.laplace as laplace
+    import dpsniper.mechanisms.sparse_vector_technique as sparse_vector
     import numpy as np
-    import torch  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.attack.dpsniper import DPSniper  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.classifiers.classifier_factory import (  # type: ignore[import-not-found,unused-ignore]
-        LogisticRegressionFactory,
-    )
-    from dpsniper.classifiers.feature_transformer import (  # type: ignore[import-not-found,unused-ignore]
-        FlagsFeatureTransformer,
-    )
-    from dpsniper.classifiers.torch_optimizer_factory import (  # type: ignore[import-not-found,unused-ignore]
-        SGDOptimizerFactory,
-    )
-    from dpsniper.input.input_domain import InputBaseType, InputDomain  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.input.pattern_generator import PatternGenerator  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.search.ddconfig import DDConfig  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.search.ddsearch import DDSearch  # type: ignore[import-not-found,unused-ignore]
-    from dpsniper.utils.initialization import initialize_dpsniper  # type: ignore[import-not-found,unused-ignore]
+    import torch
+    from dpsniper.attack.dpsniper import DPSniper
+    from dpsniper.classifiers.classifier_factory import LogisticRegressionFactory
+    from dpsniper.classifiers.feature_transformer import FlagsFeatureTransformer
+    from dpsniper.classifiers.torch_optimizer_factory import SGDOptimizerFactory
+    from dpsniper.input.input_domain import InputBaseType, InputDomain
+    from dpsniper.input.pattern_generator import PatternGenerator
+    from dpsniper.search.ddconfig import DDConfig
+    from dpsniper.search.ddsearch import DDSearch
+    from dpsniper.utils.initialization import initialize_dpsniper
 
     task = json.load(sys.stdin)
     np.random.seed(task["seed"])  # noqa: NPY002  (the only generator that it takes)

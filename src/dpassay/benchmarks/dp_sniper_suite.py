@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpassay.benchmarks.noise import bernoulli, laplace, words
+from dpassay.benchmarks.noise import Batched, bernoulli, laplace, words
 from dpassay.benchmarks.sparse_vector import lyu, numerical
 
 if TYPE_CHECKING:
@@ -28,20 +28,8 @@ if TYPE_CHECKING:
 RAPPOR_DOMAIN = range(-10, 11)
 
 
-class _Batched:
-    """One sample is a batch of one."""
-
-    def sample(self, key: Any, dataset: Any) -> "Array":
-        """One output, without the axis of samples."""
-        return self.sample_batch(key, dataset, 1)[0]
-
-    def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> "Array":
-        """Outputs, first axis the samples."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
-class LaplaceNoise(_Batched):
+class LaplaceNoise(Batched):
     """Every entry of the dataset plus Laplace noise; `copies` independent releases of each.
 
     Attributes:
@@ -62,7 +50,7 @@ class LaplaceNoise(_Batched):
 
 
 @dataclass(frozen=True)
-class TruncatedGeometric(_Batched):
+class TruncatedGeometric(Batched):
     """A count in {0, ..., n} with geometric noise by exact integers; ln(1 + 2^-k)-private with k = ceil(ln(2 / eps)).
 
     A random 32-bit word below the largest multiple of d is uniform modulo d; the others, fewer than d / 2^32 of all,
@@ -109,7 +97,7 @@ class TruncatedGeometric(_Batched):
 
 
 @dataclass(frozen=True)
-class NoisyMaximum(_Batched):
+class NoisyMaximum(Batched):
     """Adds noise to every query and publishes which one is largest, or how large.
 
     Attributes:
@@ -144,7 +132,7 @@ class NoisyMaximum(_Batched):
 
 
 @dataclass(frozen=True)
-class PrefixSum(_Batched):
+class PrefixSum(Batched):
     """Running sums of the noisy queries, every query with fresh Laplace noise of scale 1 / epsilon."""
 
     epsilon: float = 0.1
@@ -162,7 +150,7 @@ class PrefixSum(_Batched):
 
 
 @dataclass(frozen=True)
-class Rappor(_Batched):
+class Rappor(Batched):
     """RAPPOR of one integer in [-10, 10]: a Bloom filter, then permanent and instantaneous randomized response.
 
     Attributes:
@@ -202,7 +190,7 @@ class Rappor(_Batched):
 
 
 @dataclass(frozen=True)
-class Parallel(_Batched):
+class Parallel(Batched):
     """Several mechanisms on the same dataset, independent, their outputs side by side as float32."""
 
     parts: tuple[Any, ...]

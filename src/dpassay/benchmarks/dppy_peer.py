@@ -15,7 +15,7 @@ import numpy as np
 
 def main() -> None:
     """One task."""
-    from dppy.finite_dpps import FiniteDPP  # type: ignore[import-not-found,unused-ignore]
+    from dppy.finite_dpps import FiniteDPP
 
     task = json.load(sys.stdin)
     generator = np.random.RandomState(task["seed"])  # the only kind that DPPy takes

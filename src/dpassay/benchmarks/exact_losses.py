@@ -140,9 +140,9 @@ def _(mechanism: Rappor, dataset1: Any, dataset2: Any) -> PairLaw:
 
 @pair_law.register
 def _(mechanism: NoisyMaximum, dataset1: Any, dataset2: Any) -> PairLaw:
-    law, method = (_argmax_law, "exact") if mechanism.publishes == "index" else (_maximum_law, "grid")
-    p, q = law(mechanism, dataset1, dataset2)
-    return PairLaw(p, q, method)
+    if mechanism.publishes == "index":
+        return PairLaw(_argmax_law(mechanism, dataset1), _argmax_law(mechanism, dataset2))
+    return _maximum_law(mechanism, dataset1, dataset2)
 
 
 @pair_law.register
@@ -192,13 +192,12 @@ def _above(z: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _patterns(num_queries: int, cutoff: int | None) -> np.ndarray:
-    stop = num_queries + 1 if cutoff is None else cutoff
+    if cutoff is None:
+        return np.array(list(itertools.product((0, 1), repeat=num_queries)), np.int8)
     found = set()
-    for bits in itertools.product((0, 1), repeat=num_queries) if cutoff is None else ():
-        found.add(bits)
-    for count in range(0 if cutoff is None else stop + 1):
+    for count in range(cutoff + 1):
         for places in itertools.combinations(range(num_queries), count):
-            last = places[-1] if count == stop else num_queries
+            last = places[-1] if count == cutoff else num_queries
             found.add(tuple(-1 if i > last else int(i in places) for i in range(num_queries)))
     return np.array(sorted(found), np.int8)
 
@@ -286,27 +285,29 @@ def _noise_law(mechanism: NoisyMaximum, z: np.ndarray) -> tuple[np.ndarray, np.n
     return np.where(z >= 0, np.exp(-positive) / mechanism.scale, 0.0), np.where(z > 0, -np.expm1(-positive), 0.0)
 
 
-def _argmax_law(mechanism: NoisyMaximum, *datasets: Any) -> tuple[np.ndarray, ...]:
-    laws = []
-    for dataset in datasets:
-        queries = np.asarray(dataset, float)
-        nodes, weights = _panels(queries, mechanism.scale, mechanism.scale)
-        density, cumulative = _noise_law(mechanism, nodes - queries[:, None])
-        others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
-        laws.append(np.array([(weights * density[j] * others[j]).sum() for j in range(len(queries))]))
-    return tuple(laws)
+def _argmax_law(mechanism: NoisyMaximum, dataset: Any) -> np.ndarray:
+    queries = np.asarray(dataset, float)
+    nodes, weights = _panels(queries, mechanism.scale, mechanism.scale)
+    density, cumulative = _noise_law(mechanism, nodes - queries[:, None])
+    others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
+    return np.array([(weights * density[j] * others[j]).sum() for j in range(len(queries))])
 
 
-def _maximum_law(mechanism: NoisyMaximum, *datasets: Any) -> tuple[np.ndarray, ...]:
-    values = np.concatenate([np.asarray(dataset, float) for dataset in datasets])
-    reach = 20 * mechanism.scale
-    edges = np.arange(math.floor(values.min() - reach), math.ceil(values.max() + reach), GRID)
-    laws = []
-    for dataset in datasets:
-        queries = np.asarray(dataset, float)
-        cumulative = np.prod(_noise_law(mechanism, edges - queries[:, None])[1], axis=0)
-        laws.append(np.diff(np.concatenate([[0.0], cumulative, [1.0]])))
-    return tuple(laws)
+def _maximum_law(mechanism: NoisyMaximum, *datasets: Any) -> PairLaw:
+    both = [np.asarray(dataset, float) for dataset in datasets]
+    edges = _edges(np.concatenate(both), 20 * mechanism.scale)
+    cumulative = [np.prod(_noise_law(mechanism, edges - queries[:, None])[1], axis=0) for queries in both]
+    p, q = (np.diff(np.concatenate([[0.0], below, [1.0]])) for below in cumulative)
+    return PairLaw(p, q, "grid")
+
+
+def _edges(values: np.ndarray, reach: float, step: float = GRID) -> np.ndarray:
+    """A grid over all values and so far beyond them."""
+    return np.arange(math.floor(values.min() - reach), math.ceil(values.max() + reach), step)
+
+
+def _reach(mechanism: SparseVector) -> float:
+    return TAIL / 2 * max(mechanism.threshold_scale, mechanism.query_scale)
 
 
 def _numerical_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:
@@ -315,7 +316,7 @@ def _numerical_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> Pai
     _, q = sequences(mechanism, dataset2)
     shift = np.abs(np.asarray(dataset1, float) - np.asarray(dataset2, float)) / (mechanism.value_scale or 1.0)
     levels = LEVELS // 2
-    laws: list[tuple[np.ndarray, np.ndarray]] = []
+    laws = []
     for pattern, p_one, q_one in zip(patterns, p, q, strict=True):
         first, second = np.array([p_one]), np.array([q_one])
         for loss in shift[pattern == 1]:
@@ -323,15 +324,14 @@ def _numerical_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> Pai
                 p_value, q_value = _shift_levels(float(loss), levels)
                 first, second = np.outer(first, p_value).ravel(), np.outer(second, q_value).ravel()
         laws.append((first, second))
-    return PairLaw(np.concatenate([law[0] for law in laws]), np.concatenate([law[1] for law in laws]), "grid")
+    p, q = map(np.concatenate, zip(*laws, strict=True))
+    return PairLaw(p, q, "grid")
 
 
 def _published_comparison_law(mechanism: SparseVector, dataset1: Any, dataset2: Any) -> PairLaw:
     """Stops at the first positive answer and publishes the number that was compared: a law of (query, number)."""
     laws = []
-    both = np.concatenate([np.asarray(dataset1, float), np.asarray(dataset2, float)])
-    reach = TAIL / 2 * max(mechanism.threshold_scale, mechanism.query_scale)
-    edges = np.arange(math.floor(both.min() - reach), math.ceil(both.max() + reach), GRID)
+    edges = _edges(np.concatenate([np.asarray(dataset1, float), np.asarray(dataset2, float)]), _reach(mechanism))
     for dataset in (dataset1, dataset2):
         queries = np.asarray(dataset, float)
         density = _density(edges - mechanism.threshold, mechanism.threshold_scale)  # of the noisy threshold
@@ -370,14 +370,10 @@ def _log_ratio(mechanism: SparseVector, outputs: np.ndarray, dataset1: Any, data
     if mechanism.value_scale is None:
         patterns, p = sequences(mechanism, dataset1)
         _, q = sequences(mechanism, dataset2)
-        codes = outputs.astype(np.int8)
-        published = None
-    else:
-        codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
-        patterns, published = _patterns(outputs.shape[1], mechanism.cutoff), np.where(codes == 1, outputs, np.inf)
+        return (np.log(p) - np.log(q))[_places(outputs.astype(np.int8), patterns)]
+    codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
+    patterns, published = _patterns(outputs.shape[1], mechanism.cutoff), np.where(codes == 1, outputs, np.inf)
     place = _places(codes, patterns)
-    if published is None:
-        return (np.log(p) - np.log(q))[place]
     lowest, result = published.min(axis=1), np.zeros(len(outputs))
     for sign, dataset in ((1, dataset1), (-1, dataset2)):
         queries = np.asarray(dataset, float)
@@ -399,8 +395,7 @@ def _places(codes: np.ndarray, patterns: np.ndarray) -> np.ndarray:
 
 def _reached(mechanism: SparseVector, queries: np.ndarray, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pr[noisy threshold <= v, all "below" answers hold] on a grid of v for every pattern, shape (patterns, grid)."""
-    reach = TAIL / 2 * max(mechanism.threshold_scale, mechanism.query_scale)
-    edges = np.arange(math.floor(queries.min() - reach), math.ceil(queries.max() + reach), 10 * GRID)
+    edges = _edges(queries, _reach(mechanism), 10 * GRID)
     density = _density(edges - mechanism.threshold, mechanism.threshold_scale)
     below = 1 - _above(edges - queries[:, None], mechanism.query_scale)
     tables = []

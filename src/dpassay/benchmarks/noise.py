@@ -18,6 +18,18 @@ _PARITY = np.uint32(0x1BD11BDA)
 _SQRT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)  # mantissas are taken from [sqrt(1/2), sqrt(2))
 
 
+class Batched:
+    """A sampler that draws many outputs at once: one output is a batch of one."""
+
+    def sample(self, key: Any, dataset: Any) -> jax.Array:
+        """One output, without the axis of samples."""
+        return self.sample_batch(key, dataset, 1)[0]
+
+    def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
+        """Outputs, first axis the samples."""
+        raise NotImplementedError
+
+
 def words(key: Any, shape: tuple[int, ...]) -> jax.Array:
     """Uniform 32-bit words, uint32, of the given shape.
 

@@ -89,11 +89,15 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         "alarm; 'none' claims nothing and is audited against epsilon = 1",
         "Black-box audits of the programs that run, by the bits of their outputs",
     )
-    audited = [
-        Table.of(title, CELLS, [_audited(each, share, quick, seed, progress) for each in group])
-        for title, group in zip(titles, (values, bits), strict=True)
-    ]
-    return audited if quick else [*audited, _searched(share, seed, progress)]
+
+    def audited(subject: Subject) -> Result:
+        progress(subject.name)
+        size = min(subject.num_samples, 50_000) if quick else None
+        return audit_subject(subject, failure_probability=share, num_samples=size, seed=seed)
+
+    groups = zip(titles, (values, bits), strict=True)
+    found = [Table.of(title, CELLS, list(map(audited, group))) for title, group in groups]
+    return found if quick else [*found, _searched(share, seed, progress)]
 
 
 def audit_subject(
@@ -131,12 +135,6 @@ def audit_subject(
         seconds,
         audit.detectable.get("rarest_event"),
     )
-
-
-def _audited(subject: Subject, share: float, quick: bool, seed: int, progress: Callable[[str], None]) -> Result:
-    progress(subject.name)
-    size = min(subject.num_samples, 50_000) if quick else None
-    return audit_subject(subject, failure_probability=share, num_samples=size, seed=seed)
 
 
 def _searched(share: float, seed: int, progress: Callable[[str], None]) -> Table:

@@ -230,22 +230,23 @@ def _profile_truth(subject: Subject) -> Truth:
 
 def _prediction_truth(subject: Subject) -> Truth:
     """With one neighbor j of noisy similarity s the prediction is r_j sign(s): a law on plus and minus the ratings."""
+    import jax
     from scipy.special import logsumexp
 
-    mechanism = subject.build()
-    laws = []
+    mechanism, laws = subject.build(), []
+    selection = mechanism.selection
     for dataset in subject.datasets():
-        selection = mechanism.selection
         outputs = np.asarray(selection.outputs(dataset))
         chances = np.array([float(selection.log_prob(output, dataset)) for output in outputs])
         ratings = dataset[mechanism.user]
         law: dict[float, list[float]] = {}
-        with_similarity = _similarities(selection, dataset)
+        with jax.enable_x64(True):
+            similarity = np.asarray(selection._candidates(np.asarray(dataset, float).T).score)
         scales = np.asarray(mechanism.noise_scales(dataset))
         for (item,), chance in zip(outputs, chances, strict=True):
             place = item - (item > mechanism.target)
-            tail = 0.5 * math.exp(-abs(with_similarity[place]) / scales[place]) if scales[place] > 0 else 0.0
-            positive = 1 - tail if with_similarity[place] >= 0 else tail
+            tail = 0.5 * math.exp(-abs(similarity[place]) / scales[place]) if scales[place] > 0 else 0.0
+            positive = 1 - tail if similarity[place] >= 0 else tail
             for sign, probability in ((1, positive), (-1, 1 - positive)):
                 if probability > 0:
                     law.setdefault(sign * float(ratings[item]), []).append(chance + math.log(probability))
@@ -253,13 +254,6 @@ def _prediction_truth(subject: Subject) -> Truth:
     outputs_seen = laws[0].keys() | laws[1].keys()
     losses = [abs(laws[0].get(output, -math.inf) - laws[1].get(output, -math.inf)) for output in outputs_seen]
     return max(losses), "closed form"
-
-
-def _similarities(selection: Any, dataset: Any) -> np.ndarray:
-    import jax
-
-    with jax.enable_x64(True):
-        return np.asarray(selection._candidates(np.asarray(dataset, float).T).score)
 
 
 def _crowd(num_others: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ dataset's half-line {output > 0}: p = 1/2, q = e^-epsilon / 2, which is the best
 response: p = e^epsilon / (1 + e^epsilon), q = 1 - p. Both have log(p/q) = epsilon exactly.
 """
 
+import itertools
 import math
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from dpassay.auditors.betting import EProcess, lower_bound
-from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, predicted_lower, size
+from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, largest_where, predicted_lower, size
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 
@@ -27,6 +28,10 @@ EVENTS: dict[str, Callable[[float], tuple[float, float]]] = {
 LOOKS = 40
 FIRST, GROWTH = 16, 0.03
 """Samples per side of the first batch, and how much each further batch adds to all before it."""
+SAMPLES_COLUMNS = (
+    "mechanism", "epsilon", "Clopper-Pearson, power 0.9", "exact, power 0.9", "anytime, mean", "anytime, median",
+    "anytime, 90%", "mean / Clopper-Pearson",
+)  # fmt: skip
 NULLS = ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (3.0, 0.0), (1.0, 0.01))
 """(epsilon, delta) of the exact sizes."""
 
@@ -51,16 +56,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         ),
         Table(
             f"Samples (both datasets) to refute a claim 20% too low at failure probability {ALPHA:g}",
-            [
-                "mechanism",
-                "epsilon",
-                "Clopper-Pearson, power 0.9",
-                "exact, power 0.9",
-                "anytime, mean",
-                "anytime, median",
-                "anytime, 90%",
-                "mean / Clopper-Pearson",
-            ],
+            list(SAMPLES_COLUMNS),
             samples,
         ),
         Table(
@@ -84,18 +80,16 @@ def bound_fractions(quick: bool, seed: int) -> list[list[Any]]:
     """
     generator = np.random.default_rng(seed)
     rows = []
-    for name, event in EVENTS.items():
-        for epsilon in (0.1, 1.0):
-            p, q = event(epsilon)
-            for total in (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7):
-                repeats = 40 if quick else 400
-                exact_repeats = 3 if quick else 12
-                test = int(0.8 * total) // 2
-                means = _mean_bounds(METHODS, p, q, test, repeats, exact_repeats, generator)
-                best = _mean_bounds(("score", "exact"), p, q, total // 2, repeats, exact_repeats, generator)["exact"]
-                sequential = _sequential_bound(p, q, epsilon, test, repeats // 4, generator)
-                values = [*(means[method] for method in METHODS), sequential, best]
-                rows.append([name, epsilon, total, *(round(value / epsilon, 3) for value in values)])
+    repeats, exact_repeats = (40, 3) if quick else (400, 12)
+    totals = (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7)
+    for (name, event), epsilon, total in itertools.product(EVENTS.items(), (0.1, 1.0), totals):
+        p, q = event(epsilon)
+        test = int(0.8 * total) // 2
+        means = _mean_bounds(METHODS, p, q, test, repeats, exact_repeats, generator)
+        best = _mean_bounds(("score", "exact"), p, q, total // 2, repeats, exact_repeats, generator)["exact"]
+        sequential = _sequential_bound(p, q, epsilon, test, repeats // 4, generator)
+        values = [*(means[method] for method in METHODS), sequential, best]
+        rows.append([name, epsilon, total, *(round(value / epsilon, 3) for value in values)])
     return rows
 
 
@@ -225,16 +219,9 @@ def _fixed_samples(p: float, q: float, claim: float, method: str) -> int:
             limit = np.searchsorted(slope * high, low, side="left") - 1
             limits = np.where(limit >= 0, y[np.maximum(limit, 0)], -1)
         else:
-            low_y, high_y = np.full(x.shape, -1.0), np.full(x.shape, float(n))
-            while (low_y < high_y).any():
-                middle = np.ceil((low_y + high_y) / 2)
-                refuted = predicted_lower(x, n, np.maximum(middle, 0), n, failure_probability=ALPHA) > claim
-                low_y, high_y = (
-                    np.where(refuted, middle, low_y),
-                    np.where(refuted, high_y, np.minimum(middle - 1, high_y)),
-                )
-                low_y = np.minimum(low_y, high_y)
-            limits = low_y
+            limits = largest_where(
+                lambda some, y: predicted_lower(x[some], n, y, n, failure_probability=ALPHA) > claim, x.shape, n
+            )
         return float((weight * stats.binom.cdf(limits, n, q)).sum())
 
     low, high = 20, 40

@@ -5,7 +5,6 @@ compared: both feel the same load of the machine. The eigendecomposition, and ou
 clock starts, as DPPy does its own decomposition with its first sample.
 """
 
-import importlib.util
 import math
 import statistics
 import tempfile
@@ -19,9 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.benchmarks import sketches
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.numerics import float64
 from dpassay.core.records import Table
+from dpassay.core.text import rounded
 from dpassay.mechanisms.determinantal import Spectrum
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
 
@@ -81,8 +82,12 @@ def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None])
         if task.in_quick or not quick:
             progress(task.name)
             rows.append(_row(task, quick, seed, python, version))
-    found = [Table("Exact samplers of determinantal point processes", list(COLUMNS), rows)]
-    return found + _sketches(quick, seed, python, progress)
+    progress("random sketches")
+    columns = [column for column in COLUMNS if column != "Gflop/s"]
+    return [
+        Table("Exact samplers of determinantal point processes", list(COLUMNS), rows),
+        Table("Random sketches", columns, sketches.rows(quick, seed, python)),
+    ]
 
 
 def _row(task: Task, quick: bool, seed: int, python: str, version: str | None) -> list[Any]:
@@ -118,15 +123,6 @@ def _row(task: Task, quick: bool, seed: int, python: str, version: str | None) -
         _rounded(rate * _operations(task, spectrum) / 1e9),
         note,
     ]
-
-
-def _sketches(quick: bool, seed: int, python: str, progress: Callable[[str], None]) -> list[Table]:
-    if importlib.util.find_spec("dpassay.benchmarks.sketches") is None:
-        return []
-    progress("random sketches")
-    sketches = importlib.import_module("dpassay.benchmarks.sketches")
-    columns = [column for column in COLUMNS if column != "Gflop/s"]
-    return [Table("Random sketches", columns, sketches.rows(quick, seed, python))]
 
 
 @float64
@@ -171,5 +167,5 @@ def _operations(task: Task, spectrum: Spectrum) -> float:
 
 def _rounded(value: float) -> float:
     """Three significant digits."""
-    rounded = float(f"{value:.3g}")
-    return int(rounded) if rounded >= 100 else rounded
+    short = rounded(value)
+    return int(short) if short >= 100 else short

@@ -83,19 +83,9 @@ def tables(quick: bool = False, seed: int = 0, progress: Callable[[str], None] =
                 wall, busy = time.perf_counter() - wall, time.process_time() - busy
                 attacked = len(outcome.targets)
                 per_list = 1e6 * busy / (attacked * outcome.num_fakes)
-                rows.append(
-                    [
-                        name,
-                        *size,
-                        method,
-                        f"{beta:g}",
-                        attacked,
-                        round(wall, 2),
-                        round(busy, 2),
-                        round(per_list, 1),
-                        round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-                    ]
-                )
+                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+                costs = [round(wall, 2), round(busy, 2), round(per_list, 1), round(memory, 2)]
+                rows.append([name, *size, method, f"{beta:g}", attacked, *costs])
     columns = ["size of", "users", "items", "ratings", "method", "beta", "targets", "seconds", "CPU seconds"]
     columns += ["CPU microseconds per list", "peak memory so far, GiB"]
     title = "The beta-kNN attack, k = 50, 8 known ratings, top-10 lists"

@@ -61,10 +61,8 @@ def _row(name: str, ours: float, answer: dict[str, Any], method: str | None, ver
     if method is None:
         peer, note = "", "no public implementation but the authors', which decomposes the whole matrix"
     elif version is None:
-        peer, note = (
-            "scikit-learn (absent)",
-            "to compare: pip install scikit-learn, give --peers the path of that Python",
-        )
+        peer = "scikit-learn (absent)"
+        note = "to compare: pip install scikit-learn, give --peers the path of that Python"
     elif theirs is None:
         peer, note = "scikit-learn", f"failed: {answer.get('error', '')}"
     else:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from dpassay.benchmarks.noise import laplace
+from dpassay.benchmarks.noise import Batched, laplace
 
 if TYPE_CHECKING:
     from jax import Array
 
 
 @dataclass(frozen=True)
-class SparseVector:
+class SparseVector(Batched):
     """Answers for every query whether it is above a noisy threshold, up to a number of positive answers.
 
     Attributes:
@@ -41,10 +41,6 @@ class SparseVector:
     resets: bool = False
     value_scale: float | None = None
     epsilon_true: float = math.inf
-
-    def sample(self, key: Any, dataset: Any) -> "Array":
-        """One output, shape (queries,); see `sample_batch`."""
-        return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> "Array":
         """Outputs, shape (num_samples, queries).

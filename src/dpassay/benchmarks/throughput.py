@@ -23,8 +23,9 @@ import numpy as np
 from dpassay.auditors.events import Event, learn
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
-from dpassay.benchmarks.noise import laplace
+from dpassay.benchmarks.noise import Batched, laplace
 from dpassay.core.records import Table
+from dpassay.core.text import rounded
 from dpassay.runs.parallel import processors
 
 QUERIES = 10
@@ -56,17 +57,13 @@ print(json.dumps(getattr(throughput, function)(*map(int, arguments))))
 
 
 @dataclass(frozen=True)
-class LaplaceVector:
+class LaplaceVector(Batched):
     """Answers of sensitivity 1 plus Laplace noise; the dataset has shape (answers, 1), float32.
 
     With `own` the noise is that of `dpassay.benchmarks.noise`, else that of `jax.random`.
     """
 
     own: bool = True
-
-    def sample(self, key: Any, dataset: Any) -> jax.Array:
-        """One output, shape (answers,)."""
-        return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
         """Outputs of shape (num_samples, answers); noise is drawn with the samples along the last axis."""
@@ -76,14 +73,10 @@ class LaplaceVector:
 
 
 @dataclass(frozen=True)
-class SparseVector:
+class SparseVector(Batched):
     """The index of the first of ten noisy answers above a noisy threshold, 10 when none is: 11 Laplace draws."""
 
     threshold: float = 1.0
-
-    def sample(self, key: Any, dataset: Any) -> jax.Array:
-        """One output, shape ()."""
-        return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
         """Outputs of shape (num_samples,), int32."""
@@ -168,7 +161,7 @@ def _sampling(turns: int, size: int, seed: int) -> list[list[Any]]:
         best = _fastest([job for _, job, _ in jobs], turns)
         rates = [number / seconds for (_, _, number), (seconds, _) in zip(jobs, best, strict=True)]
         for (name, _, _), rate, (_, used) in list(zip(jobs, rates, best, strict=True))[len(counts) - 1 :]:
-            rows.append([f"{title}, {name}", cores, _three(rate / 1e6), _three(used), _three(rate / rates[0])])
+            rows.append([f"{title}, {name}", cores, rounded(rate / 1e6), rounded(used), rounded(rate / rates[0])])
     return rows
 
 
@@ -184,11 +177,11 @@ def _scoring(turns: int, size: int, seed: int) -> list[list[Any]]:
         events = [Event(scorer, 0.1, True, 0, (1.0, 0.0), "", 0.0) for scorer in scorers]
         jobs = [_counting(sampler, size, event) for event in (first_column(0.5), *events)]
         best = [seconds for seconds, _ in _fastest(jobs, turns)]
-        rows.append([title, "(sampling and one threshold)", _three(size / best[0] / 1e6), "", ""])
+        rows.append([title, "(sampling and one threshold)", rounded(size / best[0] / 1e6), "", ""])
         for scorer, seconds in zip(scorers, best[1:], strict=True):
             own = max(seconds - best[0], 1e-3 * best[0])
             rates = (size / seconds / 1e6, size / own / 1e6, best[0] / own)
-            rows.append([title, scorer.name, *map(_three, rates)])
+            rows.append([title, scorer.name, *map(rounded, rates)])
     return rows
 
 
@@ -233,8 +226,3 @@ def _spread(rival: Callable[[np.random.Generator, int], int], size: int, threads
         return lambda: rival(generators[0], size)
     pool = ThreadPoolExecutor(threads)
     return lambda: list(pool.map(rival, generators, [size // threads] * threads))
-
-
-def _three(value: float) -> float:
-    """Three significant digits."""
-    return float(f"{value:.3g}")

@@ -4,7 +4,6 @@ An attack needs JAX or SciPy, seconds of imports that `--help` and a misspelled 
 """
 
 import importlib
-import json
 import math
 import types
 from collections.abc import Mapping, Sequence
@@ -22,8 +21,7 @@ from dpassay.attacks.presence.settings import PresenceSettings
 from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch.settings import SketchSettings
-from dpassay.commands.output import VIOLATED, command_line, interruptible, path_type, writable
-from dpassay.core.certificate import write_text
+from dpassay.commands.output import VIOLATED, as_json, command_line, interruptible, path_type, writable, write_file
 from dpassay.core.errors import InvalidInput
 from dpassay.report.attack_text import ATTACKS
 
@@ -198,6 +196,8 @@ def _simulate(
         from dpassay.data.rating_files import load_ratings
 
         ratings = load_ratings(data)
+    from dpassay.report.attack_html import render_attack
+    from dpassay.report.sarif import attack_to_sarif
     from dpassay.report.schema import validate_attack
     from dpassay.report.terminal import live_status, print_attack
 
@@ -206,19 +206,9 @@ def _simulate(
         report = run(ratings, method=method, seed=seed, progress=status.note, **given)
     content = validate_attack(report.to_json(command_line(), limits))
     print_attack(content)
-    if json_path is not None:
-        write_text(json_path, json.dumps(content, indent=1) + "\n")
-        click.echo(f"attack in {json_path}")
-    if sarif_path is not None:
-        from dpassay.report.sarif import attack_to_sarif
-
-        write_text(sarif_path, json.dumps(attack_to_sarif(content), indent=1) + "\n")
-        click.echo(f"code-scanning result in {sarif_path}")
-    if html_path is not None:
-        from dpassay.report.attack_html import render_attack
-
-        write_text(html_path, render_attack(content))
-        click.echo(f"report in {html_path}")
+    write_file(json_path, "attack", lambda: as_json(content))
+    write_file(sarif_path, "code-scanning result", lambda: as_json(attack_to_sarif(content)))
+    write_file(html_path, "report", lambda: render_attack(content))
     return VIOLATED if any(check["exceeded"] for check in content["checks"]) else 0
 
 

@@ -1,13 +1,21 @@
 """`dpassay audit`: a privacy claim tested on samples."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpassay.commands.output import VIOLATED, command_line, grouped, interruptible, path_type, writable, write_file
+from dpassay.commands.output import (
+    VIOLATED,
+    as_json,
+    command_line,
+    grouped,
+    interruptible,
+    path_type,
+    writable,
+    write_file,
+)
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -82,26 +90,14 @@ class Files:
 
     def write(self, content: dict[str, Any], certificate: dict[str, Any] | None) -> None:
         """Writes an audit in every form that was asked for."""
+        from dpassay.report.audit_html import render_audits
+        from dpassay.report.junit import to_junit
+        from dpassay.report.sarif import to_sarif
 
-        def sarif() -> str:
-            from dpassay.report.sarif import to_sarif
-
-            return json.dumps(to_sarif(content), indent=1) + "\n"
-
-        def junit() -> str:
-            from dpassay.report.junit import to_junit
-
-            return to_junit(content)
-
-        def page() -> str:
-            from dpassay.report.audit_html import render_audits
-
-            return render_audits(content)
-
-        write_file(self.json_path, "audit", lambda: json.dumps(content, indent=1) + "\n")
-        write_file(self.sarif_path, "code-scanning result", sarif)
-        write_file(self.junit_path, "test result", junit)
-        write_file(self.html_path, "report", page)
+        write_file(self.json_path, "audit", lambda: as_json(content))
+        write_file(self.sarif_path, "code-scanning result", lambda: as_json(to_sarif(content)))
+        write_file(self.junit_path, "test result", lambda: to_junit(content))
+        write_file(self.html_path, "report", lambda: render_audits(content))
         if self.certificate_path is not None:
             click.echo(_certify(certificate, content["verdict"]["outcome"], self.certificate_path))
 

@@ -57,6 +57,11 @@ def interruptible(kept: str) -> Iterator[None]:
         raise Interrupted(kept) from stop
 
 
+def as_json(content: Any) -> str:
+    """The text of a JSON file."""
+    return json.dumps(content, indent=1) + "\n"
+
+
 def write_file(path: Path | None, what: str, text: Callable[[], str]) -> None:
     """Writes a file if one was asked for, and says so."""
     if path is not None:
@@ -71,7 +76,7 @@ def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
 
     numbers = output.with_suffix(".json" if output.suffix == ".md" else output.suffix)
     page = output.with_suffix(".md")
-    write_text(numbers, json.dumps(result, indent=1) + "\n")
+    write_text(numbers, as_json(result))
     images = {}
     plots = result.get("plots", ())
     if plots and (line := absent("plots")):

@@ -1,12 +1,11 @@
 """`dpassay search`: neighboring datasets that break a claim."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpassay.commands.output import VIOLATED, interruptible, path_type, writable, write_file
+from dpassay.commands.output import VIOLATED, as_json, interruptible, path_type, writable, write_file
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -90,7 +89,7 @@ def search(
         )
         return 0
     click.echo(str(found))
-    write_file(json_path, "witness", lambda: json.dumps(found.to_json(), indent=1) + "\n")
+    write_file(json_path, "witness", lambda: as_json(found.to_json()))
     return VIOLATED
 
 

@@ -1,17 +1,16 @@
 """`dpassay verify`: the main job."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dpassay.commands.output import VIOLATED, as_json, command_line, interruptible, path_type, writable, write_file
 from dpassay.core.certificate import write_text
 
 if TYPE_CHECKING:
     from dpassay.judging.verification import Run
-from dpassay.commands.output import VIOLATED, command_line, interruptible, path_type, writable
 
 
 @click.command()
@@ -54,9 +53,9 @@ def verify(
 
     Exits with 1 when a verdict differs from the reviewed file of expected ones.
     """
-    from dpassay.core import registry
+    from dpassay.core.registry import select
 
-    chosen = registry.select(paper, list(claims))
+    chosen = select(paper, list(claims))
     if list_only:
         for claim in chosen:
             click.echo(f"{claim.id:12} {claim.statement}")
@@ -65,7 +64,9 @@ def verify(
         writable(path)
     from dpassay.runs.parallel import processors
 
-    result = _judge_with_progress(paper, claims, data, quick, seed, jobs or processors())
+    result = _judge_with_progress(len(chosen), paper, claims, data, quick, seed, jobs or processors())
+    from dpassay.report.html import render
+    from dpassay.report.markdown import index, mapping, pages
     from dpassay.report.terminal import print_verdicts
 
     print_verdicts(result)
@@ -73,47 +74,33 @@ def verify(
     if certificates is not None:
         count = result.write_certificates(certificates)
         click.echo(f"{count} certificates in {certificates}; re-check them with: dpassay replay {certificates}/*.json")
-    if json_path is not None:
-        write_text(json_path, json.dumps(content, indent=1) + "\n")
-        click.echo(f"verdicts in {json_path}")
-    if html_path is not None:
-        from dpassay.report.html import render
-
-        write_text(html_path, render(content))
-        click.echo(f"report in {html_path}")
+    write_file(json_path, "verdicts", lambda: as_json(content))
+    write_file(html_path, "report", lambda: render(content))
     if markdown is not None:
-        from dpassay.report.markdown import index, pages
-
         whole = paper is None and not claims
         for name, page in {**pages(content), **({"index": index(content)} if whole else {})}.items():
             write_text(markdown / f"{name}.md", page)
         click.echo(f"pages in {markdown}")
-    if mapping_path is not None:
-        from dpassay.report.markdown import mapping
-
-        write_text(mapping_path, mapping(content))
-        click.echo(f"map in {mapping_path}")
+    write_file(mapping_path, "map", lambda: mapping(content))
     return VIOLATED if result.unexpected else 0
 
 
 def _judge_with_progress(
-    paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
+    total: int, paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
 ) -> "Run":
-    from dpassay.core.registry import select
     from dpassay.judging.verification import run
     from dpassay.report.terminal import progress_bar
     from dpassay.runs.kept import cache_folder
 
-    command = command_line()
     kept = "what verify had judged is kept, and the same command goes on from it"
-    with interruptible(kept), progress_bar(len(select(paper, list(claims)))) as bar:
+    with interruptible(kept), progress_bar(total) as bar:
         return run(
             paper,
             claims,
             quick=quick,
             data=data,
             seed=seed,
-            command=command,
+            command=command_line(),
             jobs=jobs,
             cache=cache_folder(),
             started=lambda claim: bar.start(claim.id),

@@ -13,7 +13,6 @@ from dpassay.core.text import first_sentence, labeled, nats, under
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
 
-SCHEMA_VERSION = 1
 _SHOWN = 3  # pieces of evidence that a printed verdict names
 
 Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from dpassay.core.divergences import gaussian_delta, profile_delta, renyi_delta, zcdp_delta
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, shortened
 
@@ -208,8 +209,6 @@ class PrivacyClaim:
         return float(grid[-1])
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import profile_delta
-
         curve = np.vectorize(lambda e, own: profile_delta(e, [(own, self.delta)]), otypes=[float])
         return curve(epsilon, parameter)
 
@@ -221,6 +220,18 @@ class _CurveClaim(PrivacyClaim):
     epsilon: float = field(default=math.inf, init=False, repr=False)
     delta: float = field(default=0.0, init=False, repr=False)
     relation: NeighboringRelation | None = field(default=None, kw_only=True)
+
+    form: ClassVar[str] = ""  # of the text, by the claim's own fields
+
+    def __post_init__(self) -> None:
+        _checked(self.parameter_name, self.parameter, finite=True)
+
+    @property
+    def text(self) -> str:
+        return self.form.format(self)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, self.parameter_name: self.parameter}
 
     def nulls(self, parameters: Any) -> tuple[np.ndarray, np.ndarray]:
         # Evenly spaced up to the slope beyond which an event as rare as 1e-6 would decide. Even spacing is even in the
@@ -239,20 +250,9 @@ class _GaussianClaim(_CurveClaim):
 
     kind: ClassVar[str] = "gaussian"
     parameter_name: ClassVar[str] = "mu"
-
-    def __post_init__(self) -> None:
-        _checked("mu", self.mu, finite=True)
-
-    @property
-    def text(self) -> str:
-        return f"{self.mu:g}-GDP"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "text": self.text, "mu": self.mu}
+    form: ClassVar[str] = "{0.mu:g}-GDP"
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import gaussian_delta
-
         return gaussian_delta(epsilon, parameter)
 
 
@@ -262,20 +262,9 @@ class _ZcdpClaim(_CurveClaim):
 
     kind: ClassVar[str] = "zcdp"
     parameter_name: ClassVar[str] = "rho"
-
-    def __post_init__(self) -> None:
-        _checked("rho", self.rho, finite=True)
-
-    @property
-    def text(self) -> str:
-        return f"{self.rho:g}-zCDP"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "text": self.text, "rho": self.rho}
+    form: ClassVar[str] = "{0.rho:g}-zCDP"
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import zcdp_delta
-
         return zcdp_delta(epsilon, parameter)
 
 
@@ -286,22 +275,17 @@ class _RenyiClaim(_CurveClaim):
 
     kind: ClassVar[str] = "renyi"
     parameter_name: ClassVar[str] = "renyi_epsilon"
+    form: ClassVar[str] = "({0.order:g}, {0.renyi_epsilon:g})-Renyi-DP"
 
     def __post_init__(self) -> None:
         if not _holds(lambda: 1 < self.order < math.inf):
             raise InvalidInput(f"the Renyi order is {self.order}; it must be a finite number above 1")
         _checked("epsilon", self.renyi_epsilon, finite=True)
 
-    @property
-    def text(self) -> str:
-        return f"({self.order:g}, {self.renyi_epsilon:g})-Renyi-DP"
-
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "order": self.order, "epsilon": self.renyi_epsilon}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import renyi_delta
-
         return renyi_delta(epsilon, self.order, parameter)
 
 
@@ -336,8 +320,6 @@ class _ProfileClaim(_CurveClaim):
         return {"kind": self.kind, "text": self.text, "points": points, "multiplier": self.multiplier}
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
-        from dpassay.core.divergences import profile_delta
-
         def at(epsilon: float, multiplier: float) -> np.ndarray:
             return profile_delta(epsilon, [(multiplier * own, delta) for own, delta in self.points])
 

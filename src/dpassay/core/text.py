@@ -9,6 +9,11 @@ WIDTH = 100  # characters of a printed line
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def rounded(value: float) -> float:
+    """A number with three significant digits."""
+    return float(f"{value:.3g}")
+
+
 def nats(value: float | str | None) -> str:
     """A privacy loss: four digits, `infinite`, nothing for None."""
     if value is None:

@@ -171,18 +171,13 @@ def _decided(counts: tuple[int, int, int, int], log_slope: fmpq, offset: fmpq, s
     if x == 0 or not arb(fmpq(x, n)) > arb(log_slope).exp() * arb(fmpq(y, m)) + arb(offset):
         return ""
     with ctx.workprec(_TAIL_BITS):
-        if _separated(counts, log_slope, offset, share):
+        bounds = _bounds(counts, share)
+        if bounds is not None and arb(bounds[0]) > arb(log_slope).exp() * arb(bounds[1]) + arb(offset):
             return "two Clopper-Pearson bounds"
         for step, cells in _FINENESS:
             if _Test(counts, log_slope, offset, share, step).refutes(cells):
                 return "the exact test"
     return ""
-
-
-def _separated(counts: tuple[int, int, int, int], log_slope: fmpq, offset: fmpq, share: fmpq) -> bool:
-    """Whether two one-sided Clopper-Pearson bounds, share / 2 each, refute the null."""
-    bounds = _bounds(counts, share)
-    return bounds is not None and bool(arb(bounds[0]) > arb(log_slope).exp() * arb(bounds[1]) + arb(offset))
 
 
 def _bounds(counts: tuple[int, int, int, int], share: fmpq) -> tuple[float, float] | None:

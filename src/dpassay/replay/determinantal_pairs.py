@@ -37,14 +37,16 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     jitter, stated, relation = rational(inputs["jitter"]), rational(inputs["largest"]), inputs["relation"]
     if relation not in RELATIONS or jitter <= 0 or size > items or items > 8:
         raise Rejected(f"relation must be one of {', '.join(RELATIONS)}, the jitter above 0, size <= items <= 8")
-    outputs = [y for y in _subsets(items) if not size or len(y) == size]
+    sizes = [size] if size else range(items + 1)
+    outputs = [y for each in sizes for y in itertools.combinations(range(items), each)]
     rows = [row for row in itertools.product((0, 1), repeat=items) if any(row)]
     changes = [(row, ()) for row in rows] if relation == RELATIONS[0] else list(itertools.permutations([*rows, ()], 2))
     datasets = math.comb(len(rows) + subjects, subjects)
     if datasets * len(changes) * len(outputs) > MAX_RATIOS:
         raise Rejected(f"{datasets} datasets with {len(changes)} changes are too many: lower items or subjects")
     largest, place = fmpq(0), None
-    for dataset in _multisets(rows, subjects):
+    multisets = (itertools.combinations_with_replacement(rows, number) for number in range(subjects + 1))
+    for dataset in itertools.chain.from_iterable(multisets):
         laws: dict[Row, Law] = {
             row: _law((*dataset, row) if row else dataset, items, jitter, outputs) for row in [*rows, ()]
         }
@@ -71,15 +73,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "summary": f"the largest probability ratio between neighbors is exactly {show(largest)}, over all "
         f"{datasets} binary datasets of at most {subjects} common rows and {items} items with jitter {show(jitter)}",
     }
-
-
-def _subsets(items: int) -> list[Row]:
-    return [chosen for size in range(items + 1) for chosen in itertools.combinations(range(items), size)]
-
-
-def _multisets(rows: list[Row], subjects: int) -> Any:
-    for number in range(subjects + 1):
-        yield from itertools.combinations_with_replacement(rows, number)
 
 
 def _law(dataset: tuple[Row, ...], items: int, jitter: fmpq, outputs: list[Row]) -> Law:

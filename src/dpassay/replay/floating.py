@@ -74,27 +74,29 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def nearest(value: Fraction, name: str) -> Fraction | None:
     """The float of this format nearest to a number, ties to the even one; None where it overflows."""
-    bits, least, top = FORMATS[name]
     if value == 0:
         return value
+    unit = _unit(value, name)
+    rounded = round(value / unit) * unit  # Python rounds a fraction half to even
+    return rounded if abs(rounded) < Fraction(2) ** FORMATS[name][2] else None
+
+
+def _unit(value: Fraction, name: str) -> Fraction:
+    """The distance of the floats around a number that is not 0."""
+    bits, least, _ = FORMATS[name]
     exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
     exponent -= abs(value) < Fraction(2) ** exponent  # now 2^exponent <= |value| < 2^(exponent + 1)
-    unit = Fraction(2) ** max(exponent - bits + 1, least)
-    rounded = round(value / unit) * unit  # Python rounds a fraction half to even
-    return rounded if abs(rounded) < Fraction(2) ** top else None
+    return Fraction(2) ** max(exponent - bits + 1, least)
 
 
 def neighbors_of(value: Fraction, name: str) -> tuple[Fraction, ...]:
     """The largest float <= value and the smallest float >= value; one of them where it overflows."""
-    bits, least, _ = FORMATS[name]
     middle = nearest(value, name)
     if middle is None:
         raise Rejected(f"{value} is beyond the range of {name}")
     if middle == value:
         return (middle,)
-    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    exponent -= abs(value) < Fraction(2) ** exponent
-    unit = Fraction(2) ** max(exponent - bits + 1, least)
+    unit = _unit(value, name)
     low = (value / unit).__floor__() * unit
     return tuple(each for each in (low, low + unit) if nearest(each, name) == each)
 
@@ -117,15 +119,10 @@ def _combined(form: str, value: Fraction, noise: Fraction) -> Fraction:
 
 def _changed(dataset1: Dataset, dataset2: Dataset, relation: str) -> list[tuple[int, int]]:
     """The differing cells; an entry of this paper's vectors may be missing, which counts as one of its values."""
-    if relation != "replace_one:entry":
-        return neighboring_cells(dataset1, dataset2, relation)
-    kind = "add_or_remove_one:rating" if _appears(dataset1, dataset2) else "replace_one:entry"
-    return neighboring_cells(dataset1, dataset2, kind)
-
-
-def _appears(dataset1: Dataset, dataset2: Dataset) -> bool:
-    counts = [sum(value is None for row in dataset for value in row) for dataset in (dataset1, dataset2)]
-    return counts[0] != counts[1]
+    missing1, missing2 = (sum(value is None for row in dataset for value in row) for dataset in (dataset1, dataset2))
+    if relation == "replace_one:entry" and missing1 != missing2:
+        relation = "add_or_remove_one:rating"
+    return neighboring_cells(dataset1, dataset2, relation)
 
 
 def _arithmetic(inputs: Mapping[str, Any], dataset1: Dataset, dataset2: Dataset) -> dict[str, Any]:

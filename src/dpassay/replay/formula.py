@@ -6,8 +6,10 @@ Numbers are decimal integers or fractions in strings ("-3", "1/2") or Python int
 """
 
 import functools
+import math
+import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +18,7 @@ from flint import arb, fmpq
 Formula = Any
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 _INFIX = {"+": " + ", "*": " * ", "-": " - ", "/": " / ", "and": " and ", "or": " or ", "=>": " implies "}
-_COMPARE = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "="}
+_COMPARE = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "=": operator.eq}
 _TRANSCENDENTAL: Mapping[str, Callable[..., arb]] = {
     "exp": arb.exp,
     "ln": arb.log,
@@ -29,27 +31,8 @@ _TRANSCENDENTAL: Mapping[str, Callable[..., arb]] = {
 _FUNCTIONS = (*_TRANSCENDENTAL, "abs", "ceil", "floor", "max", "min")
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # Words that mean something else in a query or a formula, and so cannot name a variable or a function.
-_RESERVED = {
-    "abs",
-    "and",
-    "as",
-    "assert",
-    "distinct",
-    "exists",
-    "false",
-    "forall",
-    "is_int",
-    "ite",
-    "let",
-    "match",
-    "not",
-    "or",
-    "par",
-    "to_int",
-    "to_real",
-    "true",
-    "xor",
-} | set(_FUNCTIONS)
+_KEYWORDS = "and as assert distinct exists false forall is_int ite let match not or par to_int to_real true xor"
+_RESERVED = {*_KEYWORDS.split(), *_FUNCTIONS}
 _SMT = {"+", "*", "-", "/", "and", "or", "=>", "not", *_COMPARE}
 
 
@@ -72,7 +55,8 @@ def variables(formula: Formula) -> frozenset[str]:
         return frozenset()
     if formula[0] in ("forall", "exists"):
         return variables(formula[2]) - frozenset(formula[1])
-    return frozenset().union(*(variables(argument) for argument in _arguments(formula)))
+    arguments = formula[2:] if formula[0] == "call" else formula[1:]
+    return frozenset().union(*map(variables, arguments))
 
 
 def text(formula: Formula) -> str:
@@ -234,10 +218,6 @@ def _value(formula: Formula, values: Mapping[str, Any]) -> Any:
     return _apply(head, balls)
 
 
-def _arguments(formula: Sequence[Any]) -> Sequence[Any]:
-    return formula[2:] if formula[0] == "call" else formula[1:]
-
-
 def _wrap(formula: Formula) -> str:
     """An operand: in parentheses unless it is one symbol, since 1/2 or -1 would bind otherwise before a power."""
     if isinstance(formula, list | tuple):
@@ -253,10 +233,7 @@ def _apply(head: str, parts: list[Any]) -> Any:
     if head == "-":
         return -parts[0] if len(parts) == 1 else parts[0] - sum(parts[2:], parts[1])
     if head == "*":
-        product = parts[0]
-        for part in parts[1:]:
-            product = product * part
-        return product
+        return functools.reduce(operator.mul, parts)
     if head == "/":
         return parts[0] / parts[1]
     if head == "^":
@@ -265,15 +242,12 @@ def _apply(head: str, parts: list[Any]) -> Any:
         return parts[0] ** int(parts[1])
     if head == "abs":
         return abs(parts[0])
-    if head == "ceil":
-        return Fraction(-((-parts[0].numerator) // parts[0].denominator))
-    if head == "floor":
-        return Fraction(parts[0].numerator // parts[0].denominator)
+    if head in ("ceil", "floor"):
+        return Fraction(math.ceil(parts[0]) if head == "ceil" else math.floor(parts[0]))
     if head in ("max", "min"):
         return (max if head == "max" else min)(parts)
-    comparisons = {"<=": "__le__", "<": "__lt__", ">=": "__ge__", ">": "__gt__", "=": "__eq__"}
-    if head in comparisons:
-        return getattr(parts[0], comparisons[head])(parts[1])
+    if head in _COMPARE:
+        return _COMPARE[head](parts[0], parts[1])
     if head == "and":
         return all(parts)
     if head == "or":

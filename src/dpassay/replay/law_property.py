@@ -43,8 +43,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         for row, similarity in similarities.items():
             known |= {f"sim_{row}": similarity, f"mu_{row}": chances.get(row, fmpq(0))}
         known["alpha"] = sum((similarities[row] * chance for row, chance in chances.items()), fmpq(0))
-        if values.keys() & known.keys():
-            raise Rejected(f"the constants {sorted(values.keys() & known.keys())} have names that are taken")
         return {
             "supports": inputs["supports"],
             "mechanism": mechanism_text(mechanism),
@@ -58,9 +56,11 @@ def settle(condition: Any, constants: Mapping[str, Any], computed: Mapping[str, 
     """Decides a condition; the part of a result that states it, with the numbers that enter it.
 
     Raises:
-        Rejected: the condition is certainly false.
+        Rejected: the condition is certainly false, or a constant has the name of a computed number.
         FormulaError: undecided, or an unknown name.
     """
+    if taken := sorted(constants.keys() & computed.keys()):
+        raise Rejected(f"the constants {taken} have names that are taken")
     names = variables(condition)
     values = {**constants, **computed}
     if not decide(condition, values):

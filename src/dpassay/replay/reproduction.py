@@ -139,15 +139,14 @@ def _cell(printed: str, runs: Sequence[Any], tail: fmpq) -> dict[str, Any]:
     if sample.count > 1:
         quantile = student_quantile(tail, sample.count - 1)
         square = max(square, quantile**2 * sample.variance * (1 + fmpq(1, sample.count)))
+    inside = bool((rational(printed) - sample.mean) ** 2 <= square)
+    return {"printed": printed, **sample.text(), **_interval(sample.mean, square), "inside": inside}
+
+
+def _interval(mean: fmpq, square: fmpq) -> dict[str, str]:
+    """The ends of an interval around a mean, from the square of half its width."""
     width = root(square)
-    distance = rational(printed) - sample.mean
-    return {
-        "printed": printed,
-        **sample.text(),
-        "low": down(sample.mean - width, 10),
-        "high": up(sample.mean + width, 10),
-        "inside": bool(distance * distance <= square),
-    }
+    return {"low": down(mean - width, 10), "high": up(mean + width, 10)}
 
 
 def _orderings(inputs: Mapping[str, Any], failure: fmpq) -> dict[str, Any]:
@@ -183,9 +182,7 @@ def _comparison(name: str, record: Mapping[str, Any], tail: fmpq) -> dict[str, A
     side = "undecided"
     if sample.mean * sample.mean > square:
         side = "positive" if sample.mean > 0 else "negative"
-    width = root(square)
-    interval = {"low": down(sample.mean - width, 10), "high": up(sample.mean + width, 10)}
-    return {"claimed": record["claimed"], "side": side, **sample.text(), **interval}
+    return {"claimed": record["claimed"], "side": side, **sample.text(), **_interval(sample.mean, square)}
 
 
 def _trend(inputs: Mapping[str, Any], failure: fmpq) -> dict[str, Any]:

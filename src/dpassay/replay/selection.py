@@ -80,8 +80,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
                 known[f"p_{name}"] = probabilities[-1]
         if len(probabilities) == 1:
             (known["p"],) = probabilities
-        if constants.keys() & known.keys():
-            raise Rejected(f"the constants {sorted(constants.keys() & known.keys())} have names that are taken")
         return {
             "supports": inputs["supports"],
             "similarities": [show(value) for value in similarities],

@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from dpassay.report import attack_text
-from dpassay.report.html import FOLDER, cell, environment, page_plot, page_table, printable
+from dpassay.report.html import cell, environment, page_plot, page_table, printable
+from dpassay.report.plots import bars, name_beside, number_beside, reach
 from dpassay.report.schema import validate_attack
 
 NUM_HEADLINES = 4
@@ -61,7 +62,6 @@ def render_attack(content: Mapping[str, Any]) -> str:
         victim_tables=_tables(attack["victim"]),
         privacy=[_privacy(entry, index) for index, entry in enumerate(attack["privacy"], start=1)],
         repair_tables=_tables(attack["repair"]),
-        style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
     )
 
 
@@ -128,26 +128,14 @@ def _drawing(entry: Mapping[str, Any], name: str) -> Markup:
             'stroke="var(--ink)" stroke-width="1.6"/>'
         )
     for row, (_, value) in enumerate(rows, start=1):
-        middle, end = top + pitch * row + 13, place(value)
-        parts.append(
-            f'<path d="M{left} {middle}H{end}M{end} {middle - 7}v14" fill="none" stroke="var(--ink-soft)" '
-            'stroke-width="2" stroke-dasharray="5 3"/>'
-        )
+        parts.append(reach(left, place(value), top + pitch * row + 13, "var(--ink-soft)"))
     ends = [max(place(seen["value"]), place(seen["high"] or 0)), *(place(value) for _, value in rows)]
     labels = [("seen", seen["value"]), *rows]
     for row, ((label, value), end) in enumerate(zip(labels, ends, strict=True)):
         base = top + pitch * row + 17
-        parts.append(
-            f'<text x="{left - 10}" y="{base}" text-anchor="end" fill="var(--ink-soft)">{label}</text>'
-            f'<text x="{end + 8}" y="{base}" fill="var(--ink)" stroke="var(--page)" stroke-width="5" '
-            f'paint-order="stroke">{attack_text.quantity(value)}</text>'
-        )
+        parts += [name_beside(left, base, label), number_beside(end, base, attack_text.quantity(value))]
     said = "; ".join(f"{label} {attack_text.quantity(value)}" for label, value in labels)
-    return Markup(
-        f'<svg class="plot sandwich" viewBox="0 0 510 {bottom + 4}" role="img" aria-labelledby="{name}-title '
-        f'{name}-desc" font-size="13" font-family="sans-serif"><title id="{name}-title">Advantage seen, beside what is '
-        f'permitted</title><desc id="{name}-desc">{said}.</desc>{"".join(parts)}</svg>'
-    )
+    return bars(name, "Advantage seen, beside what is permitted", f"{said}.", bottom + 4, parts)
 
 
 def _tables(record: Mapping[str, Any] | None) -> list[dict[str, Any]]:

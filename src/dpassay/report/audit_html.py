@@ -6,10 +6,8 @@ Everything an audit says is escaped, and the page forbids itself every outside r
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
 from dpassay.report import audit_text
-from dpassay.report.html import FOLDER, OUTCOME_MEANINGS, environment, page_plot, page_table, printable
+from dpassay.report.html import OUTCOME_MEANINGS, environment, page_plot, page_table, printable
 from dpassay.report.plots import render_sandwich
 from dpassay.report.schema import validate_audits
 
@@ -36,7 +34,6 @@ def render_audits(content: Mapping[str, Any]) -> str:
         program=audits[0]["program"] if audits else "dpassay",
         heading=_heading(audits, counts),
         outcomes=[(outcome, number, OUTCOME_MEANINGS[outcome]) for outcome, number in counts],
-        style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
     )
 
 

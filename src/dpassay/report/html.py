@@ -66,10 +66,11 @@ def render(run: Mapping[str, Any]) -> str:
     run = printable(validate_run(run))
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    names = ["", *(verdict["id"] for verdict in run["verdicts"]), ""]
+    verdicts = run["verdicts"]
+    names = ["", *(verdict["id"] for verdict in verdicts), ""]
     pages = [
         _page(run, verdict) | {"position": position, "previous": names[position - 1], "next": names[position + 1]}
-        for position, verdict in enumerate(run["verdicts"], start=1)
+        for position, verdict in enumerate(verdicts, start=1)
     ]
     titles = summary.papers(run)
     return (
@@ -80,7 +81,7 @@ def render(run: Mapping[str, Any]) -> str:
             pages=pages,
             titles=titles,
             groups=[(paper, [page for page in pages if page["claim"]["paper"] == paper]) for paper in titles],
-            outcomes=[(outcome, number, OUTCOME_MEANINGS[outcome]) for outcome, number in _counts(run)],
+            outcomes=[(name, number, OUTCOME_MEANINGS[name]) for name, number in summary.counts(verdicts).items()],
             outcome_meanings=OUTCOME_MEANINGS,
             evidence_meanings=EVIDENCE_MEANINGS,
             arithmetic_meanings=ARITHMETIC_MEANINGS,
@@ -90,8 +91,7 @@ def render(run: Mapping[str, Any]) -> str:
             datasets=summary.datasets(run),
             unjudged=summary.unjudged(run),
             replay=summary.replay_command(run),
-            num_certificates=sum(len(verdict["certificates"]) for verdict in run["verdicts"]),
-            style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
+            num_certificates=sum(len(verdict["certificates"]) for verdict in verdicts),
             script=Markup(script),
             script_digest=digest,
         )
@@ -127,10 +127,6 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _counts(run: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return list(summary.counts(run["verdicts"]).items())
 
 
 def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,6 +294,7 @@ def environment() -> jinja2.Environment:
         "probability": probability,
         "slug": lambda outcome: outcome.replace(" ", "-"),
     }
+    created.globals["style"] = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))
     return created
 
 

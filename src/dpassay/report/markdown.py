@@ -87,7 +87,10 @@ def _page(run: Mapping[str, Any], paper: str) -> str:
     ]
     for outcome in READING_ORDER:
         chosen = [verdict for verdict in verdicts if verdict["outcome"] == outcome]
-        rows = ([_link(each["id"]), _kinds(each), _losses(each), claims[each["id"]]["statement"]] for each in chosen)
+        rows = []
+        for each in chosen:
+            losses = loss(each["epsilon_lower"], each["epsilon_claimed"])
+            rows.append([_link(each["id"]), _kinds(each), losses, claims[each["id"]]["statement"]])
         if chosen:
             columns = ["claim", "evidence", "loss / claimed (nats)", "statement"]
             lines += ["", f"## {outcome.capitalize()}: {len(chosen)}", "", *_table(columns, rows)]
@@ -109,10 +112,6 @@ def _link(claim: str, page: str = "") -> str:
 
 def _verdicts(run: Mapping[str, Any], paper: str) -> list[Mapping[str, Any]]:
     return [verdict for verdict in run["verdicts"] if run["claims"][verdict["id"]]["paper"] == paper]
-
-
-def _losses(verdict: Mapping[str, Any]) -> str:
-    return loss(verdict["epsilon_lower"], verdict["epsilon_claimed"])
 
 
 def _kinds(verdict: Mapping[str, Any]) -> str:

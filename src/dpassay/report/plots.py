@@ -136,18 +136,12 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
     for row, (label, value, key) in enumerate(known):
         y, end = top + pitch * row + 5, place(value)
         color = "var(--refuted)" if key != "upper" and value > claim else "var(--series-1)"
-        parts.append(f'<text x="{left - 10}" y="{y + 12}" text-anchor="end" fill="var(--ink-soft)">{label}</text>')
+        parts.append(name_beside(left, y + 12, label))
         if key == "upper":  # the value lies somewhere up to here
-            parts.append(
-                f'<path d="M{left} {y + 8}H{end}M{end} {y + 1}v14" fill="none" stroke="{color}" stroke-width="2" '
-                'stroke-dasharray="5 3"/>'
-            )
+            parts.append(reach(left, end, y + 8, color))
         else:
             parts.append(f'<rect x="{left}" y="{y}" width="{max(end - left, 1):.1f}" height="16" fill="{color}"/>')
-        values.append(
-            f'<text x="{end + 8}" y="{y + 12}" fill="var(--ink)" stroke="var(--page)" stroke-width="5" '
-            f'paint-order="stroke">{_shown(value)}</text>'
-        )
+        values.append(number_beside(end, y + 12, _shown(value)))
     if not known:
         parts.append(f'<text x="{left + 10}" y="{top + 17}" fill="var(--ink-soft)">nothing was shown</text>')
     said = "; ".join(
@@ -157,10 +151,36 @@ def render_sandwich(sandwich: Mapping[str, Any], parameter: str, name: str) -> M
         ]
     )
     title = f"Bounds on {escape(parameter)} beside the claim"
+    return bars(name, title, f"{escape(parameter)}: {said}.", bottom + 4, [*parts, *values])
+
+
+def bars(name: str, title: str, description: str, height: int, parts: Sequence[str]) -> Markup:
+    """Bars and their texts, drawn in parts, as one `<svg>` element whose ids begin with `name`."""
     return Markup(
-        f'<svg class="plot sandwich" viewBox="0 0 510 {bottom + 4}" role="img" aria-labelledby="{name}-title '
-        f'{name}-desc" font-size="13" font-family="sans-serif"><title id="{name}-title">{title}</title>'
-        f'<desc id="{name}-desc">{escape(parameter)}: {said}.</desc>{"".join(parts + values)}</svg>'
+        f'<svg class="plot sandwich" viewBox="0 0 510 {height}" role="img" aria-labelledby="{name}-title {name}-desc" '
+        f'font-size="13" font-family="sans-serif"><title id="{name}-title">{title}</title>'
+        f'<desc id="{name}-desc">{description}</desc>{"".join(parts)}</svg>'
+    )
+
+
+def reach(left: float, end: float, y: float, color: str) -> str:
+    """A dashed bar: the value lies somewhere up to its end."""
+    return (
+        f'<path d="M{left} {y}H{end}M{end} {y - 7}v14" fill="none" stroke="{color}" stroke-width="2" '
+        'stroke-dasharray="5 3"/>'
+    )
+
+
+def name_beside(left: float, y: float, label: str) -> str:
+    """What a bar is, left of it."""
+    return f'<text x="{left - 10}" y="{y}" text-anchor="end" fill="var(--ink-soft)">{label}</text>'
+
+
+def number_beside(end: float, y: float, number: str) -> str:
+    """How long a bar is, right of it, with a halo."""
+    return (
+        f'<text x="{end + 8}" y="{y}" fill="var(--ink)" stroke="var(--page)" stroke-width="5" '
+        f'paint-order="stroke">{number}</text>'
     )
 
 

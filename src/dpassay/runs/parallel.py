@@ -61,7 +61,9 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
         InvalidInput: a process died.
     """
     others = set(multiprocessing.active_children())
-    own = _process_pool(min(workers, tasks), shared) if isinstance(workers, int) else None
+    own = None
+    if isinstance(workers, int):
+        own = ProcessPoolExecutor(min(workers, tasks), mp_context=SPAWN, initializer=_begin, initargs=(shared,))
     pool = own or cast(Executor, workers)
     futures: list[Future[Any]] = []
 
@@ -82,11 +84,6 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
             own.shutdown(wait=not given_up)
             for process in set(multiprocessing.active_children()) - others if given_up else ():
                 process.terminate()
-
-
-def _process_pool(jobs: int, shared: dict[str, Any]) -> ProcessPoolExecutor:
-    """Processes that hold the shared values and end with this one."""
-    return ProcessPoolExecutor(jobs, mp_context=SPAWN, initializer=_begin, initargs=(shared,))
 
 
 def _begin(shared: dict[str, Any]) -> None:
