@@ -1,5 +1,6 @@
 """What the settings of all attacks share; the command line makes its options from them, so nothing heavy is here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
@@ -19,12 +20,12 @@ class AttackSettings:
 
     Attributes:
         report: the module whose `run` takes these settings by name.
-        metrics: names of what its report measures, whatever the method.
+        metrics: what its report measures, whatever the method: of every name the meaning, one sentence.
         seed: of everything random.
     """
 
     report: ClassVar[str]
-    metrics: ClassVar[tuple[str, ...]]
+    metrics: ClassVar[Mapping[str, str]]
 
     seed: int = setting(0, "Seed of everything random.")
 

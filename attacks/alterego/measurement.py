@@ -19,7 +19,7 @@ from dpassay.attacks.alterego.alteregos import (
     without_user,
 )
 from dpassay.attacks.alterego.settings import AlterEgoSettings, Links, Method
-from dpassay.attacks.metrics import Metric, auc, difference_metric, mean_metric
+from dpassay.attacks.metrics import Metric, auc, difference_metric, explained, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import mechanism
@@ -92,29 +92,25 @@ class Result:
 
     def metrics(self) -> list[Metric]:
         """All that the attack is measured by."""
-        shown, rated = self.shown, self.rated
-        hits = self.hits[:, -1]
+        shown, rated, hits = self.shown, self.rated, self.hits[:, -1]
 
-        def share(name: str, part: np.ndarray, whole: np.ndarray, meaning: str) -> Metric:
-            return mean_metric(name, part / np.maximum(whole, 1), meaning, weights=whole)
+        def share(name: str, part: np.ndarray, whole: np.ndarray) -> Metric:
+            return mean_metric(name, part / np.maximum(whole, 1), weights=whole)
 
-        return [
-            share("source-recall", hits, rated, "share of the users' source-domain items that the attacker named"),
-            share("source-precision", hits, shown, "share of the named items that the user had rated"),
-            share("guess-recall", self.guess_hits, rated, "the same when the most popular items are named"),
-            share("guess-precision", self.guess_hits, shown, "the same when the most popular items are named"),
-            share("exact-value", self.exact, shown, "share of the named items with the right rating as well"),
-            share("guess-exact-value", self.guess_exact, shown, "the same from popularity and the commonest rating"),
-            mean_metric("auc", self.auc, "chance that a rated source item is ranked above one that was not"),
-            mean_metric("guess-auc", self.guess_auc, "the same for the order by popularity"),
-            difference_metric("advantage", self.swap[0], "TPR - FPR for which of two source items the user rated"),
-            difference_metric("value-advantage", self.value, "TPR - FPR for which of two values she gave one item"),
-            difference_metric(
-                "join-advantage",
-                self.join[0],
-                "TPR - FPR for whether a user's ratings are in the similarities, from the replacements of one item",
-            ),
+        metrics = [
+            share("source-recall", hits, rated),
+            share("source-precision", hits, shown),
+            share("guess-recall", self.guess_hits, rated),
+            share("guess-precision", self.guess_hits, shown),
+            share("exact-value", self.exact, shown),
+            share("guess-exact-value", self.guess_exact, shown),
+            mean_metric("auc", self.auc),
+            mean_metric("guess-auc", self.guess_auc),
+            difference_metric("advantage", self.swap[0]),
+            difference_metric("value-advantage", self.value),
+            difference_metric("join-advantage", self.join[0]),
         ]
+        return explained(metrics, AlterEgoSettings.metrics)
 
 
 def compare(

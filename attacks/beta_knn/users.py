@@ -55,18 +55,8 @@ class UserOutcome(Outcome):
 
     def further_metrics(self) -> tuple[Metric, ...]:
         """How often the fakes' neighbors are whom the attack wants."""
-        return (
-            mean_metric(
-                "surrounded",
-                self.surrounded,
-                "Share of targets whose fakes have exactly each other and the target as the most similar users.",
-            ),
-            mean_metric(
-                "target-seen",
-                (self.lists_with_target > 0).astype(float),
-                "Share of targets who were among the neighbors of at least one fake.",
-            ),
-        )
+        seen = (self.lists_with_target > 0).astype(float)
+        return mean_metric("surrounded", self.surrounded), mean_metric("target-seen", seen)
 
 
 class Evidence(NamedTuple):
