@@ -12,6 +12,12 @@ def setting(default: Any, explanation: str) -> Any:
     return field(default=default, metadata={"explanation": explanation})
 
 
+def registered(method: str) -> tuple[str, str]:
+    """Id and variant of a method's mechanism: "jlt_repaired" is the variant "repaired" of "jlt", "jlt" the paper's."""
+    id, _, variant = method.rpartition("_")
+    return (id, variant) if variant in ("released", "repaired") else (method, "paper")
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings:
     """Settings of an attack. A subclass adds `method`, whose type lists what can be attacked, and settings of its own.

@@ -116,12 +116,7 @@ class Result:
 def compare(
     ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any
 ) -> dict[Method, list[Metric]]:
-    """The metrics of every method on the same users.
-
-    Args:
-        ratings: of one catalogue.
-        progress: told what is being done.
-        **settings: see `AlterEgoSettings`; `method` means nothing here.
+    """The metrics of every method on the same users; of the settings (`AlterEgoSettings`) `method` means nothing here.
 
     Raises:
         InvalidInput: a setting out of range, or too few ratings to split.
@@ -175,7 +170,7 @@ def _measure(world: World, method: Method, looks: Sequence[int], settings: Alter
         guess_exact=(guess & (_commonest(world, values) == world.profiles)).sum(1),
         auc=auc(scores, truth),
         guess_auc=auc(popular, truth),
-        swap=_swap(world, laws, rounds, generator),
+        swap=distinguish(*laws[world.swapped], rounds, generator),
         value=_value_advantage(world, egos),
         join=_join(world, laws, method, epsilon, rounds, generator),
         quality=float((np.nan_to_num(similarities) * laws[:, :-1]).sum(1).mean()),
@@ -183,13 +178,6 @@ def _measure(world: World, method: Method, looks: Sequence[int], settings: Alter
         named=named[-1],
         order=scores,
     )
-
-
-def _swap(
-    world: World, laws: np.ndarray, rounds: int, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rated, other = world.swapped
-    return distinguish(laws[rated], laws[other], rounds, generator)
 
 
 def _value_advantage(world: World, egos: AlterEgos) -> np.ndarray:

@@ -326,10 +326,8 @@ class Scene:
         targets = np.asarray(targets)
         missing = targets[~np.isin(targets, eligible)]
         if len(missing):
-            raise InvalidInput(
-                f"user {missing[0]} does not have more than {known} ratings; choose another target or a smaller "
-                "num_known"
-            )
+            what = f"user {missing[0]} does not have more than {known} ratings"
+            raise InvalidInput(f"{what}; choose another target or a smaller num_known")
         return targets
 
     def _prepare(self) -> None:
@@ -369,9 +367,8 @@ class Scene:
         counts = np.diff(self.starts)[users]
         owner = np.repeat(np.arange(len(users)), counts)
         position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + self.starts[users][owner]
-        preferred = {"random": 0, "popular": -1, "rare": 1}[attack.choice] * self.catalogue.popularity[
-            self.items[position]
-        ]
+        sign = {"random": 0, "popular": -1, "rare": 1}[attack.choice]
+        preferred = sign * self.catalogue.popularity[self.items[position]]
         order = np.lexsort((generator.random(len(owner)), preferred, owner))
         first = np.cumsum(counts) - counts
         chosen = position[order[first[:, None] + np.arange(m)]]

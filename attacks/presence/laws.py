@@ -125,11 +125,7 @@ def with_targets(others: np.ndarray, targets: np.ndarray) -> np.ndarray:
 def pair_laws(built: Any, rows: np.ndarray, targets: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Log-laws of one output with and without each target, nats, shape (targets, outputs) each.
 
-    Args:
-        built: the mechanism.
-        rows: of all users, shape (users, items).
-        targets: rows, shape (targets,).
-        others: who else is in the data, shape (targets, users), bool.
+    Rows of all users have shape (users, items); `others` says who else is in the data, shape (targets, users), bool.
     """
     num = rows.shape[1]
     if describe(built)["id"] not in ("dpp", "kdpp"):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpassay.attacks.advantage import permitted_advantage, right
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described
 from dpassay.attacks.metrics import Metric, explained, mean_metric, metric_series
 from dpassay.attacks.presence.laws import jittered_mechanism, log_laws, pair_laws, product_advantage, worst_advantage
 from dpassay.attacks.presence.settings import PresenceSettings
@@ -23,7 +23,7 @@ from dpassay.attacks.presence.simulation import (
 )
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe, mechanism
+from dpassay.mechanisms import mechanism
 
 PLAIN_JITTER = 1e-6  # stands for none, and keeps every probability positive
 NOTICEABLE = 0.5
@@ -47,10 +47,7 @@ class _Look(NamedTuple):
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
     """Attacks targets in a catalogue of the most popular items; a row says which of them a user rated.
 
-    Args:
-        ratings: the data; only who rated what is used.
-        progress: told what is being done.
-        **settings: see `PresenceSettings`.
+    Of the ratings only who rated what is used; the settings are those of `PresenceSettings`.
 
     Raises:
         InvalidInput: an impossible setting.
@@ -81,12 +78,10 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
         Metric("advantage-worst-case", last.worst),
         Metric("guess-advantage", 0.0),
     )
-    described = describe(built)
     return AttackReport(
         attack="presence",
         title="Whether recommendations betray that a person is in the data",
-        mechanism=f"{described['id']}/{described['variant']}",
-        parameters=described["parameters"],
+        **described(built),
         threat_model=ThreatModel(
             knows="the mechanism and its jitter, every other user's row, and the target's row if she is there",
             does="nothing but wait; compares the exact probability of what it saw with and without her",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpassay.attacks.advantage import permitted_advantage, right
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described
 from dpassay.attacks.metrics import Metric, explained, metric_series
 from dpassay.attacks.reconstruction.collector import (
     advantage_limit,
@@ -23,7 +23,6 @@ from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 COLLECTIONS = (1, 2, 5, 10)
@@ -53,12 +52,9 @@ LIMITS = (
 
 
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Attacks every target's collected vector.
+    """Attacks every target's collected vector, with the other users' ratings as prior.
 
-    Args:
-        ratings: the data; every target's prior comes from the other users.
-        progress: told what is being done.
-        **settings: see `ReconstructionSettings`.
+    The settings are those of `ReconstructionSettings`.
 
     Raises:
         InvalidInput: a setting out of range, fewer than two users, or a rating scale of more than 100 levels.
@@ -101,12 +97,10 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
         Metric("advantage-limit", head.limit),
         *(replace(prior[name], name=f"guess-{guess}") for guess, name in guesses),
     ]
-    described = describe(built_mechanism(method, epsilon, len(levels)))
     return AttackReport(
         attack="reconstruction",
         title="What the collector of noisy ratings learns about one user",
-        mechanism=f"{described['id']}/{described['variant']}",
-        parameters=described["parameters"],
+        **described(built_mechanism(method, epsilon, len(levels))),
         threat_model=ThreatModel(
             knows="the mechanism and its epsilon; of each item, what share of the other users rated it and how",
             does="nothing but Bayes' rule, entry by entry, on what arrives; collects again if it can",
