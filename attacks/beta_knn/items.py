@@ -60,8 +60,8 @@ class ItemOutcome(Outcome):
 class World(NamedTuple):
     """What items are compared by at one time, where there are ratings, and how many users each row stands for.
 
-    The values and where they are come from `compared_values`, shape (users + 2, items); the last two rows are the target
-    as she is in this world, in place of her own row, and the fakes.
+    The first two come from `compared_values`, shape (users + 2, items); the last two rows are the target as she is in
+    this world, in place of her own row, and the fakes.
     """
 
     values: np.ndarray
