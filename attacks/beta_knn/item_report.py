@@ -12,7 +12,7 @@ from dpassay.attacks.advantage import permitted_advantage
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described, rated_rows
 from dpassay.attacks.beta_knn.items import NAMES, ItemOutcome, ItemScene
 from dpassay.attacks.beta_knn.settings import ItemMethod, ItemSettings
-from dpassay.attacks.metrics import Metric, by_name, explained, mean_metric
+from dpassay.attacks.metrics import Metric, by_name, mean_metric
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 
@@ -42,7 +42,7 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
         others["pnsa_repaired"] = ItemScene(ratings, replace(chosen, method="pnsa_repaired")).outcome(progress)
     if chosen.public and chosen.num_fakes:
         others[BARE] = ItemScene(ratings, replace(chosen, beta=0.0)).outcome(progress)
-    metrics = explained(outcome.metrics(), ItemSettings.metrics)
+    metrics = outcome.metrics()
     advantage = by_name(metrics)["advantage"]
     about: dict[str, Any] = {"mechanism": "item_knn", "parameters": {"num_neighbors": chosen.num_neighbors}}
     if scene.selection is not None:

@@ -6,7 +6,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
+from dpassay.attacks.beta_knn.settings import UserSettings
+from dpassay.attacks.metrics import Metric, difference_metric, explained, mean_metric
 
 
 class Judged(NamedTuple):
@@ -56,10 +57,10 @@ class Outcome:
     found_present: np.ndarray
     found_absent: np.ndarray
 
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> list[Metric]:
         """Means over targets with 95% intervals; NaN where nothing was measured."""
         named, hit = self.inferred, self.hits
-        return (
+        metrics = (
             mean_metric("yield", _share(hit, self.hidden)),
             mean_metric("precision", _share(hit, named), weights=named),
             mean_metric("guess-precision", _share(self.guess_hits, named), weights=named),
@@ -71,6 +72,7 @@ class Outcome:
             Metric("fakes", float(self.num_fakes)),
             Metric("queries", float(self.num_queries)),
         )
+        return explained(metrics, UserSettings.metrics)
 
     def further_metrics(self) -> tuple[Metric, ...]:
         """What only some recommenders let one measure."""

@@ -14,7 +14,7 @@ from dpassay.attacks.beta_knn.neighbor_accuracy import held_out
 from dpassay.attacks.beta_knn.recommender import NAMES, Recommender, with_beta
 from dpassay.attacks.beta_knn.settings import Attack, UserMethod, UserSettings
 from dpassay.attacks.beta_knn.users import TINY, Scene, UserOutcome, simulate
-from dpassay.attacks.metrics import Metric, by_name, explained, mean_metric
+from dpassay.attacks.metrics import Metric, by_name, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
@@ -36,7 +36,7 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
     recommender = _recommender(ratings, attack)
     scene = Scene(ratings, recommender, attack, attack.targets, True)
     outcome = scene.outcome(progress)
-    metrics = explained(outcome.metrics(), UserSettings.metrics)
+    metrics = outcome.metrics()
     found = by_name(metrics)
     built = recommender.mechanism()
     sizes = {name: getattr(recommender, name) for name in ("num_neighbors", "num_nearest")}

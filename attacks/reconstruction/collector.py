@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpassay.attacks.advantage import composed_advantage
-from dpassay.attacks.metrics import Metric, auc, by_name, difference_metric, mean_metric
+from dpassay.attacks.metrics import Metric, auc, by_name, difference_metric, explained, mean_metric
 from dpassay.attacks.reconstruction.devices import AbstractDevice
+from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
@@ -156,19 +157,18 @@ def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
             gap = np.nanmean(above[others, 1] - above[others, 0], axis=0)
             best[mine] = (above[mine, 1] - above[mine, 0])[:, int(np.argmax(gap))]
     missed, found = above[:, 0, BAYES], above[:, 1, BAYES]
-    return by_name(
-        [
-            mean_metric("value-accuracy", tally.value),
-            mean_metric("rated-tpr", found),
-            mean_metric("rated-fpr", missed),
-            mean_metric("list-precision", _share(listed[:, 1], listed.sum(1)), weights=listed.sum(1)),
-            difference_metric("rated-advantage", found - missed),
-            difference_metric("rated-advantage-best", best),
-            mean_metric("auc", tally.auc),
-            difference_metric("advantage", hits[:, 0] - hits[:, 1]),
-            difference_metric("profile-advantage", profile[:, 0] - profile[:, 1]),
-        ]
+    metrics = (
+        mean_metric("value-accuracy", tally.value),
+        mean_metric("rated-tpr", found),
+        mean_metric("rated-fpr", missed),
+        mean_metric("list-precision", _share(listed[:, 1], listed.sum(1)), weights=listed.sum(1)),
+        difference_metric("rated-advantage", found - missed),
+        difference_metric("rated-advantage-best", best),
+        mean_metric("auc", tally.auc),
+        difference_metric("advantage", hits[:, 0] - hits[:, 1]),
+        difference_metric("profile-advantage", profile[:, 0] - profile[:, 1]),
     )
+    return by_name(explained(metrics, ReconstructionSettings.metrics))
 
 
 def advantage_limit(sender: AbstractDevice, mine: np.ndarray, rounds: int) -> float:

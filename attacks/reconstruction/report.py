@@ -231,8 +231,7 @@ def _privacy(head: _Point, epsilon: float, sender: AbstractDevice, rounds: int, 
     """For one rating and for the whole vector; `rated` has shape (targets, items)."""
     loss = max(float(sender.losses(level)[0].max()) for level in range(1, sender.num_levels + 1))
     num_items, median = rated.shape[1], float(np.median(rated.sum(1)))
-    meanings = ReconstructionSettings.metrics
-    advantage, profile = explained([head.found["advantage"], head.found["profile-advantage"]], meanings)
+    advantage, profile = head.found["advantage"], head.found["profile-advantage"]
     kept = advantage.low is not None and not advantage.surely_above(head.permitted)
     return [
         Privacy(

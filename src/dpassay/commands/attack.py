@@ -7,7 +7,7 @@ import importlib
 import json
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
@@ -222,7 +222,7 @@ def _simulate(
     return VIOLATED if any(check["exceeded"] for check in content["checks"]) else 0
 
 
-def _limits(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
+def _limits(texts: Sequence[str], metrics: Collection[str]) -> dict[str, float]:
     """Metric -> the value above which the attack counts as too successful; refuses one that is not in `metrics`."""
     limits: dict[str, float] = {}
     for text in texts:
