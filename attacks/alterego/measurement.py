@@ -170,7 +170,7 @@ def _measure(world: World, method: Method, looks: Sequence[int], settings: Alter
         guess_exact=(guess & (_commonest(world, values) == world.profiles)).sum(1),
         auc=auc(scores, truth),
         guess_auc=auc(popular, truth),
-        swap=distinguish(*laws[world.swapped], rounds, generator),
+        swap=distinguish(laws[world.swapped[0]], laws[world.swapped[1]], rounds, generator),
         value=_value_advantage(world, egos),
         join=_join(world, laws, method, epsilon, rounds, generator),
         quality=float((np.nan_to_num(similarities) * laws[:, :-1]).sum(1).mean()),
