@@ -1,17 +1,19 @@
 """The report of an attack: its threat model, what it reached, what privacy would permit, and the document of it all."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dpassay.attacks.advantage import permitted_advantage
-from dpassay.attacks.metrics import Metric
+from dpassay.attacks.metrics import Metric, by_name
 from dpassay.attacks.verdicts import verdicts
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import json_number
 from dpassay.core.records import Plot, Table, plain
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings
+from dpassay.mechanisms import describe
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ class AttackReport:
         Raises:
             InvalidInput: there is none.
         """
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise InvalidInput(f"no metric is called {name!r}; choose from {', '.join(each.name for each in self.metrics)}")
+        metrics = by_name(self.metrics)
+        if name not in metrics:
+            raise InvalidInput(f"no metric is called {name!r}; choose from {', '.join(metrics)}")
+        return metrics[name]
 
     def to_json(self, command: str = "", limits: Mapping[str, float] | None = None) -> dict[str, Any]:
         """The document behind every output.
@@ -130,6 +132,19 @@ class AttackReport:
             "seed": self.seed,
             "seconds": self.seconds,
         }
+
+
+def described(mechanism: Any, *hidden: str) -> dict[str, Any]:
+    """A registered mechanism as a report names it: "mechanism" and, without the hidden ones, "parameters"."""
+    about = describe(mechanism)
+    parameters = {name: value for name, value in about["parameters"].items() if name not in hidden}
+    return {"mechanism": f"{about['id']}/{about['variant']}", "parameters": parameters}
+
+
+def rated_rows(ratings: Iterable[float]) -> list[list[str]]:
+    """Rows of a worked example: of every item whether user A rated it, and how; a rating that is missing is NaN."""
+    texts = ("" if math.isnan(rating) else f"{rating:g}" for rating in ratings)
+    return [[f"item {place}", "yes" if text else "no", text] for place, text in enumerate(texts, 1)]
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Numbers that an attack is measured by, with intervals that take targets, not their ratings, as independent."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,12 @@ class Metric:
         low: lower end of the confidence interval; None for a count without sampling error.
         high: upper end.
         trials: independent units behind it, targets as a rule.
-        meaning: one sentence for a reader who has not seen the code.
+        meaning: one sentence for a reader who has not seen the code; in a report that of `AttackSettings.metrics`.
     """
 
     name: str
     value: float
-    meaning: str
+    meaning: str = ""
     low: float | None = None
     high: float | None = None
     trials: int = 0
@@ -40,9 +40,27 @@ class Metric:
             return "-"
         return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
 
+    def surely_above(self, limit: float) -> bool:
+        """Whether the whole interval is above the limit; never without one."""
+        return self.low is not None and self.low > limit
+
+
+def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
+    """The metrics under their names."""
+    return {each.name: each for each in metrics}
+
+
+def explained(metrics: Iterable[Metric], meanings: Mapping[str, str]) -> list[Metric]:
+    """The metrics, each with the meaning that the settings of its attack give its name."""
+    return [replace(each, meaning=meanings[each.name]) for each in metrics]
+
 
 def mean_metric(
-    name: str, values: np.ndarray, meaning: str, weights: np.ndarray | None = None, bounds: tuple[float, float] = (0, 1)
+    name: str,
+    values: np.ndarray,
+    meaning: str = "",
+    weights: np.ndarray | None = None,
+    bounds: tuple[float, float] = (0, 1),
 ) -> Metric:
     """A weighted mean over targets with a 95% interval that treats targets, not their ratings, as independent.
 
@@ -97,6 +115,6 @@ def auc(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     return np.where(pairs > 0, wins / np.maximum(pairs, 1), np.nan)
 
 
-def difference_metric(name: str, values: np.ndarray, meaning: str) -> Metric:
+def difference_metric(name: str, values: np.ndarray, meaning: str = "") -> Metric:
     """`mean_metric` of differences of two rates, TPR - FPR as a rule; values in [-1, 1], shape (targets,)."""
     return mean_metric(name, values, meaning, bounds=(-1, 1))

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import expit
 
 from dpassay.attacks.alterego.settings import Method
+from dpassay.attacks.settings import registered
 from dpassay.mechanisms import mechanism
 
-VARIANTS = {"prs": "paper", "prs_released": "released", "prs_repaired": "repaired"}
+VARIANTS = {method: registered(method)[1] for method in ("prs", "prs_released", "prs_repaired")}
 REPEATS = 200  # of the paired experiment per target: its outcome is a coin for one pair of profiles
 PASSES = 4  # of the mean field
 CELLS = 8_000_000  # float64 numbers in the largest temporary array
@@ -66,9 +67,7 @@ class AlterEgos:
 def link_table(matrix: np.ndarray, num_source_items: int) -> LinkTable:
     """Sums for the adjusted cosine with norms over all raters, as `dpassay.mechanisms.item_similarity` defines it.
 
-    Args:
-        matrix: ratings, shape (users, items), NaN where missing; the first columns are the source domain.
-        num_source_items: how many.
+    The matrix has shape (users, items), NaN where a rating is missing; its first columns are the source domain.
     """
     centered, rated = _centered(matrix)
     source, target = np.s_[:, :num_source_items], np.s_[:, num_source_items:]
@@ -96,18 +95,11 @@ def without_user(table: LinkTable, row: np.ndarray, sources: np.ndarray) -> Link
 
 
 def replacement_laws(similarities: np.ndarray, method: Method, epsilon: float = 1.0) -> np.ndarray:
-    """Probability of every replacement of every source item.
+    """Probability of every replacement of every source item, at an epsilon of one draw in nats.
 
     The laws of `dpassay.mechanisms.prs`, all rows at once; "alterego" takes the most similar item, of equal ones the
-    first.
-
-    Args:
-        similarities: X-SIM, shape (sources, targets), NaN where it is not quantified.
-        method: how replacements are chosen.
-        epsilon: of one draw, nats.
-
-    Returns:
-        Shape (sources, targets + 1); the last column is the probability that there is no replacement, 0 or 1.
+    first. X-SIM has shape (sources, targets), NaN where it is not quantified; the result has a further column for the
+    probability that there is no replacement, 0 or 1.
     """
     quantified = ~np.isnan(similarities)
     scores = np.where(quantified, similarities, 0.0)
@@ -135,11 +127,7 @@ def replacement_laws(similarities: np.ndarray, method: Method, epsilon: float = 
 def sample_alteregos(laws: np.ndarray, profiles: np.ndarray, rounds: int, generator: np.random.Generator) -> AlterEgos:
     """Draws AlterEgos with fresh replacements in every round; ratings that meet on one item are averaged.
 
-    Args:
-        laws: see `replacement_laws`.
-        profiles: source-domain ratings, shape (users, sources), NaN where missing.
-        rounds: how many AlterEgos of each user.
-        generator: source of randomness.
+    Laws are those of `replacement_laws`; profiles are source-domain ratings, shape (users, sources), NaN where missing.
     """
     owners, items = np.nonzero(~np.isnan(profiles))
     values = profiles[owners, items]

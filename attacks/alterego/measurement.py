@@ -19,7 +19,7 @@ from dpassay.attacks.alterego.alteregos import (
     without_user,
 )
 from dpassay.attacks.alterego.settings import AlterEgoSettings, Links, Method
-from dpassay.attacks.metrics import Metric, auc, difference_metric, mean_metric
+from dpassay.attacks.metrics import Metric, auc, difference_metric, explained, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import mechanism
@@ -92,40 +92,31 @@ class Result:
 
     def metrics(self) -> list[Metric]:
         """All that the attack is measured by."""
-        shown, rated = self.shown, self.rated
-        hits = self.hits[:, -1]
+        shown, rated, hits = self.shown, self.rated, self.hits[:, -1]
 
-        def share(name: str, part: np.ndarray, whole: np.ndarray, meaning: str) -> Metric:
-            return mean_metric(name, part / np.maximum(whole, 1), meaning, weights=whole)
+        def share(name: str, part: np.ndarray, whole: np.ndarray) -> Metric:
+            return mean_metric(name, part / np.maximum(whole, 1), weights=whole)
 
-        return [
-            share("source-recall", hits, rated, "share of the users' source-domain items that the attacker named"),
-            share("source-precision", hits, shown, "share of the named items that the user had rated"),
-            share("guess-recall", self.guess_hits, rated, "the same when the most popular items are named"),
-            share("guess-precision", self.guess_hits, shown, "the same when the most popular items are named"),
-            share("exact-value", self.exact, shown, "share of the named items with the right rating as well"),
-            share("guess-exact-value", self.guess_exact, shown, "the same from popularity and the commonest rating"),
-            mean_metric("auc", self.auc, "chance that a rated source item is ranked above one that was not"),
-            mean_metric("guess-auc", self.guess_auc, "the same for the order by popularity"),
-            difference_metric("advantage", self.swap[0], "TPR - FPR for which of two source items the user rated"),
-            difference_metric("value-advantage", self.value, "TPR - FPR for which of two values she gave one item"),
-            difference_metric(
-                "join-advantage",
-                self.join[0],
-                "TPR - FPR for whether a user's ratings are in the similarities, from the replacements of one item",
-            ),
+        metrics = [
+            share("source-recall", hits, rated),
+            share("source-precision", hits, shown),
+            share("guess-recall", self.guess_hits, rated),
+            share("guess-precision", self.guess_hits, shown),
+            share("exact-value", self.exact, shown),
+            share("guess-exact-value", self.guess_exact, shown),
+            mean_metric("auc", self.auc),
+            mean_metric("guess-auc", self.guess_auc),
+            difference_metric("advantage", self.swap[0]),
+            difference_metric("value-advantage", self.value),
+            difference_metric("join-advantage", self.join[0]),
         ]
+        return explained(metrics, AlterEgoSettings.metrics)
 
 
 def compare(
     ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any
 ) -> dict[Method, list[Metric]]:
-    """The metrics of every method on the same users.
-
-    Args:
-        ratings: of one catalogue.
-        progress: told what is being done.
-        **settings: see `AlterEgoSettings`; `method` means nothing here.
+    """The metrics of every method on the same users; of the settings (`AlterEgoSettings`) `method` means nothing here.
 
     Raises:
         InvalidInput: a setting out of range, or too few ratings to split.
@@ -179,7 +170,7 @@ def _measure(world: World, method: Method, looks: Sequence[int], settings: Alter
         guess_exact=(guess & (_commonest(world, values) == world.profiles)).sum(1),
         auc=auc(scores, truth),
         guess_auc=auc(popular, truth),
-        swap=_swap(world, laws, rounds, generator),
+        swap=distinguish(laws[world.swapped[0]], laws[world.swapped[1]], rounds, generator),
         value=_value_advantage(world, egos),
         join=_join(world, laws, method, epsilon, rounds, generator),
         quality=float((np.nan_to_num(similarities) * laws[:, :-1]).sum(1).mean()),
@@ -187,13 +178,6 @@ def _measure(world: World, method: Method, looks: Sequence[int], settings: Alter
         named=named[-1],
         order=scores,
     )
-
-
-def _swap(
-    world: World, laws: np.ndarray, rounds: int, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rated, other = world.swapped
-    return distinguish(laws[rated], laws[other], rounds, generator)
 
 
 def _value_advantage(world: World, egos: AlterEgos) -> np.ndarray:

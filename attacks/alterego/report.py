@@ -11,11 +11,11 @@ from dpassay.attacks.advantage import permitted_advantage
 from dpassay.attacks.alterego.alteregos import VARIANTS
 from dpassay.attacks.alterego.measurement import NAMES, Result, World, measured
 from dpassay.attacks.alterego.settings import AlterEgoSettings, Method
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric, difference_metric, mean_metric, metric_series
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described, rated_rows
+from dpassay.attacks.metrics import Metric, by_name, difference_metric, mean_metric, metric_series
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe, mechanism
+from dpassay.mechanisms import mechanism
 
 LIMITS = (
     "Theorem 1 of X-Map's report is about the users behind the similarities. That its epsilon also covers the "
@@ -30,12 +30,9 @@ LIMITS = (
 
 
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Attacks the AlterEgos of some users.
+    """Attacks the AlterEgos of some users; the ratings' catalogue is split at random into two domains.
 
-    Args:
-        ratings: of one catalogue, which is split at random into two domains.
-        progress: told what is being done.
-        **settings: see `AlterEgoSettings`.
+    The settings are those of `AlterEgoSettings`.
 
     Raises:
         InvalidInput: a setting out of range, or too few ratings to split.
@@ -46,23 +43,22 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
     world, results = measured(ratings, chosen, method, progress)
     result = results[method]
     metrics = result.metrics()
-    by_name = {metric.name: metric for metric in metrics}
-    parameters: dict[str, Any] = {}
+    found = by_name(metrics)
+    about: dict[str, Any] = {"mechanism": "alterego", "parameters": {}}
     if method != "alterego":
         prs = mechanism("prs", VARIANTS[method], epsilon=epsilon, num_source_items=world.num_sources)
-        parameters = {name: value for name, value in describe(prs)["parameters"].items() if name != "source_item"}
+        about = described(prs, "source_item")
     return AttackReport(
         attack="alterego",
         title=f"What a mapped profile tells about its owner's ratings ({NAMES[method]})",
-        mechanism="alterego" if method == "alterego" else f"prs/{VARIANTS[method]}",
-        parameters=parameters,
+        **about,
         threat_model=ThreatModel(
             knows="the table of item similarities, every item's popularity, and how many items the user rated; in the "
             "paired experiments all about her but one secret, and which entry it became (X-Map copies its time)",
             does="nothing but compare: no accounts, no false ratings",
             sees=f"the items and ratings of {rounds} mapped profile{'s' if rounds > 1 else ''} of the user",
         ),
-        summary=_summary(result, by_name, rounds),
+        summary=_summary(result, found, rounds),
         settings={
             **{name: value for name, value in vars(chosen).items() if name != "seed"},
             "targets": len(world.profiles),
@@ -75,7 +71,7 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
         tables=[_pairs_table(result)],
         plots=[_rounds_plot(result, method)] if rounds > 1 else [],
         victim=_victim(world, result),
-        privacy=_privacies(result, by_name, math.inf if method == "alterego" else epsilon, rounds),
+        privacy=_privacies(result, found, math.inf if method == "alterego" else epsilon, rounds),
         repair=_repair(results),
         limits=LIMITS,
         seed=chosen.seed,
@@ -136,9 +132,8 @@ def _privacies(result: Result, metrics: Mapping[str, Metric], epsilon: float, ro
         entries.append(Privacy(f"{what}, one draw seen", epsilon, found, exact, says))
         if rounds > 1:
             says = f"{rounds} independent draws add up: the advantage observed is {metrics[name].value:.3f}."
-            entries.append(
-                Privacy(f"{what}, {rounds} draws seen", rounds * epsilon, rounds * found, metrics[name], says)
-            )
+            seen = f"{what}, {rounds} draws seen"
+            entries.append(Privacy(seen, rounds * epsilon, rounds * found, metrics[name], says))
     says = "Ratings are copied into the mapped profile without any protection, so that the loss is infinite."
     entries.append(Privacy("the value of one rating", epsilon, math.inf, metrics["value-advantage"], says))
     return entries
@@ -150,17 +145,9 @@ def _pairs_table(result: Result) -> Table:
         if np.isnan(observed).all():
             continue
         finite = loss[np.isfinite(loss)]
-        rows.append(
-            [
-                label,
-                len(observed),
-                f"{observed.mean():.4f}",
-                f"{distance.mean():.4f}",
-                f"{distance.max():.4f}",
-                int(np.isinf(loss).sum()),
-                f"{finite.max():.4f}" if len(finite) else "none finite",
-            ]
-        )
+        numbers = [f"{each:.4f}" for each in (observed.mean(), distance.mean(), distance.max())]
+        largest = f"{finite.max():.4f}" if len(finite) else "none finite"
+        rows.append([label, len(observed), *numbers, int(np.isinf(loss).sum()), largest])
     return Table(
         "Neighboring histories and datasets: the measured advantage, and the exact law of one draw",
         [
@@ -180,19 +167,15 @@ def _methods_table(measured: Mapping[Method, Result]) -> Table:
     names = ("source-precision", "guess-precision", "auc", "advantage", "join-advantage", "value-advantage")
     rows = []
     for method, result in measured.items():
-        values = {metric.name: metric.value for metric in result.metrics()}
-        rows.append(
-            [NAMES[method], f"{round(result.quality, 3) + 0.0:.3f}", *(f"{values[name]:.3f}" for name in names)]
-        )
-    return Table(
-        "The same attack on every way to choose replacements",
-        ["replacement", "mean similarity of a replacement", *names],
-        rows,
-    )
+        found = by_name(result.metrics())
+        quality = f"{round(result.quality, 3) + 0.0:.3f}"
+        rows.append([NAMES[method], quality, *(f"{found[name].value:.3f}" for name in names)])
+    columns = ["replacement", "mean similarity of a replacement", *names]
+    return Table("The same attack on every way to choose replacements", columns, rows)
 
 
 def _rounds_plot(result: Result, method: Method) -> Plot:
-    found = [mean_metric("", column / result.rated, "", weights=result.rated) for column in result.hits.T]
+    found = [mean_metric("", column / result.rated, weights=result.rated) for column in result.hits.T]
     series = metric_series(NAMES[method], result.looks, found)
     base = float(result.guess_hits.sum() / result.rated.sum())
     return Plot(
@@ -209,10 +192,7 @@ def _victim(world: World, result: Result) -> dict[str, Any]:
     user = int(np.argsort(shares, kind="stable")[len(shares) // 2])
     egos = result.alteregos
     order = [item for item in np.argsort(-result.order[user], kind="stable") if result.named[user, item]][:8]
-    rows = []
-    for number, item in enumerate(order, 1):
-        own = world.profiles[user, item]
-        rows.append([f"item {number}", "no" if math.isnan(own) else "yes", "" if math.isnan(own) else f"{own:g}"])
+    rows = rated_rows(world.profiles[user, order])
     return {
         "story": [
             f"User A rated {result.rated[user]} source-domain items; a mapped profile of hers shows "

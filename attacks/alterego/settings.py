@@ -15,19 +15,20 @@ class AlterEgoSettings(AttackSettings):
     """How ratings are mapped, and how often the attacker sees it."""
 
     report: ClassVar = "dpassay.attacks.alterego.report"
-    metrics: ClassVar = (
-        "source-recall",
-        "source-precision",
-        "guess-recall",
-        "guess-precision",
-        "exact-value",
-        "guess-exact-value",
-        "auc",
-        "guess-auc",
-        "advantage",
-        "value-advantage",
-        "join-advantage",
-    )
+    metrics: ClassVar = {
+        "source-recall": "share of the users' source-domain items that the attacker named",
+        "source-precision": "share of the named items that the user had rated",
+        "guess-recall": "the same when the most popular items are named",
+        "guess-precision": "the same when the most popular items are named",
+        "exact-value": "share of the named items with the right rating as well",
+        "guess-exact-value": "the same from popularity and the commonest rating",
+        "auc": "chance that a rated source item is ranked above one that was not",
+        "guess-auc": "the same for the order by popularity",
+        "advantage": "TPR - FPR for which of two source items the user rated",
+        "value-advantage": "TPR - FPR for which of two values she gave one item",
+        "join-advantage": "TPR - FPR for whether a user's ratings are in the similarities, from the replacements of "
+        "one item",
+    }
 
     method: Method = setting(
         "prs", "alterego (no privacy, the most similar item), prs (as printed), prs_released, or prs_repaired."

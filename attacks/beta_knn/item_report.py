@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from dpassay.attacks.advantage import permitted_advantage
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.beta_knn.items import NAMES, VARIANTS, ItemOutcome, ItemScene
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described, rated_rows
+from dpassay.attacks.beta_knn.items import NAMES, ItemOutcome, ItemScene
 from dpassay.attacks.beta_knn.settings import ItemMethod, ItemSettings
-from dpassay.attacks.metrics import Metric, mean_metric
+from dpassay.attacks.metrics import Metric, by_name, mean_metric
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe
 
 BARE = "without fakes"
 LIMITS = (
@@ -28,12 +27,7 @@ LIMITS = (
 
 
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Attacks users of an item-based recommender, each alone.
-
-    Args:
-        ratings: the dataset.
-        progress: told now and then how far it is.
-        **settings: see `ItemSettings`.
+    """Attacks users of an item-based recommender, each alone; the settings are those of `ItemSettings`.
 
     Raises:
         InvalidInput: a setting out of range, or a dataset too small for it.
@@ -49,16 +43,14 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
     if chosen.public and chosen.num_fakes:
         others[BARE] = ItemScene(ratings, replace(chosen, beta=0.0)).outcome(progress)
     metrics = outcome.metrics()
-    advantage = next(metric for metric in metrics if metric.name == "advantage")
-    parameters: dict[str, Any] = {"num_neighbors": chosen.num_neighbors}
+    advantage = by_name(metrics)["advantage"]
+    about: dict[str, Any] = {"mechanism": "item_knn", "parameters": {"num_neighbors": chosen.num_neighbors}}
     if scene.selection is not None:
-        described = describe(scene.selection)["parameters"]
-        parameters = {name: part for name, part in described.items() if name != "target"}
+        about = described(scene.selection, "target")
     return AttackReport(
         attack="beta-knn",
         title=f"Fake accounts in a recommender that compares items ({NAMES[method]})",
-        mechanism="item_knn" if method == "item_knn" else f"pnsa/{VARIANTS[method]}",
-        parameters=parameters,
+        **about,
         threat_model=ThreatModel(
             knows=f"{chosen.num_known} of the target's ratings ({chosen.choice}), how many users rated every item, and "
             "its mean",
@@ -83,8 +75,7 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
 
 def _summary(settings: ItemSettings, outcome: ItemOutcome, bare: ItemOutcome | None, advantage: Metric) -> list[str]:
     value = _values(outcome)
-    margin = mean_metric("", outcome.lead, "", outcome.inferred, bounds=(-1, 1))
-    works = margin.low is not None and margin.low > 0
+    works = mean_metric("", outcome.lead, weights=outcome.inferred, bounds=(-1, 1)).surely_above(0)
     fakes = f"{settings.num_fakes} fake accounts and " if settings.num_fakes else ""
     sentences = [
         f"With {fakes}{settings.num_known} known ratings of each of {len(outcome.targets)} users, the attacker named "
@@ -117,11 +108,7 @@ def _repair(method: ItemMethod, outcome: ItemOutcome, repaired: ItemOutcome) -> 
 def _victim(scene: ItemScene, outcome: ItemOutcome) -> dict[str, Any]:
     """The target with the median number of right names."""
     number = int(np.argsort(outcome.hits, kind="stable")[len(outcome.hits) // 2])
-    row = scene.matrix[scene.targets[number]]
-    rows = [
-        [f"item {place}", "no" if math.isnan(row[item]) else "yes", "" if math.isnan(row[item]) else f"{row[item]:g}"]
-        for place, item in enumerate(outcome.named[number][:8], 1)
-    ]
+    rows = rated_rows(scene.matrix[scene.targets[number], outcome.named[number][:8]])
     return {
         "story": [
             f"The attacker knows {scene.settings.num_known} ratings of user A, who has "
@@ -148,7 +135,7 @@ def _sees(settings: ItemSettings) -> str:
 def _conclusion(works: bool, difference: float, advantage: Metric) -> str:
     if not works:
         return f"So the attack does not work here: it is not shown to beat the guess ({difference:+.0%})."
-    if advantage.low is not None and advantage.low > 0:
+    if advantage.surely_above(0):
         return (
             "The attack beats that guess, and it reads the user's own data: the chance that an item is named is higher "
             f"by {advantage.value:.0%} when her rating is there than when it is not."
@@ -184,7 +171,7 @@ def _privacy(settings: ItemSettings, num_items: int, advantage: Metric) -> Priva
     else:
         total = lists * (num_items - settings.num_known) * settings.epsilon
     permitted = permitted_advantage(total)
-    above = advantage.low is not None and advantage.low > permitted
+    above = advantage.surely_above(permitted)
     says = (
         f"The claim is for one item's list; all that were read add up to epsilon {total:g}, which permits "
         f"{permitted:.3f}. The observed {advantage.value:.3f} is {'above' if above else 'not shown to be above'} it."

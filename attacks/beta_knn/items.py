@@ -60,12 +60,8 @@ class ItemOutcome(Outcome):
 class World(NamedTuple):
     """What items are compared by at one time, where there are ratings, and how many users each row stands for.
 
-    The last two rows are the target as she is in this world, in place of her own row, and the fakes.
-
-    Attributes:
-        values: see `compared_values`, shape (users + 2, items).
-        voted: the same.
-        copies: shape (users + 2,).
+    The first two come from `compared_values`, shape (users + 2, items); the last two rows are the target as she is in
+    this world, in place of her own row, and the fakes.
     """
 
     values: np.ndarray
@@ -160,12 +156,7 @@ class ItemScene:
     def infer(self, evidence: np.ndarray, known: np.ndarray) -> np.ndarray:
         """The unknown items of most evidence, if it is above 0, surest first; of equal ones the more popular.
 
-        Args:
-            evidence: shape (items,).
-            known: items, shape (m,).
-
-        Returns:
-            Items, shape (at most `guesses`,).
+        Evidence has shape (items,), known items (m,), the result (at most `guesses`,).
         """
         evidence = evidence.copy()
         evidence[known] = 0.0

@@ -71,14 +71,7 @@ def told_values(
 ) -> np.ndarray:
     """The ratings that fakes give the known items: a share of each target's is wrong by one star, within the scale.
 
-    Args:
-        values: true ratings, shape (targets, m).
-        wrong: the share.
-        scale: lowest and highest rating.
-        generator: source of randomness.
-
-    Returns:
-        The same shape.
+    From true ratings of shape (targets, m); the result has the same shape.
     """
     low, high = scale
     mistaken = np.argsort(generator.random(values.shape), axis=1) < round(wrong * values.shape[1])

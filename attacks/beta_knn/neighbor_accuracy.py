@@ -43,11 +43,6 @@ class HeldOut:
 def held_out(ratings: Ratings, recommenders: Mapping[str, Recommender], seed: int = 0) -> HeldOut:
     """Predicts the held-out ratings by every recommender, for the same readers.
 
-    Args:
-        ratings: the dataset.
-        recommenders: by name.
-        seed: of readers, held-out ratings and neighbor lists.
-
     Raises:
         InvalidInput: fewer than two users have five ratings, or there are no others.
     """
@@ -110,13 +105,6 @@ def _without(ratings: Ratings, users: np.ndarray) -> Ratings:
     of_others = stays[ratings.users]
     if not of_others.any():
         raise InvalidInput("accuracy needs ratings of users who are not readers; give ratings of more users")
-    renumbered = (np.cumsum(stays) - 1)[ratings.users[of_others]]
-    return Ratings(
-        renumbered,
-        ratings.items[of_others],
-        ratings.values[of_others],
-        int(stays.sum()),
-        ratings.num_items,
-        ratings.scale,
-        ratings.name,
-    )
+    users = (np.cumsum(stays) - 1)[ratings.users[of_others]]
+    items, values = ratings.items[of_others], ratings.values[of_others]
+    return Ratings(users, items, values, int(stays.sum()), ratings.num_items, ratings.scale, ratings.name)

@@ -6,7 +6,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
+from dpassay.attacks.beta_knn.settings import UserSettings
+from dpassay.attacks.metrics import Metric, difference_metric, explained, mean_metric
 
 
 class Judged(NamedTuple):
@@ -56,42 +57,22 @@ class Outcome:
     found_present: np.ndarray
     found_absent: np.ndarray
 
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> list[Metric]:
         """Means over targets with 95% intervals; NaN where nothing was measured."""
         named, hit = self.inferred, self.hits
-        return (
-            mean_metric("yield", _share(hit, self.hidden), "Share of a target's unknown ratings that were inferred."),
-            mean_metric(
-                "precision", _share(hit, named), "Share of the inferred items that the target did rate.", named
-            ),
-            mean_metric(
-                "guess-precision",
-                _share(self.guess_hits, named),
-                "Without the attack: share of as many most popular items that the target did rate.",
-                named,
-            ),
-            difference_metric(
-                "advantage",
-                self.found_present - self.found_absent,
-                "How much likelier a rating is inferred when it is there than when it is not.",
-            ),
-            mean_metric(
-                "exact-value",
-                _share(self.exact, hit),
-                "Share of the correctly inferred items whose rating was inferred exactly.",
-                hit,
-            ),
-            mean_metric(
-                "guess-exact-value",
-                _share(self.guess_exact, hit),
-                "Without the attack: share of the same items whose rounded average rating is the target's.",
-                hit,
-            ),
-            mean_metric("inferred", named, "Items inferred per target.", bounds=(0, float(np.max(named, initial=1.0)))),
+        metrics = (
+            mean_metric("yield", _share(hit, self.hidden)),
+            mean_metric("precision", _share(hit, named), weights=named),
+            mean_metric("guess-precision", _share(self.guess_hits, named), weights=named),
+            difference_metric("advantage", self.found_present - self.found_absent),
+            mean_metric("exact-value", _share(self.exact, hit), weights=hit),
+            mean_metric("guess-exact-value", _share(self.guess_exact, hit), weights=hit),
+            mean_metric("inferred", named, bounds=(0, float(np.max(named, initial=1.0)))),
             *self.further_metrics(),
-            Metric("fakes", float(self.num_fakes), "Fake accounts per target at a time."),
-            Metric("queries", float(self.num_queries), "Answers of the recommender that are read per target."),
+            Metric("fakes", float(self.num_fakes)),
+            Metric("queries", float(self.num_queries)),
         )
+        return explained(metrics, UserSettings.metrics)
 
     def further_metrics(self) -> tuple[Metric, ...]:
         """What only some recommenders let one measure."""

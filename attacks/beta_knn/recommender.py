@@ -26,25 +26,14 @@ class Recommender:
     Lu and Shen, secs. 2.2, 3.1 and 5.2, as in `dpassay.mechanisms`; "top_beta_k" is sec. 4.2: k drawn uniformly from
     the `num_nearest` most similar. Raises InvalidInput for a value out of range.
 
-    Attributes:
-        method: see `UserSettings`.
-        num_neighbors: k.
-        similarity: "full_cosine", "cosine" (5) or "pearson" (4).
-        ties: who of equally similar candidates comes first: "random" for every list, "index" the older account,
-            "fakes_first" fake users (random among them and among real ones).
-        epsilon: of the private selections, nats.
-        sensitivity: RS of the weights exp(epsilon sim / (4 k RS)) (1), a constant.
-        weight: "exponential", or "similarity", where candidates without positive similarity are never drawn.
-        probability: p of Algorithm 1.
-        rho: of PNCF's truncation.
-        noise: whether PNCF adds Laplace noise of scale 2 RS / epsilon to the neighbors' similarities in a prediction,
-            drawn once per neighbor and list.
+    Attributes (others, and their units, are those of `UserSettings`):
+        ties: "random" for every list, "index" the older account, "fakes_first" fake users (random among them and among
+            real ones).
+        weight: of weight "similarity" candidates without positive similarity are never drawn.
+        noise: of scale 2 RS / epsilon, Laplace, drawn once per neighbor and list.
         num_nearest: size of the set that "top_beta_k" draws from.
-        norm_floor: c of the floor-norm cosine, in ratings; of the repaired methods.
         max_rating: R, largest rating; of the repaired methods.
-        min_overlap: a similarity over fewer co-rated items counts as 0.
-        significance: g; similarities are multiplied by min(co-rated items, g) / g unless it is 0. The repaired
-            methods' choice is not affected by these two, the prediction is.
+        min_overlap, significance: the repaired methods' choice is not affected by these two, the prediction is.
     """
 
     method: UserMethod = "knn"

@@ -17,6 +17,19 @@ Noise = Literal["similarity", "none"]
 Weight = Literal["exponential", "similarity"]
 PUBLIC = ("similar_items", "similar_scores")
 """Channels that anyone can read, without an account."""
+INFERRED = {
+    "yield": "Share of a target's unknown ratings that were inferred.",
+    "precision": "Share of the inferred items that the target did rate.",
+    "guess-precision": "Without the attack: share of as many most popular items that the target did rate.",
+    "advantage": "How much likelier a rating is inferred when it is there than when it is not.",
+    "exact-value": "Share of the correctly inferred items whose rating was inferred exactly.",
+    "guess-exact-value": "Without the attack: share of the same items whose rounded average rating is the target's.",
+    "inferred": "Items inferred per target.",
+}
+COST = {
+    "fakes": "Fake accounts per target at a time.",
+    "queries": "Answers of the recommender that are read per target.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,19 +90,12 @@ class UserSettings(Attack):
     """The attack on a recommender that compares users, and that recommender."""
 
     report: ClassVar = "dpassay.attacks.beta_knn.user_report"
-    metrics: ClassVar = (
-        "yield",
-        "precision",
-        "guess-precision",
-        "advantage",
-        "exact-value",
-        "guess-exact-value",
-        "inferred",
-        "surrounded",
-        "target-seen",
-        "fakes",
-        "queries",
-    )
+    metrics: ClassVar = {
+        **INFERRED,
+        "surrounded": "Share of targets whose fakes have exactly each other and the target as the most similar users.",
+        "target-seen": "Share of targets who were among the neighbors of at least one fake.",
+        **COST,
+    }
 
     method: UserMethod = setting(
         "knn", "How the recommender chooses neighbors: nearest, k of the beta k nearest, nPNS, PNCF, PPNS, or ours."
@@ -121,17 +127,7 @@ class ItemSettings(AttackSettings):
     """The attack on a recommender that compares items, and that recommender."""
 
     report: ClassVar = "dpassay.attacks.beta_knn.item_report"
-    metrics: ClassVar = (
-        "yield",
-        "precision",
-        "guess-precision",
-        "advantage",
-        "exact-value",
-        "guess-exact-value",
-        "inferred",
-        "fakes",
-        "queries",
-    )
+    metrics: ClassVar = {**INFERRED, **COST}
 
     method: ItemMethod = setting(
         "item_knn", "item_knn (k most similar items, no privacy), pnsa (as printed), pnsa_released, or pnsa_repaired."

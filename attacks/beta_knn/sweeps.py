@@ -68,15 +68,7 @@ def compare(
     jobs: int | Executor = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Several recommenders and attacks on the same ratings.
-
-    Args:
-        ratings: the dataset.
-        settings: what is attacked, and how.
-        targets: rows, shape (targets,), or a number; see `simulate`.
-        paired: whether to measure the advantage, too, which takes twice as long.
-        jobs: processes, or an executor; several take one setting each at a time. The rows are the same.
-        progress: told what was simulated.
+    """Several recommenders and attacks on the same ratings; see `sweep`, and `jobs` may be an executor.
 
     Returns:
         One row per setting: "fakes", "targets", every metric of `UserOutcome` by name as a `Metric`, and "seconds".

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from dpassay.attacks.advantage import permitted_advantage
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described
 from dpassay.attacks.beta_knn.neighbor_accuracy import held_out
 from dpassay.attacks.beta_knn.recommender import NAMES, Recommender, with_beta
 from dpassay.attacks.beta_knn.settings import Attack, UserMethod, UserSettings
 from dpassay.attacks.beta_knn.users import TINY, Scene, UserOutcome, simulate
-from dpassay.attacks.metrics import Metric, mean_metric
+from dpassay.attacks.metrics import Metric, by_name, mean_metric
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe
 
 REPAIR_TARGETS = 40
 REPAIRS: tuple[UserMethod, ...] = ("npns_repaired", "ppns_repaired")
@@ -27,12 +26,7 @@ BLIND = 1e-9  # an epsilon at which the exponential weights of all candidates ar
 
 
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Simulates the beta-kNN attack on one recommender and reports what it reached.
-
-    Args:
-        ratings: the dataset.
-        progress: told now and then how far it is.
-        **settings: see `UserSettings`.
+    """Simulates the beta-kNN attack on one recommender; the settings are those of `UserSettings`.
 
     Raises:
         InvalidInput: a setting out of range, no user with more than m ratings, or more fakes than fit into memory.
@@ -43,18 +37,14 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
     scene = Scene(ratings, recommender, attack, attack.targets, True)
     outcome = scene.outcome(progress)
     metrics = outcome.metrics()
-    found = {metric.name: metric for metric in metrics}
+    found = by_name(metrics)
     built = recommender.mechanism()
-    id, parameters = str(attack.method), {name: getattr(recommender, name) for name in ("num_neighbors", "num_nearest")}
-    if built is not None:
-        described = describe(built)
-        id = f"{described['id']}/{described['variant']}"
-        parameters = {name: value for name, value in described["parameters"].items() if name != "target"}
+    sizes = {name: getattr(recommender, name) for name in ("num_neighbors", "num_nearest")}
+    about = {"mechanism": attack.method, "parameters": sizes} if built is None else described(built, "target")
     return AttackReport(
         attack="beta-knn",
         title=f"{outcome.num_fakes} fake accounts against a recommender with {NAMES[attack.method]}",
-        mechanism=id,
-        parameters=parameters,
+        **about,
         threat_model=_threat_model(outcome, attack),
         summary=_summary(outcome, attack, found),
         settings={
@@ -139,7 +129,7 @@ def _percent(metric: Metric) -> str:
 def _paired_table(outcome: UserOutcome) -> Table:
     rows = []
     for text, values in (("present", outcome.found_present), ("removed", outcome.found_absent)):
-        metric = mean_metric("share", values, "")
+        metric = mean_metric("share", values)
         rows.append([text, metric.trials, metric.cell()])
     return Table(
         "One hidden rating per target, the same world with and without it",
@@ -156,12 +146,8 @@ def _distribution(outcome: UserOutcome) -> Plot:
     for label, hits in (("attack", outcome.hits), ("as many popular items, without it", outcome.guess_hits)):
         counts, _ = np.histogram(hits / hidden, edges)
         series.append(Series(label, edges.tolist(), [*counts.tolist(), 0], shape="steps"))
-    return Plot(
-        "How much of each target's other ratings was found out",
-        "share of the target's other ratings",
-        "targets",
-        series,
-    )
+    title = "How much of each target's other ratings was found out"
+    return Plot(title, "share of the target's other ratings", "targets", series)
 
 
 def _size_tables(outcome: UserOutcome) -> tuple[Table, ...]:
@@ -170,7 +156,7 @@ def _size_tables(outcome: UserOutcome) -> tuple[Table, ...]:
         return ()
     rows = []
     for part in np.array_split(np.argsort(outcome.hidden, kind="stable"), 4):
-        found = {metric.name: metric for metric in outcome.part(part).metrics()}
+        found = by_name(outcome.part(part).metrics())
         hidden = outcome.hidden[part]
         names = ("yield", "precision", "guess-precision", "exact-value")
         rows.append([f"{hidden.min():.0f} to {hidden.max():.0f}", len(part), *(found[name].cell() for name in names)])
@@ -188,16 +174,10 @@ def _victim(scene: Scene, outcome: UserOutcome) -> dict[str, Any]:
     shown = inferred[np.argsort(-evidence.votes[inferred], kind="stable")][:10]
     truth = dict(zip(*(each.tolist() for each in scene.ratings_of(target)), strict=True))
     rows = []
-    for place, item in enumerate(shown.tolist()):
+    for place, item in enumerate(shown.tolist(), 1):
         told = "-" if evidence.levels is None else f"{scene.catalogue.levels[evidence.levels[item].argmax()]:g}"
-        rows.append(
-            [
-                f"item {place + 1}",
-                f"{evidence.votes[item]} of {evidence.trials[item]}",
-                told,
-                f"{truth[item]:g}" if item in truth else "not rated",
-            ]
-        )
+        true = f"{truth[item]:g}" if item in truth else "not rated"
+        rows.append([f"item {place}", f"{evidence.votes[item]} of {evidence.trials[item]}", told, true])
     story = [
         f"User A rated {len(truth)} items; the attacker knew {len(np.unique(known))} of them.",
         f"User A was behind {evidence.with_target} of the {evidence.lists} answers that the fakes got.",
@@ -222,11 +202,10 @@ def _privacy(recommender: Recommender, attack: Attack, outcome: UserOutcome, adv
     )
     observed = "not measured" if math.isnan(advantage.value) else f"{advantage.value:.3f}"
     permitted = permitted_advantage(claimed)
-    exceeds = advantage.low is not None and advantage.low > permitted
     answers = round(outcome.num_queries) if attack.fresh else outcome.num_fakes * attack.restarts
     if math.isinf(claimed):
         says = f"Nothing is claimed, and nothing limits the attacker: the observed advantage is {observed}."
-    elif exceeds:
+    elif advantage.surely_above(permitted):
         says = (
             f"The observed advantage, {observed}, is above the {permitted:.3f} that the claim permits for one list; "
             f"the attacker reads {answers}, and the ratings in them, which the claim does not cover."
@@ -241,17 +220,13 @@ def _privacy(recommender: Recommender, attack: Attack, outcome: UserOutcome, adv
     entries = [Privacy(what, claimed, math.inf if unbounded else None, advantage, says)]
     if recommender.repaired:
         total = answers * claimed
-        entries.append(
-            Privacy(
-                f"the neighbors of all fakes together, {answers} lists",
-                total,
-                None,
-                advantage,
-                f"Guarantees add up: {answers} lists of epsilon {claimed:g} each are only guaranteed epsilon "
-                f"{total:g}, which permits an advantage of {permitted_advantage(total):.3f}. No epsilon covers the "
-                "neighbors' ratings that a prediction is made of.",
-            )
+        says = (
+            f"Guarantees add up: {answers} lists of epsilon {claimed:g} each are only guaranteed epsilon {total:g}, "
+            f"which permits an advantage of {permitted_advantage(total):.3f}. No epsilon covers the neighbors' ratings "
+            "that a prediction is made of."
         )
+        what = f"the neighbors of all fakes together, {answers} lists"
+        entries.append(Privacy(what, total, None, advantage, says))
     return tuple(entries)
 
 
@@ -272,18 +247,11 @@ def _repair(
         except InvalidInput as refusal:
             unusable += f" {NAMES[method]} cannot be used on these data: {refusal}."
             continue
-        compared[method], found[method] = other, {metric.name: metric for metric in each.metrics()}
+        compared[method], found[method] = other, by_name(each.metrics())
         names = ("yield", "precision", "guess-precision", "advantage", "target-seen")
         rows.append([NAMES[method], _guarantee(method, recommender), *(found[method][name].cell() for name in names)])
-    columns = [
-        "method",
-        "epsilon of one list",
-        "found out",
-        "right when named",
-        "best guess",
-        "advantage",
-        "target seen",
-    ]
+    found_columns = ["found out", "right when named", "best guess", "advantage", "target seen"]
+    columns = ["method", "epsilon of one list", *found_columns]
     table = Table("The same attack on the repaired selections", columns, rows)
     usable = [method for method in REPAIRS if method in found]
     if not usable:
@@ -322,7 +290,7 @@ def _accuracy(
     width = ratings.scale[1] - ratings.scale[0]
 
     def mean(values: np.ndarray) -> Metric:
-        return mean_metric("error", values, "", measured.counts, bounds=(-width, width))
+        return mean_metric("error", values, weights=measured.counts, bounds=(-width, width))
 
     def difference(first: str, second: str) -> Metric:
         return mean(measured.errors[first] - measured.errors[second])

@@ -55,18 +55,8 @@ class UserOutcome(Outcome):
 
     def further_metrics(self) -> tuple[Metric, ...]:
         """How often the fakes' neighbors are whom the attack wants."""
-        return (
-            mean_metric(
-                "surrounded",
-                self.surrounded,
-                "Share of targets whose fakes have exactly each other and the target as the most similar users.",
-            ),
-            mean_metric(
-                "target-seen",
-                (self.lists_with_target > 0).astype(float),
-                "Share of targets who were among the neighbors of at least one fake.",
-            ),
-        )
+        seen = (self.lists_with_target > 0).astype(float)
+        return mean_metric("surrounded", self.surrounded), mean_metric("target-seen", seen)
 
 
 class Evidence(NamedTuple):
@@ -336,10 +326,8 @@ class Scene:
         targets = np.asarray(targets)
         missing = targets[~np.isin(targets, eligible)]
         if len(missing):
-            raise InvalidInput(
-                f"user {missing[0]} does not have more than {known} ratings; choose another target or a smaller "
-                "num_known"
-            )
+            what = f"user {missing[0]} does not have more than {known} ratings"
+            raise InvalidInput(f"{what}; choose another target or a smaller num_known")
         return targets
 
     def _prepare(self) -> None:
@@ -379,9 +367,8 @@ class Scene:
         counts = np.diff(self.starts)[users]
         owner = np.repeat(np.arange(len(users)), counts)
         position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + self.starts[users][owner]
-        preferred = {"random": 0, "popular": -1, "rare": 1}[attack.choice] * self.catalogue.popularity[
-            self.items[position]
-        ]
+        sign = {"random": 0, "popular": -1, "rare": 1}[attack.choice]
+        preferred = sign * self.catalogue.popularity[self.items[position]]
         order = np.lexsort((generator.random(len(owner)), preferred, owner))
         first = np.cumsum(counts) - counts
         chosen = position[order[first[:, None] + np.arange(m)]]

@@ -58,15 +58,8 @@ def log_laws(built: Any, kernels: np.ndarray) -> np.ndarray:
 def product_advantage(log_present: np.ndarray, log_absent: np.ndarray, rounds: int) -> np.ndarray:
     """Largest TPR - FPR of any test that sees `rounds` independent outputs: the total variation of the product laws.
 
-    An upper bound that is close (see `reconstruction.composed_advantage`), and exact for one round.
-
-    Args:
-        log_present: log P, nats, shape (pairs, outputs).
-        log_absent: log Q, same shape.
-        rounds: T.
-
-    Returns:
-        Shape (pairs,).
+    An upper bound that is close (see `composed_advantage`), and exact for one round. The laws are logs, nats, shape
+    (pairs, outputs) each; the result has shape (pairs,).
     """
     if rounds == 1:
         return np.asarray(0.5 * np.abs(np.exp(log_present) - np.exp(log_absent)).sum(1))
@@ -77,13 +70,7 @@ def product_advantage(log_present: np.ndarray, log_absent: np.ndarray, rounds: i
 
 
 def coin_advantage(jitter: float, square_norm: float, rounds: int) -> float:
-    """Total variation of `rounds` coins with odds s of heads and as many with odds s + B^2: exact for real rows.
-
-    Args:
-        jitter: s.
-        square_norm: B^2.
-        rounds: T.
-    """
+    """Total variation of `rounds` coins with odds s (jitter) of heads and as many with s + B^2: exact for real rows."""
     return _binomial_distance(jitter / (1 + jitter), (jitter + square_norm) / (1 + jitter + square_norm), rounds)
 
 
@@ -128,29 +115,30 @@ def jittered_mechanism(method: str, epsilon: float, jitter: float | None, num_it
     return mechanism(method, jitter=float(jitter), max_square_norm=float(norm), **own)
 
 
+def with_targets(others: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The users in each target's data, shape (targets, users), with her."""
+    present = others.copy()
+    present[np.arange(len(targets)), targets] = True
+    return present
+
+
 def pair_laws(built: Any, rows: np.ndarray, targets: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Log-laws of one output with and without each target, nats, shape (targets, outputs) each.
 
-    Args:
-        built: the mechanism.
-        rows: of all users, shape (users, items).
-        targets: rows, shape (targets,).
-        others: who else is in the data, shape (targets, users), bool.
+    Rows of all users have shape (users, items); `others` says who else is in the data, shape (targets, users), bool.
     """
     num = rows.shape[1]
     if describe(built)["id"] not in ("dpp", "kdpp"):
-        present = others.copy()
-        present[np.arange(len(targets)), targets] = True
-        return _listed_laws(built, rows, present), _listed_laws(built, rows, others)
+        return _listed_laws(built, rows, with_targets(others, targets)), _listed_laws(built, rows, others)
     own = rows[targets]
     absent = _grams(rows, others) + built.jitter * np.eye(num)
     present = absent + own[:, :, None] * own[:, None, :]
     step = max(1, CELLS // (num << num))
-    with_her, without = (
-        np.concatenate([log_laws(built, kernels[first : first + step]) for first in range(0, len(own), step)])
-        for kernels in (present, absent)
-    )
-    return with_her, without
+
+    def laws(kernels: np.ndarray) -> np.ndarray:
+        return np.concatenate([log_laws(built, kernels[first : first + step]) for first in range(0, len(own), step)])
+
+    return laws(present), laws(absent)
 
 
 @float64

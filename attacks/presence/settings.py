@@ -16,7 +16,14 @@ class PresenceSettings(AttackSettings):
     """Which sets are recommended, of how many items, and how many of them the attacker sees."""
 
     report: ClassVar = "dpassay.attacks.presence.report"
-    metrics: ClassVar = ("advantage", "auc", "advantage-limit", "advantage-worst-case", "guess-advantage")
+    metrics: ClassVar = {
+        "advantage": "TPR - FPR of telling the data with the subject from the data without her, the mean over targets.",
+        "auc": "Chance that a run with the subject looks more like her than one without; 1/2 is blind.",
+        "advantage-limit": "The most that any test could reach on these targets.",
+        "advantage-worst-case": "The most that any attacker could reach on any data with this jitter and number of "
+        "recommendations.",
+        "guess-advantage": "Without recommendations presence is a coin flip.",
+    }
 
     method: Method = setting(
         "dpp",

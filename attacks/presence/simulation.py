@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpassay.attacks.metrics import Metric, auc, difference_metric
-from dpassay.attacks.presence.laws import pair_laws, product_advantage
+from dpassay.attacks.presence.laws import pair_laws, product_advantage, with_targets
+from dpassay.attacks.presence.settings import PresenceSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.data.ratings import Ratings
@@ -87,8 +88,7 @@ def simulate(
         first run in world 0, shape (targets, rounds).
     """
     rounds = looks[-1]
-    present = world.others.copy()
-    present[np.arange(len(present)), world.targets] = True
+    present = with_targets(world.others, world.targets)
     codes = drawn_sets(built, world.rows, np.concatenate([present, world.others]), trials * rounds, seed)
     codes = codes.reshape(2, len(present), trials * rounds)
     steps = np.take_along_axis(table[None], set_places(built, world.rows.shape[1])[codes], axis=2)
@@ -131,8 +131,7 @@ def _drawn(built: Any, key: Any, rows: Any, members: Any, width: int, chunks: in
 def observed_advantage(losses: np.ndarray) -> Metric:
     """From runs of shape (worlds, targets, trials); the exact likelihood ratio needs no threshold but 1."""
     found, missed = (losses > 0).mean(2)
-    meaning = "TPR - FPR of telling the data with the subject from the data without her, the mean over targets."
-    return difference_metric("advantage", found - missed, meaning)
+    return difference_metric("advantage", found - missed, PresenceSettings.metrics["advantage"])
 
 
 def observed_auc(losses: np.ndarray) -> np.ndarray:

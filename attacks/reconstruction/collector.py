@@ -1,13 +1,14 @@
 """The collector's guesses by Bayes' rule, entry by entry, and how often they are right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from dpassay.attacks.advantage import composed_advantage
-from dpassay.attacks.metrics import Metric, auc, difference_metric, mean_metric
+from dpassay.attacks.metrics import Metric, auc, by_name, difference_metric, explained, mean_metric
 from dpassay.attacks.reconstruction.devices import AbstractDevice
+from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
 
@@ -40,8 +41,7 @@ def log_priors(symbols: np.ndarray, targets: np.ndarray, num_levels: int) -> np.
     return np.log(np.concatenate([1 - rated, rated * values], axis=-1))
 
 
-@dataclass
-class Tally:
+class Tally(NamedTuple):
     """What the collector got right, per target and number of collections (0: the prior alone).
 
     Attributes:
@@ -55,16 +55,12 @@ class Tally:
         profile: the same for all her ratings together, 0 or 1.
     """
 
-    value: list[np.ndarray] = field(default_factory=list)
-    auc: list[np.ndarray] = field(default_factory=list)
-    above: list[np.ndarray] = field(default_factory=list)
-    listed: list[np.ndarray] = field(default_factory=list)
-    hits: list[np.ndarray] = field(default_factory=list)
-    profile: list[np.ndarray] = field(default_factory=list)
-
-    def joined(self, name: str) -> np.ndarray:
-        """All chunks of targets of one attribute, shape (targets, ...)."""
-        return np.concatenate(getattr(self, name))
+    value: np.ndarray
+    auc: np.ndarray
+    above: np.ndarray
+    listed: np.ndarray
+    hits: np.ndarray
+    profile: np.ndarray
 
 
 def rating_levels(ratings: Ratings) -> np.ndarray:
@@ -102,7 +98,7 @@ def collect(
         seed: of the noise.
     """
     generator = np.random.default_rng(seed)
-    tallies = {number: Tally() for number in checkpoints}
+    tallies: dict[int, list[Tally]] = {number: [] for number in checkpoints}
     size = max(1, CELLS // (symbols.shape[1] * (sender.num_levels + 1)))
     for chunk in np.array_split(targets, -(-len(targets) // size)):
         truth = symbols[chunk]
@@ -120,32 +116,30 @@ def collect(
                     world += sender.log_likelihoods(sender.sample(generator, entries))
             collected = number
             ratios = [np.logaddexp.reduce(values + world[:, 1:], axis=-1) - world[:, 0] for world in worlds]
-            _judge(tallies[number], logs, truth, ratios, users)
-    return tallies
+            tallies[number].append(_judged(logs, truth, ratios, users))
+    return {number: Tally(*map(np.concatenate, zip(*parts, strict=True))) for number, parts in tallies.items()}
 
 
-def _judge(tally: Tally, logs: np.ndarray, truth: np.ndarray, ratios: Sequence[np.ndarray], users: np.ndarray) -> None:
-    """Adds a chunk of targets; `logs` is the unnormalized log-posterior, shape (targets, items, d + 1)."""
+def _judged(logs: np.ndarray, truth: np.ndarray, ratios: Sequence[np.ndarray], users: np.ndarray) -> Tally:
+    """Of a chunk of targets; `logs` is the unnormalized log-posterior, shape (targets, items, d + 1)."""
     rated = truth > 0
     number, other = rated.sum(1), (~rated).sum(1)
     best = logs[..., 1:].max(-1)
     score = best + np.log(np.exp(logs[..., 1:] - best[..., None]).sum(-1)) - logs[..., 0]
     guess = logs[..., 1:].argmax(-1) + 1
-    tally.value.append(_share((guess == truth).sum(1), number))
-
-    tally.auc.append(auc(score, rated))
-
     bins = len(LOG_ODDS) + 1
     places = np.searchsorted(LOG_ODDS, score) + bins * (rated + 2 * np.arange(len(truth))[:, None])
     counts = np.bincount(places.ravel(), minlength=2 * bins * len(truth)).reshape(len(truth), 2, bins)
     above = counts[..., ::-1].cumsum(-1)[..., -2::-1]
-    tally.above.append(_share(above, np.stack([other, number], axis=1)[..., None]))
-    tally.listed.append(above[..., BAYES])
-
-    hits = [np.bincount(users, ratio > 0, len(truth)) for ratio in ratios]
-    tally.hits.append(np.stack([_share(hit, number) for hit in hits], axis=1))
     sums = [np.bincount(users, ratio, len(truth)) for ratio in ratios]
-    tally.profile.append((np.stack(sums, axis=1) > 0).astype(float))
+    return Tally(
+        value=_share((guess == truth).sum(1), number),
+        auc=auc(score, rated),
+        above=_share(above, np.stack([other, number], axis=1)[..., None]),
+        listed=above[..., BAYES],
+        hits=np.stack([_share(np.bincount(users, ratio > 0, len(truth)), number) for ratio in ratios], axis=1),
+        profile=(np.stack(sums, axis=1) > 0).astype(float),
+    )
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -155,7 +149,7 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
     """What the collector got right, with intervals, by name."""
-    above, listed = tally.joined("above"), tally.joined("listed")
+    above, listed, hits, profile = tally.above, tally.listed, tally.hits, tally.profile
     best = np.full(len(above), np.nan)
     half = np.random.default_rng([seed, 101]).permutation(len(above)) % 2 == 0
     for mine, others in ((half, ~half), (~half, half)):
@@ -163,45 +157,18 @@ def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
             gap = np.nanmean(above[others, 1] - above[others, 0], axis=0)
             best[mine] = (above[mine, 1] - above[mine, 0])[:, int(np.argmax(gap))]
     missed, found = above[:, 0, BAYES], above[:, 1, BAYES]
-    hits, profile = tally.joined("hits"), tally.joined("profile")
     metrics = (
-        mean_metric(
-            "value-accuracy",
-            tally.joined("value"),
-            "Share of a user's ratings whose exact value the collector guesses, told which items she rated.",
-        ),
-        mean_metric("rated-tpr", found, "Share of the items she rated that the collector takes for more likely rated."),
-        mean_metric("rated-fpr", missed, "Share of the items she did not rate that it takes for more likely rated."),
-        mean_metric(
-            "list-precision",
-            _share(listed[:, 1], listed.sum(1)),
-            "Share of the items that the collector lists as rated which she rated, all lists together.",
-            weights=listed.sum(1),
-        ),
-        difference_metric("rated-advantage", found - missed, "rated-tpr minus rated-fpr; popularity helps it too."),
-        mean_metric(
-            "rated-advantage-best",
-            best,
-            "The same at the threshold that is best on the other half of the users.",
-            bounds=(-1, 1),
-        ),
-        mean_metric(
-            "auc",
-            tally.joined("auc"),
-            "Chance that an item she rated looks more rated to the collector than one she did not; 1/2 is blind.",
-        ),
-        difference_metric(
-            "advantage",
-            hits[:, 0] - hits[:, 1],
-            "TPR - FPR of telling the world in which she gave one rating from that in which she did not.",
-        ),
-        difference_metric(
-            "profile-advantage",
-            profile[:, 0] - profile[:, 1],
-            "The same for all of her ratings at once: is this her list, or nobody's?",
-        ),
+        mean_metric("value-accuracy", tally.value),
+        mean_metric("rated-tpr", found),
+        mean_metric("rated-fpr", missed),
+        mean_metric("list-precision", _share(listed[:, 1], listed.sum(1)), weights=listed.sum(1)),
+        difference_metric("rated-advantage", found - missed),
+        difference_metric("rated-advantage-best", best),
+        mean_metric("auc", tally.auc),
+        difference_metric("advantage", hits[:, 0] - hits[:, 1]),
+        difference_metric("profile-advantage", profile[:, 0] - profile[:, 1]),
     )
-    return {metric.name: metric for metric in metrics}
+    return by_name(explained(metrics, ReconstructionSettings.metrics))
 
 
 def advantage_limit(sender: AbstractDevice, mine: np.ndarray, rounds: int) -> float:

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from dpassay.attacks.settings import registered
 from dpassay.mechanisms import DiscreteModifiedLaplace, ModifiedLaplace, mechanism
 from dpassay.mechanisms.modified_laplace import rescaled
 
@@ -163,8 +164,7 @@ class _Response(AbstractDevice):
 
 def built_mechanism(method: str, epsilon: float, num_levels: int) -> Any:
     """The registered mechanism of a method; see `device`."""
-    id = method.removesuffix("_repaired")
-    variant = "paper" if method == id else "repaired"
+    id, variant = registered(method)
     own = {"num_ratings": num_levels} if id == "randomized_response" else {}
     return mechanism(id, variant, epsilon=epsilon, **own)
 

@@ -1,6 +1,5 @@
 """The report of `dpassay attack reconstruction`; the attack itself is `dpassay.attacks.reconstruction.collector`."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpassay.attacks.advantage import permitted_advantage, right
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric, metric_series
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described
+from dpassay.attacks.metrics import Metric, explained, metric_series
 from dpassay.attacks.reconstruction.collector import (
     advantage_limit,
     chosen_targets,
@@ -24,17 +23,21 @@ from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms import describe
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 COLLECTIONS = (1, 2, 5, 10)
 
 
 class _Point(NamedTuple):
-    """One collection at one epsilon."""
+    """What some collections at one epsilon reached, the most that any test could, and what epsilon permits."""
 
-    results: dict[str, Metric]
+    found: dict[str, Metric]
     limit: float
+    permitted: float
+
+    def cells(self, names: Sequence[str]) -> list[str]:
+        """For tables: the metrics of these names, the limit, and what is permitted."""
+        return [*(self.found[name].cell() for name in names), f"{self.limit:.3f}", f"{self.permitted:.3f}"]
 
 
 LIMITS = (
@@ -49,12 +52,9 @@ LIMITS = (
 
 
 def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Attacks every target's collected vector.
+    """Attacks every target's collected vector, with the other users' ratings as prior.
 
-    Args:
-        ratings: the data; every target's prior comes from the other users.
-        progress: told what is being done.
-        **settings: see `ReconstructionSettings`.
+    The settings are those of `ReconstructionSettings`.
 
     Raises:
         InvalidInput: a setting out of range, fewer than two users, or a rating scale of more than 100 levels.
@@ -71,74 +71,70 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
     targets = chosen_targets(symbols, chosen.targets, seed)
 
     collections = sorted({*COLLECTIONS, rounds})
-    progress(f"{method}: {len(targets)} users, {collections[-1]} collections at epsilon {epsilon:g}")
-    tallies = collect(sender, symbols, targets, [0, *collections], (seed, 0))
-    results = {number: tally_metrics(tally, seed) for number, tally in tallies.items()}
-    limits = {number: advantage_limit(sender, symbols[targets], number) for number in collections}
-    sweep = {epsilon: _Point(results[1], limits[1])}
-    for place, each in enumerate(EPSILONS):
+    most = collections[-1]
+    progress(f"{method}: {len(targets)} users, {most} collections at epsilon {epsilon:g}")
+
+    def points(sender: AbstractDevice, epsilon: float, numbers: Sequence[int], place: int) -> dict[int, _Point]:
+        tallies = collect(sender, symbols, targets, numbers, (seed, place))
+        limits = {number: advantage_limit(sender, symbols[targets], number) if number else 0.0 for number in numbers}
+        return {
+            number: _Point(tally_metrics(tally, seed), limits[number], permitted_advantage(number * epsilon))
+            for number, tally in tallies.items()
+        }
+
+    results = points(sender, epsilon, [0, *collections], 0)
+    sweep = {epsilon: results[1]}
+    for place, each in enumerate(EPSILONS, 1):
         if each != epsilon:
             progress(f"one collection at epsilon {each:g}")
-            other = device(method, each, levels)
-            tally = collect(other, symbols, targets, [1], (seed, 1 + place))[1]
-            sweep[each] = _Point(tally_metrics(tally, seed), advantage_limit(other, symbols[targets], 1))
+            sweep[each] = points(device(method, each, levels), each, [1], place)[1]
     sweep = dict(sorted(sweep.items()))
     progress("one worked example")
-    described = describe(built_mechanism(method, epsilon, len(levels)))
+    head, prior = results[rounds], results[0].found
+    guesses = ("value-accuracy", "value-accuracy"), ("advantage", "rated-advantage-best"), ("auc", "auc")
+    metrics = [
+        *head.found.values(),
+        Metric("advantage-limit", head.limit),
+        *(replace(prior[name], name=f"guess-{guess}") for guess, name in guesses),
+    ]
     return AttackReport(
         attack="reconstruction",
         title="What the collector of noisy ratings learns about one user",
-        mechanism=f"{described['id']}/{described['variant']}",
-        parameters=described["parameters"],
+        **described(built_mechanism(method, epsilon, len(levels))),
         threat_model=ThreatModel(
             knows="the mechanism and its epsilon; of each item, what share of the other users rated it and how",
             does="nothing but Bayes' rule, entry by entry, on what arrives; collects again if it can",
             sees=f"the noisy answer of the user's device for every item, {_times(rounds)} with fresh noise",
         ),
-        summary=_summary(results, limits, rounds, epsilon, collections[-1]),
+        summary=_summary(results, rounds, epsilon),
         settings={"method": method, "epsilon": epsilon, "rounds": rounds, "targets": len(targets)},
-        metrics=_metrics(results[rounds], results[0], limits[rounds]),
+        metrics=explained(metrics, ReconstructionSettings.metrics),
         dataset=ratings,
-        tables=[_by_rounds(results, limits, collections, epsilon), _by_epsilon(sweep)],
-        plots=_plots(sweep, results[0]),
-        victim=_victim(sender, symbols, targets, levels, collections[-1], seed),
-        privacy=_privacy(results[rounds], limits[rounds], epsilon, sender, rounds, symbols[targets] > 0),
-        repair=_repair(results, limits, epsilon, collections[-1], method, levels, symbols),
+        tables=[_by_rounds(results, epsilon), _by_epsilon(sweep)],
+        plots=_plots(sweep, prior["value-accuracy"].value),
+        victim=_victim(sender, symbols, targets, levels, most, seed),
+        privacy=_privacy(head, epsilon, sender, rounds, symbols[targets] > 0),
+        repair=_repair(results, epsilon, method, levels, symbols),
         limits=LIMITS,
         seed=seed,
         seconds=time.perf_counter() - start,
     )
 
 
-def _metrics(head: dict[str, Metric], prior: dict[str, Metric], limit: float) -> list[Metric]:
-    """All that was reached, the most that could be, and what the prior alone reaches."""
-    guesses = (
-        ("value-accuracy", "guess-value-accuracy", "The same guess without anything collected."),
-        ("rated-advantage-best", "guess-advantage", "rated-advantage-best from popularity alone."),
-        ("auc", "guess-auc", "auc from popularity alone."),
-    )
-    return [
-        *head.values(),
-        Metric("advantage-limit", limit, "The most that any test could reach in place of that advantage."),
-        *(replace(prior[name], name=guess, meaning=meaning) for name, guess, meaning in guesses),
-    ]
-
-
-def _summary(
-    results: dict[int, dict[str, Metric]], limits: dict[int, float], rounds: int, epsilon: float, most: int
-) -> list[str]:
-    head, prior, last = results[rounds], results[0], results[most]
+def _summary(results: dict[int, _Point], rounds: int, epsilon: float) -> list[str]:
+    head, prior, most = results[rounds].found, results[0].found, max(results)
     sentences = [
         f"With noise of epsilon {epsilon:g} on each rating, collected {_times(rounds)}, the collector guessed "
         f"{_percent(head['value-accuracy'])} of a user's ratings to the exact value, if told what she rated; "
         f"{_percent(prior['value-accuracy'])} can be guessed without collecting anything.",
         f"Whether she rated one given item at all it told right in {right(head['advantage'].value)}, where a coin has "
-        f"50%; epsilon permits {right(permitted_advantage(rounds * epsilon))}, and no test on these answers has more "
-        f"than {right(limits[rounds])}.",
+        f"50%; epsilon permits {right(results[rounds].permitted)}, and no test on these answers has more than "
+        f"{right(results[rounds].limit)}.",
         "As for all her ratings together, whether her device sent her own list or an empty one was told right in "
         f"{right(head['profile-advantage'].value)}.",
     ]
     if most > rounds:
+        last = results[most].found
         sentences.append(
             f"Asked {most} times with fresh noise, the collector had {_percent(last['value-accuracy'])} of the values, "
             f"and was right about one given item in {right(last['advantage'].value)}."
@@ -154,63 +150,41 @@ def _percent(metric: Metric) -> str:
     return f"{100 * metric.value:.0f}%"
 
 
-def _by_rounds(
-    results: dict[int, dict[str, Metric]], limits: dict[int, float], collections: Sequence[int], epsilon: float
-) -> Table:
-    columns = ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "auc", "profile-advantage", "advantage")
-    rows: list[list[Any]] = [[0, *(results[0][name].cell() for name in columns[:5]), "-", "-", "-", "-"]]
-    for number in collections:
-        cells = [results[number][name].cell() for name in columns]
-        rows.append([number, *cells, f"{limits[number]:.3f}", f"{permitted_advantage(number * epsilon):.3f}"])
+def _by_rounds(results: dict[int, _Point], epsilon: float) -> Table:
+    names = ("value-accuracy", "rated-tpr", "rated-fpr", "list-precision", "auc", "profile-advantage", "advantage")
+    rows = [[number, *point.cells(names)] for number, point in results.items()]
+    rows[0][6:] = ["-"] * 4  # without a collection there is nothing to tell worlds apart by
     return Table(
         f"Collected again with fresh noise, epsilon {epsilon:g} each time (0 times: the guess without it)",
-        ["collections", *columns, "most of any test", "permitted"],
+        ["collections", *names, "most of any test", "permitted"],
         rows,
     )
 
 
 def _by_epsilon(sweep: dict[float, _Point]) -> Table:
     names = ("value-accuracy", "rated-tpr", "rated-fpr", "auc", "advantage")
-    rows = [
-        [
-            f"{epsilon:g}",
-            *(point.results[name].cell() for name in names),
-            f"{point.limit:.3f}",
-            f"{permitted_advantage(epsilon):.3f}",
-        ]
-        for epsilon, point in sweep.items()
-    ]
+    rows = [[f"{epsilon:g}", *point.cells(names)] for epsilon, point in sweep.items()]
     return Table("One collection, by epsilon", ["epsilon", *names, "most of any test", "permitted"], rows)
 
 
-def _plots(sweep: dict[float, _Point], prior: dict[str, Metric]) -> list[Plot]:
-    epsilons = list(sweep)
-
-    def observed(name: str, label: str) -> Series:
-        return metric_series(label, epsilons, [point.results[name] for point in sweep.values()])
-
-    limits = [point.limit for point in sweep.values()]
-    permitted = [permitted_advantage(epsilon) for epsilon in epsilons]
-    guess = [prior["value-accuracy"].value] * len(epsilons)
+def _plots(sweep: dict[float, _Point], guess: float) -> list[Plot]:
+    epsilons, points = list(sweep), list(sweep.values())
+    values, advantages = ([point.found[name] for point in points] for name in ("value-accuracy", "advantage"))
+    found = [
+        metric_series("collector", epsilons, values),
+        Series("guess without collecting", epsilons, [guess] * len(epsilons)),
+    ]
+    told = [
+        metric_series("collector", epsilons, advantages),
+        Series("most of any test", epsilons, [point.limit for point in points]),
+        Series("permitted by epsilon", epsilons, [point.permitted for point in points]),
+    ]
     return [
-        Plot(
-            "Exact values recovered from one collection",
-            "epsilon per rating",
-            "share of a user's ratings",
-            [observed("value-accuracy", "collector"), Series("guess without collecting", epsilons, guess)],
-            x_scale="log",
-        ),
-        Plot(
-            "Did she give this rating? One collection",
-            "epsilon per rating",
-            "advantage (TPR - FPR)",
-            [
-                observed("advantage", "collector"),
-                Series("most of any test", epsilons, limits),
-                Series("permitted by epsilon", epsilons, permitted),
-            ],
-            x_scale="log",
-        ),
+        Plot(title, "epsilon per rating", label, series, x_scale="log")
+        for title, label, series in (
+            ("Exact values recovered from one collection", "share of a user's ratings", found),
+            ("Did she give this rating? One collection", "advantage (TPR - FPR)", told),
+        )
     ]
 
 
@@ -242,48 +216,30 @@ def _victim(
     ]
     known = truth > 0
     right = [int((guess[known] == levels[truth[known] - 1]).sum()) for guess in guesses]
-    return {
-        "story": [
-            f"User A rated {len(mine)} of {symbols.shape[1]} items. Her device sent a noisy answer for every item.",
-            f"Of the {known.sum()} ratings below the collector would have guessed {right[0]} values beforehand; it has "
-            f"{right[1]} after one collection and {right[2]} after {most}.",
-        ],
-        "tables": [
-            Table(
-                "What user A's device sent, and what the collector makes of it",
-                [
-                    "item",
-                    "her rating",
-                    "sent the first time",
-                    "rated? before",
-                    "after 1",
-                    f"after {most}",
-                    "value guessed before",
-                    "after 1",
-                    f"after {most}",
-                ],
-                rows,
-            )
-        ],
-    }
+    story = [
+        f"User A rated {len(mine)} of {symbols.shape[1]} items. Her device sent a noisy answer for every item.",
+        f"Of the {known.sum()} ratings below the collector would have guessed {right[0]} values beforehand; it has "
+        f"{right[1]} after one collection and {right[2]} after {most}.",
+    ]
+    later = ["after 1", f"after {most}"]
+    columns = ["item", "her rating", "sent the first time", "rated? before", *later, "value guessed before", *later]
+    title = "What user A's device sent, and what the collector makes of it"
+    return {"story": story, "tables": [Table(title, columns, rows)]}
 
 
-def _privacy(
-    head: dict[str, Metric], limit: float, epsilon: float, sender: AbstractDevice, rounds: int, rated: np.ndarray
-) -> list[Privacy]:
+def _privacy(head: _Point, epsilon: float, sender: AbstractDevice, rounds: int, rated: np.ndarray) -> list[Privacy]:
     """For one rating and for the whole vector; `rated` has shape (targets, items)."""
     loss = max(float(sender.losses(level)[0].max()) for level in range(1, sender.num_levels + 1))
     num_items, median = rated.shape[1], float(np.median(rated.sum(1)))
-    advantage, profile = head["advantage"], head["profile-advantage"]
-    low = advantage.low if advantage.low is not None else math.nan
-    kept = low <= permitted_advantage(rounds * epsilon)
+    advantage, profile = head.found["advantage"], head.found["profile-advantage"]
+    kept = advantage.low is not None and not advantage.surely_above(head.permitted)
     return [
         Privacy(
             what=f"one rating, given or not, after {rounds} collection{'s' if rounds > 1 else ''}",
             epsilon_claimed=rounds * epsilon,
             epsilon_found=rounds * loss,
             advantage=advantage,
-            says=f"The collector reached {advantage.value:.3f} of the {limit:.3f} that any test could, and "
+            says=f"The collector reached {advantage.value:.3f} of the {head.limit:.3f} that any test could, and "
             + ("the guarantee for one rating held." if kept else "MORE THAN THE GUARANTEE PERMITS."),
         ),
         Privacy(
@@ -299,13 +255,7 @@ def _privacy(
 
 
 def _repair(
-    results: dict[int, dict[str, Metric]],
-    limits: dict[int, float],
-    epsilon: float,
-    most: int,
-    method: str,
-    levels: np.ndarray,
-    symbols: np.ndarray,
+    results: dict[int, _Point], epsilon: float, method: str, levels: np.ndarray, symbols: np.ndarray
 ) -> dict[str, Any]:
     share, num_items = float((symbols > 0).mean()), symbols.shape[1]
 
@@ -318,18 +268,15 @@ def _repair(
         [f"{each:.4g}", f"{each * num_items:.4g}", f"{permitted_advantage(each):.3f}", f"{genuine(each):.1%}"]
         for each in sorted({1 / num_items, *EPSILONS, epsilon})
     ]
-    return {
-        "text": "Let the device draw its noisy answer once, store it, and send the same one whenever it is asked: "
-        f"{most} collections then tell no more than one ({results[1]['advantage'].value:.3f} in place of "
-        f"{results[most]['advantage'].value:.3f}, at most {limits[1]:.3f} in place of {limits[most]:.3f}). It costs "
+    most = max(results)
+    once, often = results[1], results[most]
+    text = (
+        "Let the device draw its noisy answer once, store it, and send the same one whenever it is asked: "
+        f"{most} collections then tell no more than one ({once.found['advantage'].value:.3f} in place of "
+        f"{often.found['advantage'].value:.3f}, at most {once.limit:.3f} in place of {often.limit:.3f}). It costs "
         "storage only, and averages no longer sharpen.\nA user as a whole is protected only by an epsilon "
         f"divided by the {num_items} items, and then most of what is collected is invented: at epsilon {epsilon:g} "
-        f"{genuine(epsilon):.1%} of the ratings that arrive were really given.",
-        "tables": [
-            Table(
-                "What a smaller epsilon costs",
-                ["epsilon per rating", "epsilon per user", "permitted per rating", "arriving ratings real"],
-                rows,
-            )
-        ],
-    }
+        f"{genuine(epsilon):.1%} of the ratings that arrive were really given."
+    )
+    columns = ["epsilon per rating", "epsilon per user", "permitted per rating", "arriving ratings real"]
+    return {"text": text, "tables": [Table("What a smaller epsilon costs", columns, rows)]}

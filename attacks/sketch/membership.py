@@ -33,6 +33,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom, chi2
 
 from dpassay.attacks.metrics import auc
+from dpassay.attacks.settings import registered
 from dpassay.attacks.sketch.settings import Method, Shape
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
@@ -49,14 +50,7 @@ from dpassay.mechanisms import (
 from dpassay.mechanisms.jlt import bounded, centered, lifted, released_centered
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-VARIANTS: dict[Method, tuple[str, str]] = {
-    "jlt": ("jlt", "paper"),
-    "jlt_released": ("jlt", "released"),
-    "jlt_repaired": ("jlt", "repaired"),
-    "sjlt": ("sjlt", "paper"),
-    "sjlt_released": ("sjlt", "released"),
-    "sjlt_repaired": ("sjlt", "repaired"),
-}
+VARIANTS: dict[Method, tuple[str, str]] = {method: registered(method) for method in get_args(Method)}
 
 PREPARE: dict[type[Any], Callable[[Any], Any]] = {
     GaussianSketch: centered,
@@ -100,6 +94,11 @@ class PairLaw:
         """r/2 ln((1 + q) / (1 + p)), nats, shape (targets,)."""
         return num_rows / 2 * (np.log1p(self.absent) - np.log1p(self.present))
 
+    def advantage(self, num_rows: int) -> np.ndarray:
+        """Total variation of each pair of laws of a Gaussian sketch, shape (targets,)."""
+        tpr, fpr = exact_rates(self, num_rows, np.zeros(1))
+        return (tpr - fpr)[:, 0]
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -123,10 +122,7 @@ class Outcome:
     @property
     def exact_advantage(self) -> np.ndarray | None:
         """Total variation of each pair of laws, shape (targets,); None where the law is not known."""
-        if not isinstance(self.mechanism, GAUSSIAN):
-            return None
-        tpr, fpr = exact_rates(self.law, self.mechanism.num_rows, np.zeros(1))
-        return (tpr - fpr)[:, 0]
+        return self.law.advantage(self.mechanism.num_rows) if isinstance(self.mechanism, GAUSSIAN) else None
 
 
 def binarized(
@@ -171,6 +167,12 @@ def binarized(
 
 
 @float64
+def prepared_matrix(mechanism: Any, matrix: np.ndarray) -> np.ndarray:
+    """The matrix as the mechanism centers or bounds it, shape (items, users)."""
+    return np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
+
+
+@float64
 def choose_entries(mechanism: Any, matrix: np.ndarray, targets: int, seed: int) -> np.ndarray:
     """Positive ratings to attack, uniformly at random.
 
@@ -184,9 +186,8 @@ def choose_entries(mechanism: Any, matrix: np.ndarray, targets: int, seed: int) 
     """
     entries = np.random.default_rng(seed).permutation(np.argwhere(matrix > 0))[:targets]
     if is_thin(mechanism, matrix):
-        entries = entries[
-            [_rank(PREPARE[type(mechanism)](_without(matrix, entry))) == len(matrix) for entry in entries]
-        ]
+        ranks = [_rank(prepared_matrix(mechanism, _without(matrix, entry))) for entry in entries]
+        entries = entries[np.array(ranks) == len(matrix)]
     if len(entries) < 2:
         raise InvalidInput("fewer than 2 positive ratings can be attacked; give more rows, columns or targets")
     return entries
@@ -201,16 +202,11 @@ def pair_law(mechanism: Any, matrix: np.ndarray, entries: np.ndarray) -> PairLaw
         matrix: shape (items, users).
         entries: items and users, shape (targets, 2).
     """
-    prepare, noise = PREPARE[type(mechanism)], mechanism.noise
-    prepared = np.asarray(prepare(jnp.asarray(matrix)))
-    absent_rows = np.asarray(_absent_rows(prepare, jnp.asarray(matrix), jnp.asarray(entries)))
+    prepared = prepared_matrix(mechanism, matrix)
+    absent_rows = np.asarray(_absent_rows(PREPARE[type(mechanism)], jnp.asarray(matrix), jnp.asarray(entries)))
     rows = prepared[entries[:, 0]]
-    solved, solved_absent = np.split(
-        np.linalg.solve(
-            prepared.T @ prepared + noise**2 * np.eye(prepared.shape[1]), np.concatenate([rows, absent_rows]).T
-        ).T,
-        2,
-    )
+    covariance = prepared.T @ prepared + mechanism.noise**2 * np.eye(prepared.shape[1])
+    solved, solved_absent = np.split(np.linalg.solve(covariance, np.concatenate([rows, absent_rows]).T).T, 2)
     # Sherman and Morrison: K is the full matrix less a a'.
     rest = 1 - _dots(rows, solved)
     alpha = solved / rest[:, None]
@@ -255,25 +251,17 @@ def exact_rates(law: PairLaw, num_rows: int, thresholds: np.ndarray) -> tuple[np
         excess = 2 * (thresholds - law.constant(num_rows)[:, None])[:, :, None] + below[:, None, None] * np.exp(y)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             needed = np.where(excess == 0, 0.0, excess / above[:, None, None])  # L > t asks for G1 > needed
-        rate = np.where(
-            (above[:, None, None] == 0) & (excess == 0), 0.0, gammaincc(num_rows / 2, np.maximum(needed, 0.0) / 2)
-        )
+        never = (above[:, None, None] == 0) & (excess == 0)
+        rate = np.where(never, 0.0, gammaincc(num_rows / 2, np.maximum(needed, 0.0) / 2))
         rates.append(np.where(law.separate[:, None], certain, rate @ weight))
     return rates[0], rates[1]
 
 
 def sketch_scores(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, trials: int, seed: int) -> np.ndarray:
-    """Scores of fresh sketches of the matrix, and of the matrix without the entry; high scores say "present".
+    """Scores (see `score`) of fresh sketches of the matrix, shape (items, users), and of it without each entry.
 
-    Args:
-        mechanism: one of the six sketches.
-        matrix: shape (items, users).
-        entries: items and users, shape (targets, 2).
-        trials: sketches for each target and side.
-        seed: of the sketches.
-
-    Returns:
-        Shape (targets, 2, trials), present first. See `score`.
+    The entries are items and users, shape (targets, 2). High scores say "present"; that comes first in the result, of
+    shape (targets, 2, trials).
     """
     return _simulated(mechanism, matrix, entries, pair_law(mechanism, matrix, entries), trials, seed)[0]
 
@@ -301,6 +289,10 @@ def score(
     return jnp.where(evidence != 0, PROVED * evidence, ratio)
 
 
+def _halves(scores: np.ndarray) -> list[np.ndarray]:
+    return np.split(scores, [scores.shape[2] // 2], axis=2)
+
+
 def held_out_advantage(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """TPR - FPR of each target on the second half of its trials, at the threshold that was best on all first halves.
 
@@ -310,12 +302,11 @@ def held_out_advantage(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The advantage, shape (targets,), and the share of right guesses when present and when absent, (targets, 2).
     """
-    half = scores.shape[2] // 2
-    learned, judged = scores[:, :, :half], scores[:, :, half:]
+    learned, judged = _halves(scores)
+    half = learned.shape[2]
     ordered = np.unique(learned)
-    tpr, fpr = (
-        1 - np.searchsorted(np.sort(learned[:, side].ravel()), ordered, "right") / half / len(scores) for side in (0, 1)
-    )
+    ranks = (np.searchsorted(np.sort(side.ravel()), ordered, "right") for side in learned.swapaxes(0, 1))
+    tpr, fpr = (1 - rank / half / len(scores) for rank in ranks)
     best = int((tpr - fpr).argmax())
     # A cut between two scores; above the last one is nothing, and the guess is always "absent".
     cut = ordered[best : best + 2].mean()
@@ -338,9 +329,8 @@ def _simulated(
 def _unscaled(mechanism: Any, sketch: Any) -> Any:
     """The sketch with rows of covariance K + a a' or K + b b'."""
     # The released sparse sketch divides by sqrt(r) twice.
-    return sketch * (
-        mechanism.num_rows if isinstance(mechanism, ReleasedSparseSketch) else math.sqrt(mechanism.num_rows)
-    )
+    twice = isinstance(mechanism, ReleasedSparseSketch)
+    return sketch * (mechanism.num_rows if twice else math.sqrt(mechanism.num_rows))
 
 
 # Optimizing harder makes compiling three times slower, and the samplers no faster.
@@ -438,7 +428,7 @@ def independent_items(mechanism: Any, matrix: np.ndarray) -> np.ndarray:
     """
     if not is_thin(mechanism, matrix):
         return matrix
-    prepared = np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
+    prepared = prepared_matrix(mechanism, matrix)
     order = qr(prepared.T, mode="r", pivoting=True)[1]
     return matrix[np.sort(order[: _rank(prepared)])]
 
@@ -467,8 +457,7 @@ def attack(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, seed: int, t
     """Attacks every entry, shape (targets, 2), of a matrix, shape (items, users); see `sketch_scores`."""
     law = pair_law(mechanism, matrix, entries)
     scores, errors = _simulated(mechanism, matrix, entries, law, trials, seed)
-    half = trials // 2
-    learned, judged = scores[:, :, :half], scores[:, :, half:]
+    learned, judged = _halves(scores)
     advantage, right = held_out_advantage(scores)
     both = judged.reshape(len(judged), -1)  # those with the rating first
     above = auc(both, np.broadcast_to(np.arange(both.shape[1]) < judged.shape[2], both.shape))

@@ -3,22 +3,20 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from dpassay.attacks.advantage import permitted_advantage, right
-from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel
-from dpassay.attacks.metrics import Metric, difference_metric, mean_metric
+from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described
+from dpassay.attacks.metrics import Metric, difference_metric, explained, mean_metric, metric_series
 from dpassay.attacks.sketch.membership import (
     FALSE_POSITIVES,
     GAUSSIAN,
     LIFTS,
     MOST_SIGNS,
-    PREPARE,
     VARIANTS,
     Outcome,
     attack,
@@ -30,10 +28,10 @@ from dpassay.attacks.sketch.membership import (
     lines_are_likely,
     num_padded,
     pair_law,
+    prepared_matrix,
     threshold,
 )
-from dpassay.attacks.sketch.settings import Method, SketchSettings
-from dpassay.core.numerics import float64
+from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import (
@@ -47,39 +45,35 @@ from dpassay.mechanisms import (
 )
 from dpassay.mechanisms.sketch_profile import exact_delta, exact_epsilon, fixed_norm_delta
 
-NAMES: dict[Method, str] = {
-    "jlt": "JLT as printed",
-    "jlt_released": "JLT as released",
-    "jlt_repaired": "JLT repaired",
-    "sjlt": "sparse JLT as printed",
-    "sjlt_released": "sparse JLT as released",
-    "sjlt_repaired": "sparse JLT repaired",
-}
+NAMES = {"jlt": "JLT", "sjlt": "sparse JLT"}
 VARIANT_NAMES = {"paper": "as printed", "released": "as released", "repaired": "repaired"}
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # section 6.1 of the paper, and the code's first
 ONE_PERCENT = FALSE_POSITIVES.index(0.01)
 
 
-def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
-    """Attacks single ratings in a published sketch.
+class Mended(NamedTuple):
+    """The advantage that the repaired sketch leaves on the same ratings, and its error, in ratings shared."""
 
-    Args:
-        ratings: the matrix that was sketched.
-        progress: called with one line now and then.
-        **settings: see `SketchSettings`.
+    advantage: float
+    error: float
+
+
+def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, **settings: Any) -> AttackReport:
+    """Attacks single ratings in a published sketch of the ratings; the settings are those of `SketchSettings`.
 
     Raises:
         InvalidInput: a setting out of its range, or ratings that leave nothing to attack.
     """
     start = time.monotonic()
     chosen = SketchSettings(**settings)
-    method, epsilon, trials, seed = chosen.method, chosen.epsilon, chosen.trials, chosen.seed
+    method, trials, seed = chosen.method, chosen.trials, chosen.seed
     id, variant = VARIANTS[method]
+    name = f"{NAMES[id]} {VARIANT_NAMES[variant]}"
     matrix = binarized(ratings, chosen.rows, chosen.columns, chosen.shape, chosen.positive_from, seed)
     delta = 1 / matrix.shape[1] if chosen.delta is None else chosen.delta
-    sizes = {"epsilon": epsilon, "delta": delta, "num_rows": chosen.sketch_rows}
+    sizes = {"epsilon": chosen.epsilon, "delta": delta, "num_rows": chosen.sketch_rows}
     sparse = {"density": chosen.density} if id == "sjlt" and variant != "repaired" else {}
-    target = mechanism(id, variant, **sizes, **sparse)
+    target, repaired = mechanism(id, variant, **sizes, **sparse), mechanism(id, "repaired", **sizes)
     if isinstance(target, LIFTS):
         matrix = independent_items(target, matrix)
     items, users = matrix.shape
@@ -87,29 +81,40 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
 
     progress(f"{method}: {len(entries)} ratings, {trials} sketches with and {trials} without each of them")
     outcome = attack(target, matrix, entries, seed, trials)
-    repaired = mechanism(id, "repaired", **sizes)
-    mended = _mended(method, outcome, repaired, matrix, entries, seed, trials, progress)
-    metrics = _metrics(outcome)
+    mended = Mended(float(outcome.advantage.mean()), outcome.error)
+    if variant != "repaired" and id == "jlt":  # known exactly, which no simulation betters
+        mended = Mended(_exact(repaired, matrix, entries), _inner_product_error(repaired, matrix))
+    elif variant != "repaired":
+        progress(f"{id}_repaired: the same ratings")
+        other = attack(repaired, matrix, entries, seed, trials)
+        mended = Mended(float(other.advantage.mean()), other.error)
+    metrics = explained(
+        [
+            difference_metric("advantage", outcome.advantage),
+            mean_metric("auc", outcome.auc),
+            mean_metric("tpr-at-fpr-1-percent", outcome.roc[0, :, ONE_PERCENT]),
+            mean_metric("told-with-certainty", (outcome.proved == 1).astype(float)),
+        ],
+        SketchSettings.metrics,
+    )
     found = _found_epsilon(target, (items, users), outcome)
-    plots = [_roc_plot(outcome, epsilon, delta)]
+    plots = [_roc_plot(outcome)]
     if id == "jlt":
         progress("exact advantage at other epsilons")
         plots.append(_epsilon_plot(matrix, entries, sizes))
-    permitted = permitted_advantage(epsilon, delta)
     return AttackReport(
         attack="sketch",
-        title=f"Is one rating in the published sketch? ({NAMES[method]}, {items} items, {users} users)",
-        mechanism=f"{id}/{variant}",
-        parameters=describe(target)["parameters"],
+        title=f"Is one rating in the published sketch? ({name}, {items} items, {users} users)",
+        **described(target),
         threat_model=ThreatModel(
             knows=f"All ratings of the {items} items by the {users} users but one, and the published program.",
             does="Nothing to the system; computes which of the two possible datasets explains the sketch better.",
             sees=f"One published sketch, {chosen.sketch_rows} rows of {users} numbers.",
         ),
-        summary=_summary(metrics, len(entries), target, found, repaired, mended[0]),
+        summary=_summary(metrics, len(entries), target, found, repaired, mended.advantage),
         settings={
             "method": method,
-            "epsilon": epsilon,
+            "epsilon": chosen.epsilon,
             "delta": delta,
             "sketch_rows": chosen.sketch_rows,
             **sparse,
@@ -122,53 +127,23 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
         },
         metrics=metrics,
         dataset=ratings,
-        tables=[_guess_table(outcome, permitted), _roc_table(outcome)],
+        tables=[_guess_table(outcome), _roc_table(outcome)],
         plots=plots,
         victim=_victim(outcome, matrix, entries, trials),
-        privacy=(
-            Privacy(
-                what=f"one rating, there or not, in one sketch ({NAMES[method]})",
-                epsilon_claimed=epsilon,
-                epsilon_found=found,
-                advantage=metrics[0],
-                delta=delta,
-                says=_privacy_says(outcome, metrics[0], permitted, found),
-            ),
-        ),
-        repair=_repair(method, outcome, mended, matrix, entries, sizes, permitted),
+        privacy=[_privacy(outcome, metrics[0], found, name)],
+        repair=_repair(outcome, mended, matrix, entries, sizes),
         limits=_limits(target, ratings, matrix),
         seed=seed,
         seconds=time.monotonic() - start,
     )
 
 
-def _mended(
-    method: Method,
-    outcome: Outcome,
-    repaired: Any,
-    matrix: np.ndarray,
-    entries: np.ndarray,
-    seed: int,
-    trials: int,
-    progress: Callable[[str], None],
-) -> tuple[float, float]:
-    """The advantage that the repaired sketch leaves on the same ratings, and its error."""
-    id, variant = VARIANTS[method]
-    if variant != "repaired" and id == "jlt":  # known exactly, which no simulation betters
-        return float(_exact(repaired, matrix, entries).mean()), _inner_product_error(repaired, matrix)
-    if variant != "repaired":
-        progress(f"{id}_repaired: the same ratings")
-        outcome = attack(repaired, matrix, entries, seed, trials)
-    return float(outcome.advantage.mean()), outcome.error
-
-
 def _summary(
     metrics: Sequence[Metric], num_entries: int, target: Any, found: float | None, repaired: Any, mended: float
 ) -> list[str]:
-    epsilon, delta = target.epsilon, target.delta
-    permitted = permitted_advantage(epsilon, delta)
+    epsilon, delta, permitted = target.epsilon, target.delta, _permitted(target)
     advantage, certain = metrics[0], metrics[3]
-    if found == math.inf or (advantage.low is not None and advantage.low > permitted):
+    if found == math.inf or advantage.surely_above(permitted):
         kept = "breaks it"
     elif found is not None and found > epsilon:
         kept = f"was not seen to break it here, but does on other data, where its true epsilon is {found:.3g}"
@@ -189,27 +164,6 @@ def _summary(
     return sentences
 
 
-def _metrics(outcome: Outcome) -> list[Metric]:
-    meaning = (
-        'share of sketches with the rating that are called "present", less that of sketches without it; the threshold '
-        "was chosen on other sketches"
-    )
-    return [
-        difference_metric("advantage", outcome.advantage, meaning),
-        mean_metric("auc", outcome.auc, "chance that a sketch with the rating scores above one without; 0.5 is none"),
-        mean_metric(
-            "tpr-at-fpr-1-percent",
-            outcome.roc[0, :, ONE_PERCENT],
-            "share of ratings that are recognized when 1 in 100 absent ones is wrongly called present",
-        ),
-        mean_metric(
-            "told-with-certainty",
-            (outcome.proved == 1).astype(float),
-            "share of ratings whose presence or absence every sketch proved",
-        ),
-    ]
-
-
 def _found_epsilon(mechanism: Any, shape: tuple[int, int], outcome: Outcome) -> float | None:
     """The exact epsilon at the claimed delta over all datasets of this size, None where none is known."""
     items, users = shape
@@ -220,8 +174,7 @@ def _found_epsilon(mechanism: Any, shape: tuple[int, int], outcome: Outcome) -> 
         empty = 0.0 if isinstance(mechanism, GAUSSIAN) else 1 - mechanism.density
         if 1 - empty ** (num_padded(mechanism, items) * num_rows) > delta:
             return math.inf
-    proofs = mean_metric("proofs", outcome.proved, "")
-    if proofs.low is not None and proofs.low > delta:
+    if mean_metric("proofs", outcome.proved).surely_above(delta):
         return math.inf
     if isinstance(mechanism, AdditiveSketch):  # ratings are 0 or 1 here
         return exact_epsilon(delta, num_rows, noise, users - 1 if num_rows % 2 == 0 else None)
@@ -240,39 +193,45 @@ def _found_epsilon(mechanism: Any, shape: tuple[int, int], outcome: Outcome) -> 
     return None
 
 
-def _privacy_says(outcome: Outcome, advantage: Metric, permitted: float, found: float | None) -> str:
+def _privacy(outcome: Outcome, advantage: Metric, found: float | None, name: str) -> Privacy:
+    mechanism, permitted = outcome.mechanism, _permitted(outcome.mechanism)
+    exact = outcome.exact_advantage
     if found == math.inf:
-        return (
+        says = (
             "Sketches occur with the rating that cannot occur without it: no epsilon holds at this delta, and the "
             f"advantage of {advantage.value:.3f} stands beside the {permitted:.3f} that is permitted."
         )
-    stands = "exceeds" if advantage.low is not None and advantage.low > permitted else "does not exceed"
-    text = f"The measured advantage of {advantage.value:.3f} {stands} the {permitted:.3f} that the claim permits."
-    exact = outcome.exact_advantage
-    if exact is not None:
-        most = (_plain(exact.mean()), _plain(exact.max()))
-        text += f" No attacker has more than {most[0]} on these ratings on average, {most[1]} on one."
-    if found is not None:
-        whose = "0 or 1" if isinstance(outcome.mechanism, AdditiveSketch) else "of any size"
-        text += f" Over all datasets of this size, ratings {whose}, the exact epsilon at this delta is {found:.3g}."
-    return text
+    else:
+        stands = "exceeds" if advantage.surely_above(permitted) else "does not exceed"
+        says = f"The measured advantage of {advantage.value:.3f} {stands} the {permitted:.3f} that the claim permits."
+        if exact is not None:
+            most = (_plain(exact.mean()), _plain(exact.max()))
+            says += f" No attacker has more than {most[0]} on these ratings on average, {most[1]} on one."
+        if found is not None:
+            whose = "0 or 1" if isinstance(mechanism, AdditiveSketch) else "of any size"
+            says += f" Over all datasets of this size, ratings {whose}, the exact epsilon at this delta is {found:.3g}."
+    what = f"one rating, there or not, in one sketch ({name})"
+    return Privacy(what, mechanism.epsilon, found, advantage, says, mechanism.delta)
 
 
-def _guess_table(outcome: Outcome, permitted: float) -> Table:
-    mechanism, advantage = outcome.mechanism, outcome.advantage.mean()
-    rows: list[list[Any]] = [["without the sketch (coin)", *_both(0.0)], ["with the sketch", *_both(advantage)]]
-    exact = outcome.exact_advantage
+def _permitted(mechanism: Any) -> float:
+    return permitted_advantage(mechanism.epsilon, mechanism.delta)
+
+
+def _guess_table(outcome: Outcome) -> Table:
+    advantages = {"without the sketch (coin)": 0.0, "with the sketch": outcome.advantage.mean()}
+    exact, worst = outcome.exact_advantage, _worst_advantage(outcome.mechanism)
     if exact is not None:
-        rows.append(["best possible on these ratings (exact law)", *_both(exact.mean())])
-    worst = _worst_advantage(mechanism, outcome)
+        advantages["best possible on these ratings (exact law)"] = exact.mean()
     if worst is not None:
-        rows.append(["best possible on the worst dataset (exact profile)", *_both(worst)])
-    rows.append(["permitted by the claim", *_both(permitted)])
+        advantages["best possible on the worst dataset (exact profile)"] = worst
+    advantages["permitted by the claim"] = _permitted(outcome.mechanism)
+    rows: list[list[Any]] = [[who, right(advantage), _plain(advantage)] for who, advantage in advantages.items()]
     rows.append(["sketches that prove the answer", f"{outcome.proved.mean():.1%}", None])
     return Table("Present or absent: right guesses", ["who", "right", "advantage"], rows)
 
 
-def _worst_advantage(mechanism: Any, outcome: Outcome) -> float | None:
+def _worst_advantage(mechanism: Any) -> float | None:
     """delta(0) of the exact profile, the largest total variation; None where none is known."""
     if isinstance(mechanism, AdditiveSketch):
         return exact_delta(0.0, mechanism.num_rows, mechanism.noise)
@@ -285,7 +244,7 @@ def _roc_table(outcome: Outcome) -> Table:
     limit = _limit_curve(outcome)
     rows: list[list[Any]] = []
     for index, aim in enumerate(FALSE_POSITIVES):
-        tpr = mean_metric("tpr", outcome.roc[0, :, index], "")
+        tpr = mean_metric("tpr", outcome.roc[0, :, index])
         known = [] if limit is None else [f"{each[index]:.3f}" for each in limit]
         rows.append([f"{aim:g}", f"{outcome.roc[1, :, index].mean():.3f}", tpr.cell(), *known])
     return Table(
@@ -307,57 +266,40 @@ def _limit_curve(outcome: Outcome) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
-def _roc_plot(outcome: Outcome, epsilon: float, delta: float) -> Plot:
-    points = [mean_metric("tpr", outcome.roc[0, :, index], "") for index in range(len(FALSE_POSITIVES))]
+def _roc_plot(outcome: Outcome) -> Plot:
+    epsilon, delta, limit = outcome.mechanism.epsilon, outcome.mechanism.delta, _limit_curve(outcome)
+    points = [mean_metric("tpr", outcome.roc[0, :, index]) for index in range(len(FALSE_POSITIVES))]
     line = np.linspace(0.0, 1.0, 101)
     claimed = np.minimum(1 - math.exp(-epsilon) * (1 - delta - line), math.exp(min(epsilon, 700.0)) * line + delta)
-    series = [
-        _series(
-            "measured",
-            outcome.roc[1].mean(axis=0),
-            [each.value for each in points],
-            low=[each.low for each in points],
-            high=[each.high for each in points],
-        ),
-        _series("permitted by the claim", line, np.clip(claimed, 0.0, 1.0)),
-        _series("guessing", [0.0, 1.0], [0.0, 1.0]),
-    ]
-    limit = _limit_curve(outcome)
+    series = [metric_series("measured", outcome.roc[1].mean(axis=0).tolist(), points)]
     if limit is not None:
-        label = (
-            "best test, worst dataset" if isinstance(outcome.mechanism, ColumnSketch) else "best test, these ratings"
-        )
-        series.insert(1, _series(label, *limit))
+        whose = "worst dataset" if isinstance(outcome.mechanism, ColumnSketch) else "these ratings"
+        series.append(Series(f"best test, {whose}", *(rates.tolist() for rates in limit)))
+    series.append(Series("permitted by the claim", line.tolist(), np.clip(claimed, 0.0, 1.0).tolist()))
+    series.append(Series("guessing", [0.0, 1.0], [0.0, 1.0]))
     return Plot("Ratings recognized against false alarms", "false alarms (FPR)", "recognized (TPR)", series)
 
 
 def _epsilon_plot(matrix: np.ndarray, entries: np.ndarray, sizes: dict[str, Any]) -> Plot:
-    delta = sizes["delta"]
-    series = [
-        _series(
-            label,
-            EPSILONS,
-            [
-                _exact(mechanism("jlt", variant, **(sizes | {"epsilon": epsilon})), matrix, entries).mean()
-                for epsilon in EPSILONS
-            ],
-        )
+    lines = {
+        label: [
+            _exact(mechanism("jlt", variant, **(sizes | {"epsilon": epsilon})), matrix, entries) for epsilon in EPSILONS
+        ]
         for variant, label in VARIANT_NAMES.items()
-    ]
-    series.append(_series("permitted", EPSILONS, [permitted_advantage(epsilon, delta) for epsilon in EPSILONS]))
+    }
+    lines["permitted"] = [permitted_advantage(epsilon, sizes["delta"]) for epsilon in EPSILONS]
     return Plot(
         "Largest possible advantage on these ratings, by the epsilon that was asked for (exact)",
         "epsilon",
         "advantage",
-        series,
+        [Series(label, EPSILONS, line) for label, line in lines.items()],
         x_scale="log",
     )
 
 
-def _exact(mechanism: Any, matrix: np.ndarray, entries: np.ndarray) -> np.ndarray:
-    """Total variation for each entry, shape (targets,)."""
-    tpr, fpr = exact_rates(pair_law(mechanism, matrix, entries), mechanism.num_rows, np.zeros(1))
-    return (tpr - fpr)[:, 0]
+def _exact(mechanism: Any, matrix: np.ndarray, entries: np.ndarray) -> float:
+    """Mean total variation over the entries, for a Gaussian M."""
+    return float(pair_law(mechanism, matrix, entries).advantage(mechanism.num_rows).mean())
 
 
 def _victim(outcome: Outcome, matrix: np.ndarray, entries: np.ndarray, trials: int) -> dict[str, Any]:
@@ -375,40 +317,32 @@ def _victim(outcome: Outcome, matrix: np.ndarray, entries: np.ndarray, trials: i
         story.append("Every one of these sketches is a proof: the other dataset could not have produced it.")
     elif proved > 0:
         story.append(f"{proved:.0%} of these sketches are proofs: the other dataset could not have produced them.")
-    table = Table(
-        "User A and item 1",
-        ["the rating is", "sketches", 'called "present"', "right"],
-        [
-            ["present", judged, round(right[0] * judged), f"{right[0]:.0%}"],
-            ["absent", judged, judged - round(right[1] * judged), f"{right[1]:.0%}"],
-        ],
-    )
+    called = round(right[0] * judged), judged - round(right[1] * judged)
+    rows = [
+        [which, judged, number, f"{share:.0%}"]
+        for which, number, share in zip(("present", "absent"), called, right, strict=True)
+    ]
+    table = Table("User A and item 1", ["the rating is", "sketches", 'called "present"', "right"], rows)
     return {"story": story, "tables": [table]}
 
 
 def _repair(
-    method: Method,
-    outcome: Outcome,
-    mended: tuple[float, float],
-    matrix: np.ndarray,
-    entries: np.ndarray,
-    sizes: dict[str, Any],
-    permitted: float,
+    outcome: Outcome, mended: Mended, matrix: np.ndarray, entries: np.ndarray, sizes: dict[str, Any]
 ) -> dict[str, Any]:
-    """`mended` is the advantage that the repaired sketch leaves, and its error."""
-    id, variant = VARIANTS[method]
+    described = describe(outcome.mechanism)
+    id, variant = described["id"], described["variant"]
     rows: list[list[Any]] = []
     for each, label in VARIANT_NAMES.items():
         sketch = mechanism(id, each, **sizes)
         measured = exact = None
-        error = mended[1] if each == "repaired" else None
+        error = mended.error if each == "repaired" else None
         if each == variant:
             measured, error = float(outcome.advantage.mean()), outcome.error
         elif each == "repaired" and id == "sjlt":
-            measured = mended[0]
+            measured = mended.advantage
         if id == "jlt":
-            exact, error = float(_exact(sketch, matrix, entries).mean()), _inner_product_error(sketch, matrix)
-        cells = (sketch.noise, measured, *[exact] * (id == "jlt"), permitted, error)
+            exact, error = _exact(sketch, matrix, entries), _inner_product_error(sketch, matrix)
+        cells = (sketch.noise, measured, *[exact] * (id == "jlt"), _permitted(sketch), error)
         rows.append([label, *(None if value is None else _plain(value) for value in cells)])
     table = Table(
         f"The same promise: epsilon {sizes['epsilon']:g}, delta {sizes['delta']:.2g}, {sizes['num_rows']} rows",
@@ -434,30 +368,27 @@ def _repair(
             f"{_plain(shared)} on these ratings, is off by {_plain(outcome.error)} (root mean squares)."
         )
     else:
-        effect = "It costs no accuracy" if mended[1] <= outcome.error else "What it costs in accuracy"
+        effect = "It costs no accuracy" if mended.error <= outcome.error else "What it costs in accuracy"
         text = (
             f"Publish the repaired sketch ({id}_repaired). It {how}. At the same epsilon and delta its noise is "
             f"{_plain(repaired.noise)} ratings, against {_plain(outcome.mechanism.noise)} here.\n{effect}: "
             f"the number of ratings that two users share, {_plain(shared)} on these ratings, is off by "
-            f"{_plain(mended[1])}, against {_plain(outcome.error)} here (root mean squares). The attacker's advantage "
-            f"is {mended[0]:.3f} instead of {outcome.advantage.mean():.3f}."
+            f"{_plain(mended.error)}, against {_plain(outcome.error)} here (root mean squares). The attacker's "
+            f"advantage is {mended.advantage:.3f} instead of {outcome.advantage.mean():.3f}."
         )
     return {"text": text, "tables": [table]}
 
 
-@float64
 def _size(mechanism: Any, matrix: np.ndarray) -> float:
     """Root mean square of an entry of R'R, the matrix as the mechanism prepares it."""
-    prepared = np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
+    prepared = prepared_matrix(mechanism, matrix)
     return float(np.sqrt(((prepared.T @ prepared) ** 2).mean()))
 
 
-@float64
 def _inner_product_error(mechanism: Any, matrix: np.ndarray) -> float:
     """Root mean squared error of an entry of R~'R~ for R'R, in ratings shared; exact (Gaussian M, CD-P53-REP)."""
-    prepared = np.asarray(PREPARE[type(mechanism)](jnp.asarray(matrix)))
     squares = np.zeros(matrix.shape[1])
-    values = np.linalg.svd(prepared, compute_uv=False) ** 2
+    values = np.linalg.svd(prepared_matrix(mechanism, matrix), compute_uv=False) ** 2
     squares[: len(values)] = values
     raised = squares + mechanism.noise**2
     if is_thin(mechanism, matrix):
@@ -493,23 +424,10 @@ def _limits(mechanism: Any, ratings: Ratings, matrix: np.ndarray) -> Sequence[st
     return limits
 
 
-def _series(label: str, x: Any, y: Any, **interval: Any) -> Series:
-    return Series(label, [float(value) for value in x], [float(value) for value in y], **interval)
-
-
-def _both(advantage: float) -> tuple[str, str]:
-    return right(advantage), _plain(advantage)
-
-
 def _plain(value: float) -> str:
     """Three or four digits for a reader, without an exponent where the number is large."""
     size = abs(value)
-    return (
-        f"{value:,.0f}"
-        if size >= 1000
-        else f"{value:.4g}"
-        if size >= 1
-        else f"{value:.3f}"
-        if size >= 0.001 or size == 0
-        else f"{value:.1g}"
-    )
+    for least, digits in ((1000, ",.0f"), (1, ".4g"), (0.001, ".3f")):
+        if size >= least:
+            return f"{value:{digits}}"
+    return f"{value:.1g}" if size else "0.000"

@@ -15,7 +15,14 @@ class SketchSettings(AttackSettings):
     """Which sketch is made of which part of the ratings, and how many of them are attacked."""
 
     report: ClassVar = "dpassay.attacks.sketch.report"
-    metrics: ClassVar = ("advantage", "auc", "tpr-at-fpr-1-percent", "told-with-certainty")
+    metrics: ClassVar = {
+        "advantage": 'share of sketches with the rating that are called "present", less that of sketches without it; '
+        "the threshold was chosen on other sketches",
+        "auc": "chance that a sketch with the rating scores above one without; 0.5 is none",
+        "tpr-at-fpr-1-percent": "share of ratings that are recognized when 1 in 100 absent ones is wrongly called "
+        "present",
+        "told-with-certainty": "share of ratings whose presence or absence every sketch proved",
+    }
 
     method: Method = setting("jlt", "Which sketch: as printed, as released, or repaired.")
     epsilon: float = setting(1.0, "Nats, that the sketch was made for.")

@@ -62,7 +62,7 @@ def run(ratings, *, progress, **settings):
 @dataclass(frozen=True, kw_only=True)
 class Plain(AttackSettings):
     report: ClassVar = "fake_attack"
-    metrics: ClassVar = ("advantage", "unseen")
+    metrics: ClassVar = {"advantage": "Better than guessing.", "unseen": "Nothing to see."}
 
     method: Literal["plain", "noisy"] = setting("plain", "Plain, or noisy.")
     num_fakes: int = setting(40, "Accounts, which may be many.")
@@ -77,7 +77,7 @@ class Plain(AttackSettings):
 @dataclass(frozen=True, kw_only=True)
 class Item(AttackSettings):
     report: ClassVar = "fake_attack_items"
-    metrics: ClassVar = ("advantage", "unseen")
+    metrics: ClassVar = {"advantage": "Better than guessing.", "unseen": "Nothing to see."}
 
     method: Literal["item"] = setting("item", "Plain, or noisy.")
     num_fakes: int = setting(7, "Accounts, which may be many.")

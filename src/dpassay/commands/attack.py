@@ -6,7 +6,7 @@ An attack needs JAX or SciPy, seconds of imports that `--help` and a misspelled 
 import importlib
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
@@ -212,7 +212,7 @@ def _simulate(
     return VIOLATED if any(check["exceeded"] for check in content["checks"]) else 0
 
 
-def _limits(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
+def _limits(texts: Sequence[str], metrics: Collection[str]) -> dict[str, float]:
     """Metric -> the value above which the attack counts as too successful; refuses one that is not in `metrics`."""
     limits: dict[str, float] = {}
     for text in texts:

@@ -188,7 +188,7 @@ def test_report_on_synthetic_ratings(method: Method) -> None:
     report = run(synthetic(), method=method, targets=30, rounds=6, epsilon=2.0)
     document = report.to_json()
     by_name = {metric.name: metric.value for metric in report.metrics}
-    assert tuple(by_name) == AlterEgoSettings.metrics
+    assert tuple(by_name) == tuple(AlterEgoSettings.metrics)
     assert all(-1 <= value <= 1 for value in by_name.values())
     exact = [entry for entry in report.privacy if entry.what.endswith("one draw seen")]
     assert len(exact) == 2

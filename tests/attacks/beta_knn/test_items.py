@@ -131,7 +131,7 @@ def test_report_on_synthetic_ratings(method: ItemMethod, channel: Any) -> None:
     report = run(synthetic(60, 40), **settings)
     document = report.to_json()
     assert {**document, "seconds": 0} == {**run(synthetic(60, 40), **settings).to_json(), "seconds": 0}
-    assert tuple(metric.name for metric in report.metrics) == ItemSettings.metrics
+    assert tuple(metric.name for metric in report.metrics) == tuple(ItemSettings.metrics)
     assert report.metric("fakes").value == 4
     assert report.metric("queries").value == (8 if channel == "similar_items" else 4)
     assert math.isnan(report.metric("exact-value").value) == (channel == "similar_items")

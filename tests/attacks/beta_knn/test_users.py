@@ -338,7 +338,7 @@ def test_report(method: Any) -> None:
     report = run(synthetic(), method=method, targets=20)
     document = report.to_json()
     assert document["attack"] == "beta-knn"
-    assert tuple(metric["name"] for metric in document["metrics"]) == UserSettings.metrics
+    assert tuple(metric["name"] for metric in document["metrics"]) == tuple(UserSettings.metrics)
     assert len(document["repair"]["tables"][0]["rows"]) == (2 if method.endswith("repaired") else 3)
     assert document == run(synthetic(), method=method, targets=20).to_json() | {"seconds": document["seconds"]}
 

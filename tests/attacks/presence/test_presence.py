@@ -115,7 +115,7 @@ def test_limits_are_in_order() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_observed_stays_below_the_limit(method: str) -> None:
     report = run(SMALL, method=method, others=1, **PLAN)
-    assert tuple(metric.name for metric in report.metrics) == PresenceSettings.metrics
+    assert tuple(metric.name for metric in report.metrics) == tuple(PresenceSettings.metrics)
     low, limit = report.metric("advantage").low, report.metric("advantage-limit").value
     assert low is not None
     assert 0.05 < low <= limit <= report.metric("advantage-worst-case").value + 1e-9

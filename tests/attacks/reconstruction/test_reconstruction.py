@@ -130,7 +130,7 @@ def test_no_more_than_the_limit_and_certainty_at_the_end(method: str) -> None:
         low, limit = report.metric("advantage").low, report.metric("advantage-limit").value
         assert low is not None
         assert low <= limit <= permitted_advantage(rounds * epsilon)
-        assert tuple(metric.name for metric in report.metrics) == ReconstructionSettings.metrics
+        assert tuple(metric.name for metric in report.metrics) == tuple(ReconstructionSettings.metrics)
     certain = run(SMALL, method=method, epsilon=200.0)
     for name in ("value-accuracy", "rated-tpr", "advantage", "profile-advantage", "auc", "list-precision"):
         assert certain.metric(name).value == pytest.approx(1.0, abs=1e-3), name
