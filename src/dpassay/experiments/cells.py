@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dpassay.core.records import Series
+from dpassay.runs.results import mean_interval
+
 
 def grouped(runs: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
     """Values of the named settings -> the runs that have them, both in the order of the runs."""
@@ -10,6 +13,17 @@ def grouped(runs: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[tup
     for run in runs:
         groups.setdefault(tuple(run[name] for name in names), []).append(run)
     return groups
+
+
+def without_lists(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records as results show them: what was noted for every reader is left out."""
+    return [{name: value for name, value in record.items() if not isinstance(value, list)} for record in records]
+
+
+def mean_series(label: str, values: Mapping[float, Sequence[float]]) -> Series:
+    """The mean of the values at every place, with its 95% t-interval."""
+    mean, low, high = (list(ends) for ends in zip(*map(mean_interval, values.values()), strict=True))
+    return Series(label, list(values), mean, low=low, high=high)
 
 
 def difference(mean: float, low: float, high: float) -> str:
