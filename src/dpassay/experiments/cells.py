@@ -1,5 +1,6 @@
 """What the tables of several experiments share: runs grouped by their settings, and cells of one form."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,12 @@ def grouped(runs: Iterable[Mapping[str, Any]], names: Sequence[str]) -> dict[tup
     for run in runs:
         groups.setdefault(tuple(run[name] for name in names), []).append(run)
     return groups
+
+
+def by_reader(records: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
+    """User number of every reader -> what was noted for her under this name, all folds together."""
+    pairs = (zip(each["readers_list"], each[f"{name}_by_reader"], strict=True) for each in records)
+    return dict(itertools.chain.from_iterable(pairs))
 
 
 def without_lists(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

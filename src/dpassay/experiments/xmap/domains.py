@@ -8,6 +8,7 @@ each reader's, random ones, are predicted. Every user of both domains is a reade
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -38,6 +39,17 @@ class Domains:
     target: Ratings
     name: str
     rule: str
+
+    @property
+    def parts(self) -> tuple[Ratings, Ratings]:
+        """Both."""
+        return self.source, self.target
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a result says of them."""
+        inputs = [part.described() for part in self.parts]
+        return {"inputs": inputs, "domains": {"name": self.name, "rule": self.rule}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +164,7 @@ def split(domains: Domains, fold: int, folds: int = 5, seed: int = 0, overlap: f
             f"fold {fold} of {folds}, overlap {overlap:g}, kept {kept}: choose a fold there is, a share "
             "in (0, 1] and a number >= 0"
         )
-    source, target = (_active(part) for part in (domains.source, domains.target))
+    source, target = map(_active, domains.parts)
     sizes = [np.bincount(part[0], minlength=domains.source.num_users) for part in (source, target)]
     both = np.flatnonzero((sizes[0] > 0) & (sizes[1] > 0))
     if len(both) < 2 * folds:
