@@ -360,8 +360,8 @@ def _metrics(held: Held, lists: np.ndarray) -> dict[str, Any]:
 
 
 def _summary(name: str, values: np.ndarray) -> dict[str, float]:
-    low, high = np.quantile(values, (0.025, 0.975))
-    return {name: float(values.mean()), f"{name}_low": float(low), f"{name}_high": float(high)}
+    ends = {"low": 0.025, "high": 0.975}
+    return {name: float(values.mean()), **{f"{name}_{end}": float(np.quantile(values, q)) for end, q in ends.items()}}
 
 
 def _key(generator: np.random.Generator) -> Any:
