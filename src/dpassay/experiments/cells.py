@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from dpassay.core.records import Series
 from dpassay.runs.results import mean_interval
 
@@ -25,6 +27,11 @@ def by_reader(records: Iterable[Mapping[str, Any]], name: str) -> dict[int, floa
 def without_lists(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The records as results show them: what was noted for every reader is left out."""
     return [{name: value for name, value in record.items() if not isinstance(value, list)} for record in records]
+
+
+def mean_of(runs: Iterable[Mapping[str, Any]], name: str) -> float:
+    """The mean over runs of what they call `name`."""
+    return float(np.mean([run[name] for run in runs]))
 
 
 def mean_series(label: str, values: Mapping[float, Sequence[float]]) -> Series:

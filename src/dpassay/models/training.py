@@ -148,18 +148,27 @@ def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):
     return eqx.combine(weights, fixed), state
 
 
+def started(kind: Callable[..., Model], settings: Any, seed: int, *sizes: int) -> tuple[Model, jax.Array]:
+    """A model made from its sizes, the settings and a key; and the key, shape (), of what comes after."""
+    key_model, key = jax.random.split(jax.random.key(seed))
+    return eqx.filter_jit(kind)(*sizes, settings, key_model), key
+
+
 def learned(
     model: Model,
     data: Any,
     draw: Callable[[jax.Array, Any], Any],
     loss: Callable[[Model, Any, jax.Array, Any], jax.Array],
     score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array],
-    optimizer: optax.GradientTransformation,
-    settings: Any,
     key: jax.Array,
 ) -> Iterator[Scores]:
-    """Yields the scores after every epoch of `trained`; `score` takes users and items of one shape (n,)."""
+    """Yields the scores after every epoch of `trained` by Adam.
+
+    The last of the data are the model's settings; `score` takes users and items of one shape (n,).
+    """
+    settings = data[-1]
     sizes = {"batch_size": settings.batch_size, "epochs": settings.epochs}
+    optimizer = adam(settings.learning_rate, getattr(settings, "weight_decay", 0.0), getattr(settings, "clip", None))
     for each in trained(model, data, draw, loss, optimizer, key=key, **sizes):
         yield scored(each, score, data)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.cells import mean_series
+from dpassay.experiments.cells import mean_of, mean_series
 from dpassay.experiments.dpp.jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
 from dpassay.runs.results import mean_interval
 
@@ -98,24 +98,17 @@ def _main(runs: Runs, name: str) -> Table:
 def _jitters(runs: Runs, ratings: Ratings) -> Table:
     num = ratings.num_items
     asked = dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"])
-
-    def exact(family: Family, features: Features, epsilon: float) -> float:
-        return required_jitter(family, features, num, epsilon)
-
-    def paper(epsilon: float) -> float:
-        return paper_jitter("binary", num, epsilon)
-
+    paper = partial(paper_jitter, "binary", num)
+    exact, true = partial(required_jitter, num_items=num), partial(true_epsilon, num_items=num)
     cells: dict[str, Callable[[float], Any]] = {
         "epsilon": lambda epsilon: epsilon,
-        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon):.4g}",
-        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon):.4g}",
-        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon):.4g}",
+        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon=epsilon):.4g}",
+        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon=epsilon):.4g}",
+        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon=epsilon):.4g}",
         "paper's bound, binary": lambda epsilon: f"{paper(epsilon):.4g}",
-        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon):.4g}",
-        "true epsilon of a DPP at the paper's jitter": lambda epsilon: (
-            f"{true_epsilon('DPP', 'binary', num, paper(epsilon)):.3g}"
-        ),
-        "of a k-DPP": lambda epsilon: f"{true_epsilon('k-DPP', 'binary', num, paper(epsilon)):.3g}",
+        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon=epsilon):.4g}",
+        "true epsilon of a DPP at the paper's jitter": lambda e: f"{true('DPP', 'binary', jitter=paper(e)):.3g}",
+        "of a k-DPP": lambda e: f"{true('k-DPP', 'binary', jitter=paper(e)):.3g}",
     }
     return Table.of(f"Jitter for an epsilon per list, {num} items, one user added or removed", cells, asked)
 
@@ -141,28 +134,24 @@ def _uniformity(runs: Runs) -> Table:
 
 def _several() -> Table:
     """A list of a k-DPP has a loss of range epsilon, hence epsilon^2/8-zCDP; of `SIZE` draws each epsilon/SIZE."""
-    rates = (1 / 8, 1 / (8 * SIZE))
-    return Table(
-        f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)",
-        ["T", "delta = 0, either", "k-DPP, with delta", "exponential top-N, with delta"],
-        [
-            [number, f"{number:g}", *(f"{min(number, _from_zcdp(number * rate)):.3g}" for rate in rates)]
-            for number in RECOMMENDATIONS
-        ],
-    )
+    cells: dict[str, Callable[[int], Any]] = {
+        "T": lambda number: number,
+        "delta = 0, either": lambda number: f"{number:g}",
+        "k-DPP, with delta": lambda number: f"{min(number, _from_zcdp(number / 8)):.3g}",
+        "exponential top-N, with delta": lambda number: f"{min(number, _from_zcdp(number / (8 * SIZE))):.3g}",
+    }
+    title = f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)"
+    return Table.of(title, cells, RECOMMENDATIONS)
 
 
 def _budget(runs: Runs) -> Table:
     rows = []
     for number in RECOMMENDATIONS[:3]:
         epsilon = float(f"{1 / number:.4g}")
-        own = [_cell(kept(runs, family, features, "exact", epsilon), 3) for family, features in FAMILIES]
-        jitter = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon)[0]["jitter"]
-        values = [
-            [run["precision"] for run in _of(runs, *key)]
-            for key in (("k-DPP, exact law", "binary", "exact", epsilon), (TOP, None, None, epsilon))
-        ]
-        rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
+        shares = [_cell(kept(runs, *family, "exact", epsilon), 3) for family in FAMILIES]
+        exact, top = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon), _of(runs, TOP, None, None, epsilon)
+        values = [_pooled("precision", 4, own) for own in (exact, top)]
+        rows.append([number, epsilon, f"{exact[0]['jitter']:.4g}", *shares, *values])
     columns = ["T", "epsilon per list", "jitter, k-DPP binary", *(" ".join(family) for family in FAMILIES)]
     columns += ["precision@10, k-DPP binary", "precision@10, exponential top-N"]
     title = "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left"
@@ -179,19 +168,12 @@ def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> Plot:
             series.append(mean_series(f"{method[0]} {method[1] or ''}".strip(), values))
     uniform = _of(runs, "uniform", None, None, None)
     grid = np.geomspace(min(series[-1].x), max(series[-1].x), 15)
-    interval: dict[str, Any] = {
-        end: [float(np.mean([run[f"{metric}_{end}"] for run in uniform]))] * len(grid)
-        for end in ("low", "high")
-        if f"{metric}_{end}" in uniform[0]
-    }
-    band = Series(
-        "uniform, 95% of single lists" if f"{metric}_low" in uniform[0] else "uniform",
-        [float(f"{x:.4g}") for x in grid],
-        [float(np.mean([run[metric] for run in uniform]))] * len(grid),
-        **interval,
-    )
+    ends = [end for end in ("low", "high") if f"{metric}_{end}" in uniform[0]]
+    interval: dict[str, Any] = {end: [mean_of(uniform, f"{metric}_{end}")] * len(grid) for end in ends}
+    text, x = "uniform, 95% of single lists" if ends else "uniform", [float(f"{x:.4g}") for x in grid]
+    band = Series(text, x, [mean_of(uniform, metric)] * len(grid), **interval)
     marks = [
-        {"axis": "y", "at": float(np.mean([run[metric] for run in _of(runs, *key)])), "label": text}
+        {"axis": "y", "at": mean_of(_of(runs, *key), metric), "label": text}
         for key, text in ((("top-N", None, None, None), "top-N"), (("k-DPP", "binary", None, None), "k-DPP, no jitter"))
     ]
     return Plot(title, "true epsilon per list (nats)", label, [*series, band], x_scale="log", marks=marks)
@@ -216,16 +198,10 @@ def _front(runs: Runs, metric: str, title: str) -> Plot:
     single = [groups.pop(name) for name in ("uniform", "top-N", "greedy MAP binary", "greedy MAP counts")]
     groups["uniform, top-N, greedy MAP"] = [key for keys in single for key in keys]
     for label, keys in groups.items():
-        x, y = (
-            [float(np.mean([run[name] for run in _of(runs, *key)])) for key in keys] for name in ("precision", metric)
-        )
+        x, y = ([mean_of(_of(runs, *key), name) for key in keys] for name in ("precision", metric))
         series.append(Series(label, x, y))
-    return Plot(
-        f"Relevance against diversity by {title}; along a line epsilon or lambda changes",
-        "precision@10",
-        "mean distance within a list",
-        series,
-    )
+    title = f"Relevance against diversity by {title}; along a line epsilon or lambda changes"
+    return Plot(title, "precision@10", "mean distance within a list", series)
 
 
 def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:

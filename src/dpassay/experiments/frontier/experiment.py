@@ -116,7 +116,7 @@ class Fold:
         self.world = World(domains, number, seed, 1.0, 0)
         data = self.split = self.world.split
         people = domains.source.num_users  # nobody is unlinked, so that the accounts beyond are empty
-        self.readers = data.readers
+        self.readers, self.neighbors = data.readers, min(NEIGHBORS, (people - 1) // 4)
         self.source, self.target = (dense(part[:people]) for part in (data.source, data.target))
         self.matrix = np.hstack([self.source, self.target])
         self.joint = Ratings.from_dense(self.matrix, data.scale)
@@ -129,11 +129,6 @@ class Fold:
         asked = np.bincount(data.owners, minlength=len(self.readers))
         rated = (~np.isnan(self.source[self.readers])).sum(1)
         self.facts = Facts(people, self.source.shape[1], self.target.shape[1], rated, asked)
-
-    @functools.cached_property
-    def neighbors(self) -> int:
-        """k."""
-        return min(NEIGHBORS, (len(self.source) - 1) // 4)
 
     @functools.cached_property
     def cosine(self) -> np.ndarray:

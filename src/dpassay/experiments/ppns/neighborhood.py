@@ -188,19 +188,12 @@ class _Data:
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
         matrix = ratings.dense()
-        self.matrix = matrix
         self.rated = ~np.isnan(matrix)
         self.filled = np.nan_to_num(matrix)
         self.count = self.rated.sum(1).astype(float)
         self.total, self.norm = self.filled.sum(1), (self.filled**2).sum(1)
         self.indicator = self.rated.astype(float)
-        self._similarities: dict[str, np.ndarray] = {}
-
-    def similarity(self, kind: Similarity) -> np.ndarray:
-        """All pairs of users."""
-        if kind not in self._similarities:
-            self._similarities[kind] = np.asarray(similarity_matrix(self.matrix, kind))
-        return self._similarities[kind]
+        self.similarity = functools.cache(functools.partial(_similarities, matrix))
 
     def held_out(self, users: np.ndarray, item: int, columns: np.ndarray, kind: Similarity) -> np.ndarray:
         """Similarity of the rows' users to the columns' users as if the rows' users had not rated the item."""
@@ -236,6 +229,11 @@ class _Data:
     def _pearson_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """How many items u and v both rated, and the sum of u's ratings of them; shapes (users, users)."""
         return self.indicator @ self.indicator.T, self.filled @ self.indicator.T
+
+
+def _similarities(matrix: np.ndarray, kind: Similarity) -> np.ndarray:
+    """Of all pairs of users."""
+    return np.asarray(similarity_matrix(matrix, kind))
 
 
 @functools.lru_cache(maxsize=8)

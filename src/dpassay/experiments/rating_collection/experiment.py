@@ -17,7 +17,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
-from dpassay.experiments.cells import grouped
+from dpassay.experiments.cells import grouped, mean_of
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, Collection, known_truth
 from dpassay.experiments.request import Request
@@ -102,13 +102,13 @@ def _tables(runs: list[dict[str, Any]], name: str) -> list[Table]:
         title = f"{error} (mean over seeds, standard deviation; one seed where there is none)"
         tables.append(Table.of(title, {**named, **errors}, _groups(runs, setting)))
     bounds: dict[str, Callable[[Group], str]] = {
-        "p": lambda group: f"{_mean(group, 'share_released'):.4f}",
-        "rho": lambda group: f"{_mean(group, 'rho'):,.1f}",
-        "bound (6) or (7)": lambda group: f"{_mean(group, 'bound'):,.1f}",
-        "ratio": lambda group: f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
-        "bound p^(-1/2)": lambda group: f"{_mean(group, 'bound_on_error'):,.1f}",
-        "error of (4)": lambda group: f"{_mean(group, 'constrained_frobenius'):,.1f}",
-        "its rank": lambda group: f"{_mean(group, 'constrained_rank'):.1f}",
+        "p": lambda group: f"{mean_of(group, 'share_released'):.4f}",
+        "rho": lambda group: f"{mean_of(group, 'rho'):,.1f}",
+        "bound (6) or (7)": lambda group: f"{mean_of(group, 'bound'):,.1f}",
+        "ratio": lambda group: f"{mean_of(group, 'bound') / mean_of(group, 'rho'):.2f}",
+        "bound p^(-1/2)": lambda group: f"{mean_of(group, 'bound_on_error'):,.1f}",
+        "error of (4)": lambda group: f"{mean_of(group, 'constrained_frobenius'):,.1f}",
+        "its rank": lambda group: f"{mean_of(group, 'constrained_rank'):.1f}",
     }
     for setting, about in (("ratings", name), ("known truth", "a known truth of low rank")):
         title = f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {about}"
@@ -121,10 +121,6 @@ def _groups(runs: list[dict[str, Any]], setting: str) -> list[Group]:
     """Runs that differ by the seed only."""
     own = (entry for entry in runs if entry["setting"] == setting)
     return list(grouped(own, ("mechanism", "variant", "epsilon")).values())
-
-
-def _mean(group: Group, key: str) -> float:
-    return float(np.mean([entry[key] for entry in group]))
 
 
 def _spread(key: str, group: Group) -> str:

@@ -9,7 +9,7 @@ data (Amazon), so only directions of sweeps can be compared.
 
 import json
 import zlib
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from dpassay.experiments.xmap.item_neighbors import (
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
 from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.batched_items import Pairs, item_table, log_weights, noise_scales, race
+from dpassay.mechanisms.batched_items import item_table, log_weights, noise_scales, race
 from dpassay.runs.kept import Kept
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
@@ -183,24 +183,10 @@ class World:
         """Items that somebody rated; the released code leaves out the others, too."""
         self.overall = float(self.split.target.data.mean())
         self.rows, self.which = np.unique(self.split.items, return_inverse=True)
-        self._links: dict[str, csr_matrix] = {}
-        self._items: dict[str, Pairs] = {}
-
-    def links(self, name: str) -> csr_matrix:
-        """X-SIM."""
-        if name not in self._links:
-            source, target = self.split.source, self.split.target
-            if name == "direct":
-                self._links[name] = direct_similarities(source, target)
-            else:
-                self._links[name] = xsim(source, target, variant="released" if "released" in name else "paper")
-        return self._links[name]
-
-    def items(self, variant: Any) -> Pairs:
-        """Similarities of target items."""
-        if variant not in self._items:
-            self._items[variant] = item_table(self.split.target, variant)
-        return self._items[variant]
+        self.links = cache(partial(_links, self.split))
+        """X-SIM by its name in settings."""
+        self.items = cache(partial(item_table, self.split.target))
+        """Similarities of target items by variant."""
 
     def baseline(self, name: str, generator: np.random.Generator) -> np.ndarray:
         """Predictions without any neighbor, shape (hidden,)."""
@@ -288,6 +274,12 @@ class World:
         own = np.where(number > 0, np.nansum(profile, 1) / np.maximum(number, 1), middle)
         ratings, centers = profile[data.owners[:, None], neighbors], (self.means[data.items], own[data.owners])
         return predict(neighbors, similarity, ratings, means[neighbors], *centers, data.scale)
+
+
+def _links(data: Split, name: str) -> csr_matrix:
+    if name == "direct":
+        return direct_similarities(data.source, data.target)
+    return xsim(data.source, data.target, variant="released" if "released" in name else "paper")
 
 
 def _voted(matrix: csr_matrix) -> csr_matrix:
