@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, cross_entropy, feedback, learned, paired, started
+from dpassay.models.training import Examples, cross_entropy, feedback, learned, paired_examples, started
 
 SCALE = 0.01
 """Standard deviation of initial embeddings."""
@@ -77,17 +77,10 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     """Yields the scores after every epoch."""
     model, key = started(CoNet, settings, seed, task.num_users, task.num_target_items, task.num_source_items)
     data = (feedback(task.target), feedback(task.source), settings)
-    yield from learned(model, data, _examples, _loss, _logits, key)
+    yield from learned(model, data, paired_examples, _loss, _logits, key)
 
 
-Data = tuple[Feedback, Feedback, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
-    return paired(key, *data[:2], data[2].negatives)
-
-
-def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:
+def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Any) -> jax.Array:
     networks = (model.target, model.source)
     joined = [_joined(model, net, pairs.users, pairs.items) for net, pairs in zip(networks, batch, strict=True)]
     logits = (*_run(networks, joined, model.crossings), *_run(networks, joined, ()))

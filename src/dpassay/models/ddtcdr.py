@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, dropped, feedback, learned, paired, started
+from dpassay.models.training import Examples, Feedback, dropped, feedback, learned, paired_examples, started
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,10 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     """Yields the scores after every epoch."""
     model, key = started(DDTCDR, settings, seed, task.num_users, task.num_target_items, task.num_source_items)
     data = (feedback(task.target), feedback(task.source), settings)
-    yield from learned(model, data, _examples, _loss, _scores, key)
+    yield from learned(model, data, paired_examples, _loss, _scores, key)
 
 
 Data = tuple[Feedback, Feedback, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
-    return paired(key, *data[:2], data[2].negatives)
 
 
 def _loss(model: DDTCDR, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, feedback, labeled, learned, started
+from dpassay.models.training import Examples, Feedback, feedback, labeled_examples, learned, started
 
 FLOOR = 1e-6
 
@@ -70,14 +70,10 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     """Yields the scores after every epoch."""
     model, key = started(DMF, settings, seed, task.num_users, task.num_target_items)
     data = (feedback(task.target), jnp.asarray(task.target.toarray()), settings)
-    yield from learned(model, data, _examples, _loss, _cosines, key)
+    yield from learned(model, data, labeled_examples, _loss, _cosines, key)
 
 
 Data = tuple[Feedback, jax.Array, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> Examples:
-    return labeled(key, data[0], data[2].negatives)
 
 
 def _loss(model: DMF, batch: Examples, key: jax.Array, data: Data) -> jax.Array:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, cross_entropy, feedback, labeled, learned, started
+from dpassay.models.training import Examples, Feedback, cross_entropy, feedback, labeled_examples, learned, started
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,7 @@ class NeuMF(eqx.Module):
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
     model, key = started(NeuMF, settings, seed, task.num_users, task.num_target_items)
-    yield from learned(model, (feedback(task.target), settings), _examples, _loss, _logits, key)
-
-
-def _examples(key: jax.Array, data: tuple[Feedback, Settings]) -> Examples:
-    return labeled(key, data[0], data[1].negatives)
+    yield from learned(model, (feedback(task.target), settings), labeled_examples, _loss, _logits, key)
 
 
 def _loss(model: NeuMF, batch: Examples, key: jax.Array, data: tuple[Feedback, Settings]) -> jax.Array:

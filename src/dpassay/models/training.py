@@ -64,6 +64,17 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
     return Examples(jnp.concatenate([data.users, users]), items, labels)
 
 
+def labeled_examples(key: jax.Array, data: Any) -> Examples:
+    """Those of data that begin with the ratings and end with settings, see `labeled`."""
+    return labeled(key, data[0], data[-1].negatives)
+
+
+def paired_examples(key: jax.Array, data: Any) -> tuple[Examples, Examples]:
+    """Those of data that are the ratings of target and source, and settings; see `paired`."""
+    target, source, settings = data
+    return paired(key, target, source, settings.negatives)
+
+
 def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: int) -> tuple[Examples, Examples]:
     """`labeled` examples of the target domain, each beside one of the source by the same user, of one shape.
 

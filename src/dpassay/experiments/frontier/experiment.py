@@ -9,9 +9,7 @@ by all hidden ratings of 4 and more. What every epsilon protects is in `frontier
 import copy
 import dataclasses
 import functools
-import json
 import math
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +27,8 @@ from dpassay.experiments.ppns.neighborhood import Protocol, predict, predict_fro
 from dpassay.experiments.rating_collection.collected_ratings import coefficients_of, debiased, perturbed
 from dpassay.experiments.request import Request
 from dpassay.experiments.xmap.domains import Domains, load_domains
-from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense, private
+from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense, generator_of, private
+from dpassay.experiments.xmap.tables import VARIANTS
 from dpassay.mechanisms.batched_users import (
     Block,
     NearestNeighbors,
@@ -98,13 +97,12 @@ def settings(quick: bool) -> list[dict[str, Any]]:
         *(several("rating collection", id, PER_ENTRY) for id in ("modified_laplace", "randomized_response")),
     ]
     shared = [alone("PPNS") | {"variant": "knn/paper"}, alone("NX-Map"), *(each for one in both for each in one)]
-    variants = ("paper", "released", "repaired")
     alike = ("reader's mean", "item mean", "item mean + reader's deviation", "constant")
     ratings = [*(alone(name) for name in (*alike, AMONG_RATERS)), *several("noisy item means", "", OURS), *shared]
-    ratings += [each for name in variants for each in several("X-Map", name, PER_DRAW)]
+    ratings += [each for name in VARIANTS for each in several("X-Map", name, PER_DRAW)]
     lists = [alone("random list"), alone("popularity"), *several("noisy popularity", "", OURS), *shared]
     # Hundreds of predictions for every reader: fewer epsilons.
-    lists += [each for name in variants for each in several("X-Map", name, PER_DRAW[1:6:2])]
+    lists += [each for name in VARIANTS for each in several("X-Map", name, PER_DRAW[1:6:2])]
     lists += several("DPP", "k-DPP", GRID)
     return [{"panel": "ratings", **each} for each in ratings] + [{"panel": "lists", **each} for each in lists]
 
@@ -167,8 +165,7 @@ def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
         readers, so that they err together; "readers", their number and their user numbers; and the fields of
         `dpassay.experiments.frontier.privacy.Privacy`.
     """
-    text = json.dumps(setting, sort_keys=True)
-    generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
+    generator = generator_of(setting)
     asked = np.bincount(fold.split.owners[fold.counted], minlength=len(fold.readers))
     some = asked > 0 if setting["panel"] == "ratings" else fold.relevant.any(1)
     number = RELEASES if setting["method"] in ("noisy item means", "noisy popularity") else 1
@@ -180,7 +177,7 @@ def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
         "spread": float(np.std(spread, ddof=1)) if number > 1 else None,
         "readers": int(some.sum()),
         **privacy_of(setting, fold.facts).record(),
-        "readers_list": fold.split.users[some].tolist(),
+        "readers_list": fold.readers[some].tolist(),
         **{f"{name}_by_reader": each.round(5).tolist() for name, each in values.items()},
     }
 

@@ -185,15 +185,9 @@ def _key(figure: Any) -> None:
 
     for number, (marker, filled, line, text) in enumerate(KEY):
         left, y = 0.014 + 0.555 * (number % 2), KEY_BOTTOM + 0.023 * (1 - number // 2)
-        style: dict[str, Any] = {
-            "color": INK,
-            "marker": marker,
-            "markevery": [1],
-            "markersize": 5.5 if marker != "D" else 4.5,
-            "markerfacecolor": INK if filled else PAGE,
-            "linestyle": line or "none",
-            "linewidth": 1.2,
-        }
+        style: dict[str, Any] = {"color": INK, "linestyle": line or "none", "linewidth": 1.2}
+        style |= {"marker": marker, "markevery": [1], "markersize": 5.5 if marker != "D" else 4.5}
+        style["markerfacecolor"] = INK if filled else PAGE
         figure.add_artist(Line2D([left, left + 0.014, left + 0.028], [y, y, y], **style))
         figure.text(left + 0.036, y, text, fontsize=8.8, va="center")
 

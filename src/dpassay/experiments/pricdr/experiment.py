@@ -5,7 +5,7 @@ five seeds. Beside the printed rows stand recommenders that need no training.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
@@ -85,15 +85,12 @@ def measured(task: Task, request: Request, models: Sequence[Entry], limit: int |
         for own in seeds[: entry.seeds]:
             request.progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
-            runs.append(finished.get(settings, functools.partial(_trained, entry, task, own, limit, request.progress)))
+            epochs = entry.module.train(task, entry.settings, seed=own)
+            runs.append(finished.get(settings, functools.partial(evaluate, epochs, task, limit, request.progress)))
     printed = TABLE.get(task.name, {})
     tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
     result = {"inputs": list(task.inputs), "tables": [*tables, _effort(runs, models)], "runs": runs}
     return {**result, "plots": [_against_printed(runs, printed)]} if printed else result
-
-
-def _trained(entry: Entry, task: Task, seed: int, limit: int | None, progress: Callable[[str], None]) -> dict[str, Any]:
-    return evaluate(entry.module.train(task, entry.settings, seed=seed), task, limit, progress)
 
 
 def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndarray]:

@@ -190,20 +190,17 @@ def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Map
 
 
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
+    metrics = [(protocol, metric) for protocol in ("authors", "clean") for metric in SHOWN]
     rows = []
     for (reading, model, *_, share), group in sorted(_groups(runs).items()):
         cells = []
-        for protocol in ("authors", "clean"):
-            for metric in SHOWN:
-                mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
-                cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
+        for protocol, metric in metrics:
+            mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
+            cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
         rows.append([reading, model, *_sketch(group[0]), f"{share:g}", len(group), *cells])
-    whole = Table(
-        f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
-        ["reading", "model", *SKETCH, "share", "seeds", *columns],
-        rows,
-    )
+    title = f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds"
+    shown = [f"{metric} ({protocol})" for protocol, metric in metrics]
+    whole = Table(title, ["reading", "model", *SKETCH, "share", "seeds", *shown], rows)
     return [whole, _against_controls(runs, name)]
 
 
@@ -223,16 +220,11 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> Table:
         paired = [(run, controls[reading, run["seed"]]) for run in group if (reading, run["seed"]) in controls]
         if share != 1 or len(paired) < 2 or group[0]["transform"] == "zero":
             continue
-        cells = []
-        for metric in SHOWN:
-            each = [a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired]
-            cells.append(difference(*mean_interval(each)))
+        gains = ([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired] for metric in SHOWN)
+        cells = [difference(*mean_interval(each)) for each in gains]
         rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
-    return Table(
-        f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
-        ["reading", "model", *SKETCH, "seeds", *SHOWN],
-        rows,
-    )
+    title = f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)"
+    return Table(title, ["reading", "model", *SKETCH, "seeds", *SHOWN], rows)
 
 
 def _plots(runs: Sequence[Mapping[str, Any]]) -> list[Plot]:

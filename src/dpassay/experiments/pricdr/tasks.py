@@ -6,7 +6,7 @@ trains at these shapes, and how much the source of a task in which both domains 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
@@ -40,7 +40,8 @@ def scaled(name: str, scale: int, *, seed: int = 0) -> Task:
     """
     if name not in TASKS:
         raise InvalidInput(f"no task is called {name!r}; choose from {', '.join(TASKS)}")
-    made = synthetic_task(*(size // scale for size in astuple(TASKS[name])), seed)
+    sizes = {what: size // scale for what, size in asdict(TASKS[name]).items()}
+    made = synthetic_task(**sizes, seed=seed)
     return replace(made, name=f"made up, 1/{scale} of {name}")
 
 
@@ -74,8 +75,5 @@ def _accuracy(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
         [own[0]["model"], *(f"{run[f'authors_{metric}']:.4f}" for run in own for metric in SHOWN)]
         for own in zip(*runs.values(), strict=True)
     ]
-    return Table(
-        f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users",
-        ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)],
-        rows,
-    )
+    title = f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users"
+    return Table(title, ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)], rows)

@@ -28,14 +28,13 @@ from dpassay.experiments.xmap.item_neighbors import (
     replacements,
 )
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
-from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
+from dpassay.experiments.xmap.tables import PRIVATE_MEAN, VARIANTS, plots, tables
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_items import item_table, log_weights, noise_scales, race
 from dpassay.runs.kept import Kept
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
-VARIANTS = ("paper", "released", "repaired")
 BASELINES = ("global mean", "global mean with noise", "reader's mean", "item mean", "item mean + reader's deviation")
 DEFAULT: dict[str, Any] = {
     "overlap": 1.0,
@@ -97,7 +96,7 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
     numbers = (5, 20) if quick else (5, 10, 20, 50, 100)
     shares = (0.25, 1.0) if quick else (0.1, 0.25, 0.5, 1.0)
     remaining = (0, 3) if quick else (0, 2, 10)
-    prs = [{"mapping": f"prs/{name}", "epsilon": EPSILON} for name in VARIANTS]
+    prs = {name: {"mapping": f"prs/{name}", "epsilon": EPSILON} for name in VARIANTS}
     pnsa = [{"recommender": f"pnsa/{name}", "epsilon_prime": EPSILON} for name in VARIANTS]
     both = [private(name, EPSILON) for name in VARIANTS]
     baselines = {name: {"mapping": "none", "recommender": name} for name in BASELINES}
@@ -107,13 +106,13 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
     adjusted = {"recommender": "nearest of the item, adjusted cosine"}
     mean, deviation = baselines["item mean"], baselines["item mean + reader's deviation"]
     methods: list[dict[str, Any]] = [*baselines.values(), linked, {}, reader, adjusted, released, direct]
-    methods += [*prs, {**prs[VARIANTS.index("released")], **released}, *pnsa, *both]
+    methods += [*prs.values(), {**prs["released"], **released}, *pnsa, *both]
     large = [private(name, e) for name in VARIANTS for e in epsilons if e > max(grid)]
-    overlapping: list[dict[str, Any]] = [mean, {}, direct, prs[VARIANTS.index("paper")], linked]
+    overlapping: list[dict[str, Any]] = [mean, {}, direct, prs["paper"], linked]
     keeping = [mean, deviation, own, reader, linked]
     return [
         ("methods", methods),
-        ("epsilon of PRS", [{**each, "epsilon": e} for each in prs for e in epsilons]),
+        ("epsilon of PRS", [{**each, "epsilon": e} for each in prs.values() for e in epsilons]),
         ("epsilon' of PNSA and PNCF", [{**each, "epsilon_prime": e} for each in pnsa for e in epsilons]),
         ("both epsilons", [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid]),
         ("both epsilons, large", large),
@@ -121,6 +120,12 @@ def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
         ("overlap", [{**each, "overlap": share} for share in shares for each in overlapping]),
         ("ratings kept", [{**each, "kept": kept} for kept in remaining for each in keeping]),
     ]
+
+
+def generator_of(setting: dict[str, Any]) -> np.random.Generator:
+    """The source of randomness of one setting, of which "seed" is one."""
+    text = json.dumps(setting, sort_keys=True)
+    return np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
 
 
 def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
@@ -133,9 +138,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
         and "rounded", of `centered` with the released code's rounding; per reader, as lists, her user number and her
         errors.
     """
-    text = json.dumps(setting, sort_keys=True)
-    generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
-    data = world.split
+    generator, data = generator_of(setting), world.split
     if setting["recommender"] in BASELINES:
         flat = world.baseline(setting["recommender"], generator)
         prediction, mapped = Predictions(flat, flat, flat, np.ones(len(flat), bool)), 0
@@ -166,7 +169,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
         "source_ratings": float(np.diff(data.source.indptr)[data.readers].mean()),
         "mapped": mapped / max(1, int(np.diff(data.source.indptr)[data.readers].sum())),
         "predictions_per_reader": len(owners) / max(1, int(some.sum())),
-        "readers_list": data.users[some].tolist(),
+        "readers_list": data.readers[some].tolist(),
         **by_reader,
     }
 

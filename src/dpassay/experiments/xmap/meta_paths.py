@@ -74,12 +74,8 @@ def xsim(
 ) -> csr_matrix:
     """X-SIM of every source-domain item with every target-domain item, see `dpassay.mechanisms.xsim`.
 
-    Args:
-        source: ratings in the source domain, shape (accounts, source items).
-        target: ratings in the target domain, shape (accounts, target items).
-        num_links: k, the links that an item keeps to one layer.
-        significance_cap: c in the factor min(co-raters, c) / c.
-        variant: "paper", or "released" with the released code's lost paths.
+    Ratings of source and target have shape (accounts, items). An item keeps k = `num_links` links to one layer, and the
+    cap is c in the factor min(co-raters, c) / c; the variant "released" has the released code's lost paths.
 
     Returns:
         Shape (source items, target items); stored where a path leads from one to the other.
@@ -117,10 +113,7 @@ def xsim(
 def direct_similarities(source: csr_matrix, target: csr_matrix, significance_cap: int = 50) -> csr_matrix:
     """X-SIM without meta-paths: the weighted adjusted cosine of every pair that shares a rater.
 
-    Args:
-        source: ratings in the source domain, shape (accounts, source items).
-        target: ratings in the target domain, shape (accounts, target items).
-        significance_cap: c in the factor min(co-raters, c) / c.
+    Arguments are those of `xsim`.
 
     Returns:
         Shape (source items, target items); stored where the similarity is quantified, as
@@ -182,8 +175,8 @@ def _kept(one: _Columns, two: _Columns, num_links: int, significance_cap: int) -
     place = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
     chosen = order[place < num_links]
     either = one.raters[rows[chosen]] + two.raters[columns[chosen]] - common[chosen]
-    kept = (each[chosen] for each in (rows, columns, similarity, significance))
-    return _Links(*kept, significance[chosen] / either)
+    links = _Links(rows, columns, similarity, significance, significance).where(chosen)
+    return links._replace(certainty=links.significance / either)
 
 
 def _numbered(links: _Links, rows: np.ndarray, columns: np.ndarray) -> _Links:
