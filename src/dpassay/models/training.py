@@ -121,16 +121,10 @@ def trained(
 ) -> Iterator[Model]:
     """Yields the model after every epoch.
 
-    Args:
-        model: its inexact arrays are trained.
-        data: arrays and hashable settings, in tuples; handed to `draw` and `loss`.
-        draw: from a key and the data to a pytree of an epoch's examples, arrays with one leading axis. To be compiled
-            once it has to be the same object in every call, and so have `loss` and `optimizer`.
-        loss: of the model, a batch, a key and the data, shape ().
-        optimizer: of optax.
-        batch_size: examples in a step, without replacement; those that fill no batch are left out of the epoch.
-        epochs: how many.
-        key: of everything random.
+    The model's inexact arrays are trained. Data are arrays and hashable settings, in tuples. `draw` makes of a key and
+    the data a pytree of an epoch's examples, arrays with one leading axis; `loss`, shape (), is of the model, a batch,
+    a key and the data. To be compiled once, these two and the optimizer, of optax, have to be the same objects in every
+    call. A step takes `batch_size` examples without replacement; those that fill no batch are left out of the epoch.
     """
     state = jax.jit(optimizer.init)(eqx.filter(model, eqx.is_inexact_array))
     for key_epoch in jax.random.split(key, epochs):

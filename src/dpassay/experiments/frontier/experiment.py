@@ -68,9 +68,8 @@ def run(request: Request) -> dict[str, Any]:
         fold = functools.cache(functools.partial(Fold, domains, number, request.seed))  # only when a run is missing
         for each in settings(request.small):
             setting = {**each, "fold": number, "seed": request.seed}
-            request.progress(
-                f"fold {number + 1}: {each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}"
-            )
+            method = f"{each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}"
+            request.progress(f"fold {number + 1}: {method}")
             records.append(finished.get(setting, functools.partial(_measured, fold, setting)))
     found = points(records)
     shown = {"tables": tables(records, found, domains.name), "points": found}
@@ -219,11 +218,8 @@ def predictions(fold: Fold, setting: dict[str, Any], generator: np.random.Genera
     if method == "NX-Map" or method == "X-Map":
         found, _ = fold.world.predicted(_xmap(setting), generator)
         # What is private is the form that takes nothing but noisy similarities from others.
-        repaired = variant == "repaired"
-        return {
-            "value": found.positive if repaired else found.centered,
-            "other_form": found.centered if repaired else found.own,
-        }
+        value, other = (found.positive, found.centered) if variant == "repaired" else (found.centered, found.own)
+        return {"value": value, "other_form": other}
     if method == "rating collection":
         release = _collected(fold, setting, generator)
         made = np.clip(debiased(release, coefficients_of(variant, epsilon))["debiased"], low, high)
@@ -315,9 +311,8 @@ def _chosen(fold: Fold, setting: dict[str, Any], generator: np.random.Generator)
     k, epsilon, name = fold.neighbors, setting["epsilon"], setting["variant"].split(",")[0]
     if name.split("/")[0] in ("jlt", "sjlt"):
         sketch = sketch_of(name, epsilon, fold.facts)
-        published = np.asarray(
-            sketch.sample(jax.random.key(int(generator.integers(2**31))), (~np.isnan(fold.source)).T.astype(float))
-        )
+        key, rated = jax.random.key(int(generator.integers(2**31))), ~np.isnan(fold.source)
+        published = np.asarray(sketch.sample(key, rated.T.astype(float)))
         inner = published[:, fold.readers].T @ published
         return _selected(fold, inner / np.abs(inner).max(), NearestNeighbors(k), generator)
     bound = floor_norm_sensitivity(FLOOR, fold.split.scale[1])

@@ -47,8 +47,7 @@ class Facts:
 
     Attributes:
         people: n.
-        source_items: of the catalogue.
-        target_items: of the catalogue.
+        source_items, target_items: of the catalogues.
         rated: source ratings of every reader, shape (readers,).
         asked: predictions for every reader, shape (readers,).
     """

@@ -145,11 +145,9 @@ def mean_absolute_error(
 ) -> float:
     """MAE (22) over the pairs that could be predicted (the errors that are not NaN).
 
-    Args:
-        errors: absolute errors, NaN where there is no prediction, shape (ratings,).
-        users: the user of each.
-        average: "trials": a random user, then a random rating of that user, skipped when it cannot be predicted.
-            "users": a random user, then a random one of that user's predictable ratings. "ratings": a random rating.
+    Errors are absolute, NaN where there is no prediction, shape (ratings,); `users` says whose each is. The average is
+    over "trials": a random user, then a random rating of that user, skipped when it cannot be predicted; "users": a
+    random user, then a random one of that user's predictable ratings; "ratings": a random rating.
     """
     covered = ~np.isnan(errors)
     if not covered.any():

@@ -86,13 +86,13 @@ def repaired_utility(
     The ratings are split into 5 folds. Epsilons, nats, are for the whole neighbor set, `floors` are c of the floor-norm
     cosine, and errors are averaged over `draws` neighbor sets per user and fold.
     """
-    k = num_neighbors
 
     def measure(method: str, epsilon: float, floor: float | None, sets: tuple[Any, ...]) -> Accuracy:
         progress(f"repaired selection: {method}, epsilon {epsilon:g}")
-        found = errors(ratings, sets, k, draws, seed)
+        found = errors(ratings, sets, num_neighbors, draws, seed)
         plain, centered, complete = (_mae(each, ratings) for each in found)
-        return Accuracy(method, epsilon, floor, k, plain, centered, float(np.mean(~np.isnan(found[0]))), complete)
+        covered = float(np.mean(~np.isnan(found[0])))
+        return Accuracy(method, epsilon, floor, num_neighbors, plain, centered, covered, complete)
 
     best = FLOOR if FLOOR in floors else floors[-1]
     plan: list[tuple[str, float, float | None, tuple[Any, ...]]] = [
@@ -149,9 +149,8 @@ def errors(
     return plain, centered, complete
 
 
-def _sets(train: Ratings, sets: tuple[Any, ...], num_neighbors: int, generator: np.random.Generator) -> np.ndarray:
+def _sets(train: Ratings, sets: tuple[Any, ...], k: int, generator: np.random.Generator) -> np.ndarray:
     """One neighbor set per user by the method `sets` names, bool, shape (users, users)."""
-    k = num_neighbors
     selection: Selection
     match sets:
         case ("nearest", floor):

@@ -71,10 +71,9 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
 
     Infinite unless both the mapping and the recommender are private by a claim that holds.
     """
-    if pooled.setting["recommender"] == "reader's mean":
-        return 0.0
-    if pooled.setting["recommender"] == "global mean with noise":
-        return PRIVATE_MEAN
+    baselines = {"reader's mean": 0.0, "global mean with noise": PRIVATE_MEAN}
+    if pooled.setting["recommender"] in baselines:
+        return baselines[pooled.setting["recommender"]]
     steps = (pooled.setting["mapping"], pooled.setting["recommender"])
     true = all(step in CLAIMS and outcomes.get(CLAIMS[step], {}).get("") == "holds" for step in steps)
     return claimed_epsilon(pooled) if true else math.inf
@@ -132,12 +131,9 @@ def _lines(records: Sequence[Mapping[str, Any]], part: str, axis: str) -> dict[s
 
 def _label(setting: Mapping[str, Any]) -> str:
     mapping, recommender = setting["mapping"], setting["recommender"]
-    if mapping == "none":
-        return recommender
-    if mapping == "linked":
-        return "linked-domain kNN"
-    if mapping == "own":
-        return "target-only kNN"
+    unmapped: dict[str, str] = {"none": recommender, "linked": "linked-domain kNN", "own": "target-only kNN"}
+    if mapping in unmapped:
+        return unmapped[mapping]
     text = "NX-Map" if mapping == "nearest" else f"PRS {VARIANTS[mapping.removeprefix('prs/')]}"
     if recommender.startswith("pnsa/"):
         text += f", PNSA and PNCF {VARIANTS[recommender.removeprefix('pnsa/')]}"
