@@ -12,6 +12,7 @@ from dpassay.benchmarks import audit_runs, calibration
 from dpassay.data.ratings import synthetic
 from dpassay.experiments import EXPERIMENTS
 from dpassay.experiments.attacks import experiment as attacks
+from dpassay.experiments.request import Request
 from dpassay.runs import code
 from dpassay.runs.code import code_digest, code_lines, data_digest
 
@@ -143,11 +144,12 @@ RUN = """
 import sys
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.attacks import experiment
+from dpassay.experiments.request import Request
 experiment._plan = lambda *_: [
     ("sketch", {"method": "jlt", "shape": "full_rank", "targets": 2, "trials": 20}),
 ]
 experiment._tables = lambda *_: []
-print(len(experiment.run(synthetic(40, 30))["runs"]))
+print(len(experiment.run(Request(synthetic(40, 30)))["runs"]))
 print(*(name for name in sys.modules if name.partition(".")[0] == "dpassay"))
 """
 
@@ -164,10 +166,11 @@ def test_runs_of_changed_code_are_made_again(tmp_path, monkeypatch, code_changed
     made = itertools.count(1)
     monkeypatch.setattr(attacks, "_plan", lambda *_: [("sketch", {"method": "jlt"})])
     monkeypatch.setattr(attacks, "_tables", lambda *_: [])
-    monkeypatch.setattr(attacks, "_reported", lambda *_: [{"made": next(made)}])
+    monkeypatch.setattr(attacks, "_reported", lambda *_: {"methods": [{"made": next(made)}]})
 
     def run(**settings) -> int:
-        return attacks.run(**{"data": synthetic(20, 10), "resume": tmp_path / "runs", **settings})["runs"][0]["made"]
+        request = Request(**{"data": synthetic(20, 10), "resume": tmp_path / "runs", **settings})
+        return attacks.run(request)["runs"][0]["made"]
 
     assert run() == run() == 1
     assert run(seed=1) == 2

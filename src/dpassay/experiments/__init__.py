@@ -1,7 +1,6 @@
 """Experiments: the papers' tables rerun, ours beside theirs; what privacy costs in accuracy; attacks swept."""
 
 import importlib
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,10 @@ EXPERIMENTS = {
     "frontier": "dpassay.experiments.frontier.experiment",
     "rating-collection": "dpassay.experiments.rating_collection.experiment",
 }
-"""Name -> the module whose `run` does it."""
+"""Name -> the module whose `run` does what a `dpassay.experiments.request.Request` asks for."""
+
+SHORT = ("ppns", "beta-knn")
+"""Those that keep no runs."""
 
 
 def run(
@@ -58,16 +60,14 @@ def run(
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
+    if resume is not None and name in SHORT:
+        raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
     from dpassay.core.records import plain
+    from dpassay.experiments.request import Request
     from dpassay.runs.results import FORMAT
 
     require("papers")
     with explained():
         work = importlib.import_module(EXPERIMENTS[name]).run
-    given: dict[str, Any] = {"quick": quick, "seed": seed, "progress": progress}
-    if "resume" in inspect.signature(work).parameters:
-        given["resume"] = resume
-    elif resume is not None:
-        raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
     header = {"format": FORMAT, "version": 1, "experiment": name, "quick": quick, "seed": seed}
-    return {**header, **plain(work(data, **given))}
+    return {**header, **plain(work(Request(data, quick, seed, resume, progress)))}

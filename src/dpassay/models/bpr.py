@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Feedback, adam, feedback, learned, negatives
+from dpassay.models.training import Feedback, feedback, learned, negatives
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
         0.1 * jax.random.normal(key_items, (task.num_target_items, settings.factors)),
         jnp.zeros(task.num_target_items),
     )
-    data, optimizer = (feedback(task.target), settings), adam(settings.learning_rate)
-    yield from learned(model, data, _triples, _loss, _scores, optimizer, settings, key)
+    yield from learned(model, (feedback(task.target), settings), _triples, _loss, _scores, key)
 
 
 def _triples(key: jax.Array, data: tuple[Feedback, Settings]) -> tuple[jax.Array, jax.Array, jax.Array]:

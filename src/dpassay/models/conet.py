@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, learned, paired
+from dpassay.models.training import Examples, cross_entropy, feedback, learned, paired_examples, started
 
 SCALE = 0.01
 """Standard deviation of initial embeddings."""
@@ -62,8 +62,9 @@ class CoNet(eqx.Module):
     source: Network
     crossings: tuple[jax.Array, ...]
 
-    def __init__(self, sizes: tuple[int, int, int], settings: Settings, key: jax.Array) -> None:
-        num_users, num_target_items, num_source_items = sizes
+    def __init__(
+        self, num_users: int, num_target_items: int, num_source_items: int, settings: Settings, key: jax.Array
+    ) -> None:
         key_users, key_target, key_source, *keys = jax.random.split(key, 3 + settings.crossed)
         self.users = SCALE * jax.random.normal(key_users, (num_users, settings.layers[0] // 2))
         self.target = Network(num_target_items, settings.layers, key_target)
@@ -74,22 +75,12 @@ class CoNet(eqx.Module):
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
-    key_model, key = jax.random.split(jax.random.key(seed))
-    sizes = (task.num_users, task.num_target_items, task.num_source_items)
-    model = eqx.filter_jit(CoNet)(sizes, settings, key_model)
+    model, key = started(CoNet, settings, seed, task.num_users, task.num_target_items, task.num_source_items)
     data = (feedback(task.target), feedback(task.source), settings)
-    optimizer = adam(settings.learning_rate, clip=settings.clip)
-    yield from learned(model, data, _examples, _loss, _logits, optimizer, settings, key)
+    yield from learned(model, data, paired_examples, _loss, _logits, key)
 
 
-Data = tuple[Feedback, Feedback, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
-    return paired(key, *data[:2], data[2].negatives)
-
-
-def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:
+def _loss(model: CoNet, batch: tuple[Examples, Examples], key: jax.Array, data: Any) -> jax.Array:
     networks = (model.target, model.source)
     joined = [_joined(model, net, pairs.users, pairs.items) for net, pairs in zip(networks, batch, strict=True)]
     logits = (*_run(networks, joined, model.crossings), *_run(networks, joined, ()))

@@ -80,7 +80,7 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
         codes.append(last.codes(matrix))
     model = eqx.filter_jit(DARec)((task.num_source_items, task.num_target_items), settings, key_model)
     data = (*codes, *matrices, settings)
-    yield from learned(model, data, _examples, _loss, _scores, optimizer, settings, key)
+    yield from learned(model, data, _examples, _loss, _scores, key)
 
 
 Data = tuple[jax.Array, jax.Array, jax.Array, jax.Array, Settings]

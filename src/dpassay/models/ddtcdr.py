@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, dropped, feedback, learned, paired
+from dpassay.models.training import Examples, Feedback, dropped, feedback, learned, paired_examples, started
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,9 @@ class DDTCDR(eqx.Module):
     source: Domain
     bridge: jax.Array
 
-    def __init__(self, sizes: tuple[int, int, int], settings: Settings, key: jax.Array) -> None:
-        num_users, num_target_items, num_source_items = sizes
+    def __init__(
+        self, num_users: int, num_target_items: int, num_source_items: int, settings: Settings, key: jax.Array
+    ) -> None:
         key_target, key_source, key_bridge = jax.random.split(key, 3)
         self.target = Domain(num_users, num_target_items, settings, key_target)
         self.source = Domain(num_users, num_source_items, settings, key_source)
@@ -80,19 +81,12 @@ class DDTCDR(eqx.Module):
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
-    key_model, key = jax.random.split(jax.random.key(seed))
-    sizes = (task.num_users, task.num_target_items, task.num_source_items)
-    model = eqx.filter_jit(DDTCDR)(sizes, settings, key_model)
+    model, key = started(DDTCDR, settings, seed, task.num_users, task.num_target_items, task.num_source_items)
     data = (feedback(task.target), feedback(task.source), settings)
-    optimizer = adam(settings.learning_rate)
-    yield from learned(model, data, _examples, _loss, _scores, optimizer, settings, key)
+    yield from learned(model, data, paired_examples, _loss, _scores, key)
 
 
 Data = tuple[Feedback, Feedback, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> tuple[Examples, Examples]:
-    return paired(key, *data[:2], data[2].negatives)
 
 
 def _loss(model: DDTCDR, batch: tuple[Examples, Examples], key: jax.Array, data: Data) -> jax.Array:

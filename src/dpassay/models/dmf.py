@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, feedback, labeled, learned
+from dpassay.models.training import Examples, Feedback, feedback, labeled_examples, learned, started
 
 FLOOR = 1e-6
 
@@ -68,18 +68,12 @@ class DMF(eqx.Module):
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
-    key_model, key = jax.random.split(jax.random.key(seed))
-    model = eqx.filter_jit(DMF)(task.num_users, task.num_target_items, settings, key_model)
+    model, key = started(DMF, settings, seed, task.num_users, task.num_target_items)
     data = (feedback(task.target), jnp.asarray(task.target.toarray()), settings)
-    optimizer = adam(settings.learning_rate, settings.weight_decay)
-    yield from learned(model, data, _examples, _loss, _cosines, optimizer, settings, key)
+    yield from learned(model, data, labeled_examples, _loss, _cosines, key)
 
 
 Data = tuple[Feedback, jax.Array, Settings]
-
-
-def _examples(key: jax.Array, data: Data) -> Examples:
-    return labeled(key, data[0], data[2].negatives)
 
 
 def _loss(model: DMF, batch: Examples, key: jax.Array, data: Data) -> jax.Array:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import adam, dropped, learned
+from dpassay.models.training import dropped, learned, started
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ class ETL(eqx.Module):
     users: jax.Array
     bridge: jax.Array
 
-    def __init__(self, sizes: tuple[int, int, int], settings: Settings, key: jax.Array) -> None:
-        num_users, num_source_items, num_target_items = sizes
+    def __init__(
+        self, num_users: int, num_source_items: int, num_target_items: int, settings: Settings, key: jax.Array
+    ) -> None:
         key_source, key_target, key_users, key_bridge = jax.random.split(key, 4)
         self.source = Domain(num_source_items, settings.factors, key_source)
         self.target = Domain(num_target_items, settings.factors, key_target)
@@ -66,12 +67,9 @@ class ETL(eqx.Module):
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
-    key_model, key = jax.random.split(jax.random.key(seed))
-    sizes = (task.num_users, task.num_source_items, task.num_target_items)
-    model = eqx.filter_jit(ETL)(sizes, settings, key_model)
+    model, key = started(ETL, settings, seed, task.num_users, task.num_source_items, task.num_target_items)
     data = (jnp.asarray(task.source.toarray()), jnp.asarray(task.target.toarray()), settings)
-    optimizer = adam(settings.learning_rate, settings.weight_decay)
-    yield from learned(model, data, _users, _loss, _scores, optimizer, settings, key)
+    yield from learned(model, data, _users, _loss, _scores, key)
 
 
 Data = tuple[jax.Array, jax.Array, Settings]

@@ -89,16 +89,9 @@ def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iter
     source = published(task.source, settings.source, seed=int(jax.random.bits(key_source)))
     recipe = replace(settings, source=Publication())  # how the source was published changes no compiled program
     data = _data(source, task.target.toarray(), recipe)
-    for network in trained(
-        _network(data, key_network),
-        data,
-        _users,
-        _loss,
-        adam(settings.learning_rate, settings.weight_decay),
-        batch_size=settings.batch,
-        epochs=settings.epochs,
-        key=key_training,
-    ):
+    start, optimizer = _network(data, key_network), adam(settings.learning_rate, settings.weight_decay)
+    sizes = {"batch_size": settings.batch, "epochs": settings.epochs}
+    for network in trained(start, data, _users, _loss, optimizer, key=key_training, **sizes):
         yield partial(_scores, network, data)
 
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from dpassay.models.task import Scores, Task
-from dpassay.models.training import Examples, Feedback, adam, cross_entropy, feedback, labeled, learned
+from dpassay.models.training import Examples, Feedback, cross_entropy, feedback, labeled_examples, learned, started
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,8 @@ class NeuMF(eqx.Module):
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:
     """Yields the scores after every epoch."""
-    key_model, key = jax.random.split(jax.random.key(seed))
-    model = eqx.filter_jit(NeuMF)(task.num_users, task.num_target_items, settings, key_model)
-    data, optimizer = (feedback(task.target), settings), adam(settings.learning_rate)
-    yield from learned(model, data, _examples, _loss, _logits, optimizer, settings, key)
-
-
-def _examples(key: jax.Array, data: tuple[Feedback, Settings]) -> Examples:
-    return labeled(key, data[0], data[1].negatives)
+    model, key = started(NeuMF, settings, seed, task.num_users, task.num_target_items)
+    yield from learned(model, (feedback(task.target), settings), labeled_examples, _loss, _logits, key)
 
 
 def _loss(model: NeuMF, batch: Examples, key: jax.Array, data: tuple[Feedback, Settings]) -> jax.Array:

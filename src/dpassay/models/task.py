@@ -96,11 +96,9 @@ class Task:
 def load_task(folder: str | Path, source: str = "book", target: str = "music") -> Task:
     """A task of Chen et al. (2022), or one like it: Douban Book to Music with their own split and negatives.
 
-    Args:
-        folder: has `book_ratings.csv.gz` and `music_ratings.csv.gz` (columns user, item, rating) and
-            `music_split.csv.gz` (see `dpassay.load_split`); users and items are numbered 0, 1, ... alike in all three.
-        source: what the files of the source domain are called instead of "book".
-        target: what those of the target domain are called instead of "music".
+    The folder has `book_ratings.csv.gz` and `music_ratings.csv.gz` (columns user, item, rating) and
+    `music_split.csv.gz` (see `dpassay.load_split`); users and items are numbered 0, 1, ... alike in all three. Source
+    and target are what the files of their domains are called.
 
     Returns:
         The task, called as in the paper if its sizes are those of Table 3.

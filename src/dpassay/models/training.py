@@ -64,6 +64,17 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
     return Examples(jnp.concatenate([data.users, users]), items, labels)
 
 
+def labeled_examples(key: jax.Array, data: Any) -> Examples:
+    """Those of data that begin with the ratings and end with settings, see `labeled`."""
+    return labeled(key, data[0], data[-1].negatives)
+
+
+def paired_examples(key: jax.Array, data: Any) -> tuple[Examples, Examples]:
+    """Those of data that are the ratings of target and source, and settings; see `paired`."""
+    target, source, settings = data
+    return paired(key, target, source, settings.negatives)
+
+
 def paired(key: jax.Array, target: Feedback, source: Feedback, num_negatives: int) -> tuple[Examples, Examples]:
     """`labeled` examples of the target domain, each beside one of the source by the same user, of one shape.
 
@@ -110,16 +121,10 @@ def trained(
 ) -> Iterator[Model]:
     """Yields the model after every epoch.
 
-    Args:
-        model: its inexact arrays are trained.
-        data: arrays and hashable settings, in tuples; handed to `draw` and `loss`.
-        draw: from a key and the data to a pytree of an epoch's examples, arrays with one leading axis. To be compiled
-            once it has to be the same object in every call, and so have `loss` and `optimizer`.
-        loss: of the model, a batch, a key and the data, shape ().
-        optimizer: of optax.
-        batch_size: examples in a step, without replacement; those that fill no batch are left out of the epoch.
-        epochs: how many.
-        key: of everything random.
+    The model's inexact arrays are trained. Data are arrays and hashable settings, in tuples. `draw` makes of a key and
+    the data a pytree of an epoch's examples, arrays with one leading axis; `loss`, shape (), is of the model, a batch,
+    a key and the data. To be compiled once, these two and the optimizer, of optax, have to be the same objects in every
+    call. A step takes `batch_size` examples without replacement; those that fill no batch are left out of the epoch.
     """
     state = jax.jit(optimizer.init)(eqx.filter(model, eqx.is_inexact_array))
     for key_epoch in jax.random.split(key, epochs):
@@ -148,18 +153,27 @@ def _epoch(model, state, data, key, draw, loss, optimizer, batch_size):
     return eqx.combine(weights, fixed), state
 
 
+def started(kind: Callable[..., Model], settings: Any, seed: int, *sizes: int) -> tuple[Model, jax.Array]:
+    """A model made from its sizes, the settings and a key; and the key, shape (), of what comes after."""
+    key_model, key = jax.random.split(jax.random.key(seed))
+    return eqx.filter_jit(kind)(*sizes, settings, key_model), key
+
+
 def learned(
     model: Model,
     data: Any,
     draw: Callable[[jax.Array, Any], Any],
     loss: Callable[[Model, Any, jax.Array, Any], jax.Array],
     score: Callable[[Model, jax.Array, jax.Array, Any], jax.Array],
-    optimizer: optax.GradientTransformation,
-    settings: Any,
     key: jax.Array,
 ) -> Iterator[Scores]:
-    """Yields the scores after every epoch of `trained`; `score` takes users and items of one shape (n,)."""
+    """Yields the scores after every epoch of `trained` by Adam.
+
+    The last of the data are the model's settings; `score` takes users and items of one shape (n,).
+    """
+    settings = data[-1]
     sizes = {"batch_size": settings.batch_size, "epochs": settings.epochs}
+    optimizer = adam(settings.learning_rate, getattr(settings, "weight_decay", 0.0), getattr(settings, "clip", None))
     for each in trained(model, data, draw, loss, optimizer, key=key, **sizes):
         yield scored(each, score, data)
 

@@ -12,6 +12,7 @@ from dpassay.attacks.metrics import Metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.attacks import beta_knn as sybils
+from dpassay.experiments.request import Request
 
 
 def rows_with(highs: dict[float, float]) -> list[dict]:
@@ -60,7 +61,7 @@ def test_every_variation_changes_the_attack_or_the_recommender() -> None:
 
 
 def test_one_thing_is_changed_at_a_time() -> None:
-    rows = sybils.vary(synthetic(), quick=True)
+    rows = sybils.vary(Request(quick=True))
     assert [row["variation"] for row in rows if row["method"] == "ppns"] == list(sybils.VARIATIONS)[::7]
     (plain,) = sweep(synthetic(), ("knn",), (1.0,), recommender=Recommender(num_neighbors=12), targets=20, paired=True)
     (same,) = (row for row in rows if row["method"] == "knn" and row["variation"] == "as in the first table")

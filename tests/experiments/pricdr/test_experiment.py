@@ -14,7 +14,8 @@ from dpassay.data.ratings import synthetic
 from dpassay.experiments.pricdr import experiment as pricdr
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, SINGLE_DOMAIN, TABLE
 from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS
-from dpassay.models.task import synthetic_task
+from dpassay.experiments.request import Request
+from dpassay.models.task import load_task, synthetic_task
 
 SMALL = synthetic_task(30, 40, 120, 300, 300)
 LIGHT = tuple(entry for entry in pricdr.MODELS if entry.label in ("popularity", "user cosine", "BPR"))
@@ -29,7 +30,8 @@ def test_every_rival_of_the_paper_is_a_row() -> None:
 def test_runs_tables_and_resumption(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     told: list[str] = []
-    result = plain(pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append))
+    request = Request(quick=True, seed=3, resume=path, progress=told.append)
+    result = plain(pricdr.measured(SMALL, request, LIGHT))
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert result["inputs"] == list(SMALL.inputs)
     assert [(run["model"], run["seed"]) for run in result["runs"]] == [
@@ -47,21 +49,21 @@ def test_runs_tables_and_resumption(tmp_path: Path) -> None:
     assert any("epoch 2" in text for text in told)
 
     told.clear()
-    assert plain(pricdr.run(SMALL, quick=True, seed=3, resume=path, models=LIGHT, progress=told.append)) == result
+    assert plain(pricdr.measured(SMALL, request, LIGHT)) == result
     assert not any("epoch" in text for text in told)
     other = synthetic_task(30, 40, 120, 300, 300, seed=1)
-    pricdr.run(other, quick=True, seed=3, resume=path, models=LIGHT[:1], progress=told.append)
+    pricdr.measured(other, request, LIGHT[:1])
     assert any("epoch" in text for text in told)  # other data never meet an old number
     told.clear()
     changed = dataclasses.replace(LIGHT[1], settings=type(LIGHT[1].settings)("item"))
-    pricdr.run(SMALL, quick=True, seed=3, resume=path, models=[changed], progress=told.append)
+    pricdr.measured(SMALL, request, [changed])
     assert any("epoch" in text for text in told)  # nor do other hyper-parameters
 
 
 def test_printed_numbers_stand_beside_ours_for_their_task_only() -> None:
     task = dataclasses.replace(SMALL, name="Douban Book to Music")
     entries = [LIGHT[0], dataclasses.replace(LIGHT[1], label="ETL")]
-    result = plain(pricdr.run(task, quick=True, models=entries))
+    result = plain(pricdr.measured(task, Request(quick=True), entries))
     clean = result["tables"][1]
     first = clean["rows"][1]
     assert first[0] == "ETL"
@@ -74,9 +76,9 @@ def test_printed_numbers_stand_beside_ours_for_their_task_only() -> None:
 
 def test_one_domain_is_not_enough(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="needs two domains"):
-        pricdr.run(synthetic(20, 10))
+        pricdr.run(Request(synthetic(20, 10)))
     with pytest.raises(InvalidInput, match="no folder"):
-        pricdr.run(tmp_path / "absent")
+        pricdr.run(Request(tmp_path / "absent"))
 
 
 @pytest.mark.realdata
@@ -96,7 +98,7 @@ def test_untrained_models_on_douban(real_data: Path) -> None:
         "popularity": (0.202, 0.319, 0.169, 0.124),
     }
     models = [entry for entry in pricdr.MODELS if entry.label in anchors]
-    for run in pricdr.run(folder, models=models)["runs"]:
+    for run in pricdr.measured(load_task(folder), Request(folder), models)["runs"]:
         found = [run[f"clean_{name}"] for name in ("HR5", "HR10", "NDCG10", "MRR10")]
         slack = 0.016 if run["model"] == "popularity" else 0.0015
         assert found == pytest.approx(anchors[run["model"]], abs=slack), run["model"]

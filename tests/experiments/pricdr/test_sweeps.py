@@ -10,6 +10,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import plain
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.pricdr import sweeps
+from dpassay.experiments.request import Request
 from dpassay.models.task import synthetic_task
 
 
@@ -50,12 +51,13 @@ def test_thinned_keeps_a_share_of_the_source():
 
 def test_ratings_of_one_domain_are_refused():
     with pytest.raises(InvalidInput, match="two domains"):
-        sweeps.run(synthetic())
+        sweeps.run(Request(synthetic()))
 
 
 def test_a_run_on_made_up_ratings_resumes(tmp_path):
     told: list[str] = []
-    result = plain(sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append))
+    request = Request(resume=tmp_path / "runs.jsonl", progress=told.append)
+    result = plain(sweeps.run(request))
     text = json.dumps(result, allow_nan=False)
     assert len(result["runs"]) == 10
     assert any("epoch 3" in line for line in told)
@@ -66,7 +68,7 @@ def test_a_run_on_made_up_ratings_resumes(tmp_path):
     excess = 64 / (2 * math.log(4 * 2 * 204 * 120))
     assert noisy["noise"] == pytest.approx(1 / (math.sqrt(excess + 0.25) - 0.5))
     told.clear()
-    assert json.dumps(plain(sweeps.run(resume=tmp_path / "runs.jsonl", progress=told.append))) == text
+    assert json.dumps(plain(sweeps.run(request))) == text
     assert not any("epoch 3" in line for line in told)
 
 

@@ -8,6 +8,7 @@ from dpassay.core.records import plain
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr import experiment as pricdr
 from dpassay.experiments.pricdr import tasks as pricdr_tasks
+from dpassay.experiments.request import Request
 
 LIGHT = [entry for entry in pricdr.MODELS if entry.label in ("popularity", "BPR")]
 
@@ -27,7 +28,8 @@ def test_all_five_tasks_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pricdr_tasks, "OTHERS", pricdr_tasks.OTHERS[-2:])
     monkeypatch.setattr(pricdr_tasks, "EPOCHS", 3)
     monkeypatch.setattr(pricdr_tasks, "MANY", 150)  # between the two
-    result = plain(pricdr_tasks.run(models=LIGHT, seed=1))
+    monkeypatch.setattr(pricdr, "MODELS", LIGHT)
+    result = plain(pricdr_tasks.run(Request(seed=1)))
     assert [(run["task"], run["model"], run["seed"], run["epochs"]) for run in result["runs"]] == [
         (f"made up, 1/8 of Douban Movie to {target}", model, 1, epochs)
         for target, longest in (("Book", 3), ("Music", 20))
@@ -50,6 +52,6 @@ def test_quick_is_one_small_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(InvalidInput, match="makes its data up"):
-        pricdr_tasks.run("folder")
+        pricdr_tasks.run(Request("folder"))
     with pytest.raises(InvalidInput, match="no task is called 'Amazon Book to Film'; choose from Amazon Music"):
         pricdr_tasks.scaled("Amazon Book to Film", 4)

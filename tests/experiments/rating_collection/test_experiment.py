@@ -118,7 +118,7 @@ def test_the_experiment_measures_all_and_resumes(tmp_path: Path, monkeypatch: py
     def never(*_: Any) -> Any:
         raise AssertionError("a finished run is run again")
 
-    monkeypatch.setattr(collected_ratings, "_measured", never)
+    monkeypatch.setattr(collected_ratings.Collection, "_measured", never)
     assert experiments.run("rating-collection", ratings, quick=True, resume=kept) == result
 
 

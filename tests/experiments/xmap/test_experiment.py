@@ -59,7 +59,7 @@ def test_films_go_where_more_of_their_genres_are(tmp_path: Path) -> None:
 
 
 def test_every_user_of_both_domains_is_a_reader_once(domains: Domains) -> None:
-    readers = np.concatenate([split(domains, fold).users for fold in range(5)])
+    readers = np.concatenate([split(domains, fold).readers for fold in range(5)])
     sizes = [np.bincount(part.users, minlength=part.num_users) for part in (domains.source, domains.target)]
     both = np.flatnonzero((sizes[0] >= MINIMUM) & (sizes[1] >= MINIMUM))
     assert sorted(readers) == both.tolist()
@@ -70,7 +70,7 @@ def test_nothing_hidden_is_seen(domains: Domains, overlap: float, kept: int) -> 
     one = split(domains, 1, overlap=overlap, kept=kept)
     truth = domains.target.dense()
     assert (np.diff(one.target.indptr)[one.readers] == kept).all()
-    assert (truth[one.users[one.owners], one.items] == one.values).all()
+    assert (truth[one.readers[one.owners], one.items] == one.values).all()
     assert (one.target[one.readers[one.owners], one.items] == 0).all()
     assert np.bincount(one.owners).max() <= ASKED
     visible = np.diff(one.source.indptr) > 0
@@ -152,11 +152,11 @@ def test_baselines_are_what_they_say(domains: Domains) -> None:
     world = cross_domain.World(domains, 0, 0, 1.0, 0)
     data, generator = world.split, np.random.default_rng(0)
     truth = domains.target.dense()
-    truth[data.users] = np.nan
+    truth[data.readers] = np.nan
     means = np.nanmean(truth, axis=0)
     np.testing.assert_allclose(world.baseline("item mean", generator), means[data.items])
     np.testing.assert_allclose(world.baseline("global mean", generator), np.nanmean(truth))
-    own = np.nanmean(domains.source.dense()[data.users], axis=1)
+    own = np.nanmean(domains.source.dense()[data.readers], axis=1)
     np.testing.assert_allclose(world.baseline("reader's mean", generator), own[data.owners])
     noisy = world.baseline("global mean with noise", generator)
     assert abs(noisy[0] - np.nanmean(truth)) < 0.5
@@ -166,7 +166,7 @@ def test_baselines_are_what_they_say(domains: Domains) -> None:
 def test_hidden_ratings_do_not_reach_a_prediction(domains: Domains) -> None:
     """Other hidden values change no prediction of any method."""
     values = domains.target.values.copy()
-    readers = split(domains, 0).users
+    readers = split(domains, 0).readers
     mine = np.isin(domains.target.users, readers)
     values[mine] = 6 - values[mine]
     target = Ratings(

@@ -1,8 +1,8 @@
 """The beta-kNN attack on every recommender, similarity and beta: what fakes find out, and where beta protects."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import partial
 from typing import Any, get_args
 
 from dpassay.attacks.beta_knn.recommender import Recommender
@@ -10,8 +10,8 @@ from dpassay.attacks.beta_knn.settings import Attack, UserMethod
 from dpassay.attacks.beta_knn.sweeps import compare, sweep
 from dpassay.attacks.metrics import Metric
 from dpassay.core.records import Table
-from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.request import Request
 from dpassay.runs.parallel import processors
 
 BETAS = (1.0, 2.0, 4.0, 8.0)
@@ -47,17 +47,9 @@ STOPPED = 0.1
 """Advantage below which an attack is called stopped; the share found out counts what popularity gives away, too."""
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
+def run(request: Request) -> dict[str, Any]:
     """The experiment `beta-knn`; see `measure`."""
-    ratings = ratings_or_synthetic(data)
-    rows = measure(ratings, quick=quick, seed=seed, progress=progress)
-    varied = vary(ratings, quick=quick, seed=seed, progress=progress)
+    ratings, rows, varied = request.ratings, measure(request), vary(request)
     return {
         "inputs": [ratings.described()],
         "tables": [*tables(rows, ratings.name), variation_table(varied)],
@@ -65,127 +57,79 @@ def run(
     }
 
 
-def measure(
-    ratings: Ratings, *, quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
-) -> list[dict[str, Any]]:
+def measure(request: Request) -> list[dict[str, Any]]:
     """Attacks random targets in every combination; see `dpassay.attacks.beta_knn.sweeps.sweep` for the rows.
 
-    Args:
-        ratings: the dataset.
-        quick: fewer targets and betas.
-        seed: of everything random.
-        progress: told what was simulated.
+    Quick: fewer targets and betas.
     """
-    return sweep(
-        ratings,
-        get_args(UserMethod),
-        BETAS[::3] if quick else BETAS,
-        ("full_cosine", "cosine"),
-        recommender=_recommender(ratings),
-        attack=Attack(seed=seed),
-        targets=TARGETS[quick],
-        paired=True,
-        jobs=_jobs(quick),
-        progress=progress,
-    )
+    betas = BETAS[::3] if request.quick else BETAS
+    fixed = {"recommender": _recommender(request.ratings), "attack": Attack(seed=request.seed), **_effort(request)}
+    return sweep(request.ratings, get_args(UserMethod), betas, ("full_cosine", "cosine"), **fixed)
 
 
-def vary(
-    ratings: Ratings, *, quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None
-) -> list[dict[str, Any]]:
-    """The two attacks of `ATTACKED` with one thing changed at a time.
-
-    Args:
-        ratings: the dataset.
-        quick: fewer targets and variations.
-        seed: of everything random.
-        progress: told what was simulated.
+def vary(request: Request) -> list[dict[str, Any]]:
+    """The two attacks of `ATTACKED` with one thing changed at a time. Quick: fewer targets and variations.
 
     Returns:
         The rows of `dpassay.attacks.beta_knn.sweeps.compare` with "variation", "similarity", "method" and "beta".
     """
-    base, named, settings = _recommender(ratings), [], []
+    base, named, settings = _recommender(request.ratings), [], []
     for method, beta in ATTACKED:
-        for variation, changes in list(VARIATIONS.items())[:: 7 if quick else 1]:
+        for variation, changes in list(VARIATIONS.items())[:: 7 if request.quick else 1]:
             if method != "ppns" and ("probability" in changes or "rounds" in changes):
                 continue  # the nearest neighbors are the same in every round, but for ties
             ours = {name: value for name, value in changes.items() if name in Recommender.__dataclass_fields__}
             theirs = {name: value for name, value in changes.items() if name not in ours}
             recommender = replace(base, method=method, **ours)
             named.append({"variation": variation, "similarity": recommender.similarity, "method": method, "beta": beta})
-            settings.append((recommender, Attack(beta=beta, seed=seed, **theirs)))
-    rows = compare(ratings, settings, TARGETS[quick], paired=True, jobs=_jobs(quick), progress=progress)
+            settings.append((recommender, Attack(beta=beta, seed=request.seed, **theirs)))
+    rows = compare(request.ratings, settings, **_effort(request))
     return [names | row for names, row in zip(named, rows, strict=True)]
 
 
 def variation_table(rows: Sequence[dict[str, Any]]) -> Table:
     """The rows of `vary` as a table."""
-    shown = [name for name in SHOWN if name != "surrounded"]
-    return Table(
-        "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)",
-        ["recommender", "beta", "change", "targets", *shown],
-        [
-            [
-                row["method"],
-                f"{row['beta']:g}",
-                row["variation"],
-                row["targets"],
-                *_cells(row, shown),
-            ]
-            for row in rows
-        ],
-    )
+    title = "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)"
+    return Table.of(title, _columns("method", "beta", "variation", "targets", without="surrounded"), rows)
 
 
 def _recommender(ratings: Ratings) -> Recommender:
     return Recommender(num_neighbors=max(2, min(50, ratings.num_users // 10)), max_rating=max(ratings.scale[1], 1.0))
 
 
-def _jobs(quick: bool) -> int:
-    return 1 if quick else processors()
+def _effort(request: Request) -> dict[str, Any]:
+    jobs = 1 if request.quick else processors()
+    return {"targets": TARGETS[request.quick], "paired": True, "jobs": jobs, "progress": request.progress}
 
 
-def _cells(row: dict[str, Any], names: Sequence[str]) -> list[str]:
-    return [row[name].cell() if name in row else "-" for name in names]
+def _columns(*about: str, without: str = "") -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+    """Fields that name a row, then the metrics."""
+
+    def cell(name: str, row: Mapping[str, Any]) -> Any:
+        value = row.get(name, "-")
+        return value.cell() if isinstance(value, Metric) else f"{value:g}" if name == "beta" else value
+
+    titles = {"method": "recommender", "variation": "change"}
+    shown = [*about, *(name for name in SHOWN if name != without)]
+    return {titles.get(name, name): partial(cell, name) for name in shown}
 
 
 def tables(rows: Sequence[dict[str, Any]], name: str) -> list[Table]:
     """The rows as a table, and for every recommender the smallest beta from which on the attack is stopped
     (sec. 4.2 of Lu and Shen reads beta as the cost that a recommender forces on the attacker).
-
-    Args:
-        rows: of `measure`.
-        name: of the dataset.
     """
     targets, known = rows[0]["targets"], Attack().num_known
-    columns = ["similarity", "recommender", "beta", "fakes", *SHOWN]
-    whole = Table(
-        f"The beta-kNN attack on {name}: {targets} targets, {known} known ratings, predicted ratings shown "
-        "(95% intervals)",
-        columns,
-        [
-            [
-                row["similarity"],
-                row["method"],
-                f"{row['beta']:g}",
-                row["fakes"],
-                *_cells(row, SHOWN),
-            ]
-            for row in rows
-        ],
-    )
+    about = f"{targets} targets, {known} known ratings, predicted ratings shown (95% intervals)"
+    columns = _columns("similarity", "method", "beta", "fakes")
+    whole = Table.of(f"The beta-kNN attack on {name}: {about}", columns, rows)
     safe = []
     for similarity, method in dict.fromkeys((row["similarity"], row["method"]) for row in rows):
         own = [row for row in rows if (row["similarity"], row["method"]) == (similarity, method)]
         failing = [row["beta"] for row in own if not row["advantage"].high < STOPPED]
         stopped = [row["beta"] for row in own if row["beta"] > max(failing, default=0.0)]
         safe.append([similarity, method, f"{min(stopped):g}" if stopped else f"above {max(failing):g}"])
-    smallest = Table(
-        f"Smallest beta tried from which on the advantage is certainly below {STOPPED:g} (95% confidence)",
-        ["similarity", "recommender", "beta"],
-        safe,
-    )
-    return [whole, smallest]
+    title = f"Smallest beta tried from which on the advantage is certainly below {STOPPED:g} (95% confidence)"
+    return [whole, Table(title, ["similarity", "recommender", "beta"], safe)]
 
 
 def records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

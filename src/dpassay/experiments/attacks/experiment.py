@@ -1,11 +1,10 @@
 """What the attacks beside `beta-knn` find out, method by method, and sybils where items are compared."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpassay.attacks.advantage import permitted_advantage
 from dpassay.attacks.alterego import measurement
@@ -20,8 +19,8 @@ from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch import report as sketch_report
 from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.core.records import Table
-from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.request import Request
 from dpassay.runs.kept import Kept
 
 REPORTS: Mapping[str, tuple[type[AttackSettings], ModuleType]] = {
@@ -36,37 +35,19 @@ EPSILON = 1.0
 Settings = Mapping[str, Any]
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
+def run(request: Request) -> dict[str, Any]:
     """The experiment `attacks`: every method under the attack that fits it, at epsilon 1.
 
-    Args:
-        data: ratings, or where to read them; None takes the small synthetic set.
-        quick: fewer methods, targets and trials.
-        seed: of everything random.
-        resume: keeps finished runs.
-        progress: told what is attacked.
+    Quick: fewer methods, targets and trials.
     """
-    ratings = ratings_or_synthetic(data)
-    finished = Kept(resume, [ratings.fingerprint()], __name__)
+    ratings = request.ratings
+    finished = Kept(request.resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
-    for attack, settings in _plan(ratings, quick):
-        progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
-        about = {"attack": attack, **settings, "seed": seed}
-        measure = _alteregos if attack == "alterego" else _reported
-        # The defaults bind this turn's values.
-        found = finished.get(
-            about,
-            lambda attack=attack, settings=settings, measure=measure: {  # type: ignore[misc]
-                "methods": measure(ratings, attack, settings, seed, progress)
-            },
-        )
+    for attack, settings in _plan(ratings, request.quick):
+        request.progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
+        about = {"attack": attack, **settings, "seed": request.seed}
+        measure = _alteregos if attack == "alterego" else partial(_reported, REPORTS[attack][1])
+        found = finished.get(about, partial(measure, request, settings))
         runs += [{**about, **each} for each in found["methods"]]
     return {"inputs": [ratings.described()], "tables": _tables(runs, ratings.name), "runs": runs}
 
@@ -101,120 +82,119 @@ def _methods(attack: str) -> tuple[str, ...]:
     return kind.methods()
 
 
-def _reported(
-    ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
-) -> list[dict[str, Any]]:
+def _reported(module: ModuleType, request: Request, settings: Settings) -> dict[str, Any]:
     """One method's metrics, and what its claim permits in place of `advantage`."""
-    _, module = REPORTS[attack]
-    report = module.run(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
+    report = module.run(request.ratings, epsilon=EPSILON, seed=request.seed, progress=request.progress, **settings)
     claim = report.privacy[0]
     permitted = permitted_advantage(claim.epsilon_claimed, claim.delta)
     size = {name: report.settings[name] for name in ("items", "users", "num_items") if name in report.settings}
-    return [{**size, "permitted": permitted, **_numbers(report.metrics)}]
+    return {"methods": [{**size, "permitted": permitted, **_numbers(report.metrics)}]}
 
 
-def _alteregos(
-    ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    measured = measurement.compare(ratings, epsilon=EPSILON, seed=seed, progress=progress, **settings)
-    promised = {method: math.inf if method == "alterego" else settings["rounds"] * EPSILON for method in measured}
-    return [
-        {"method": method, "permitted": permitted_advantage(promised[method]), **_numbers(metrics)}
-        for method, metrics in measured.items()
-    ]
+def _alteregos(request: Request, settings: Settings) -> dict[str, Any]:
+    asked: dict[str, Any] = {"epsilon": EPSILON, "seed": request.seed, "progress": request.progress, **settings}
+    found = []
+    for method, metrics in measurement.compare(request.ratings, **asked).items():
+        promised = math.inf if method == "alterego" else settings["rounds"] * EPSILON
+        found.append({"method": method, "permitted": permitted_advantage(promised), **_numbers(metrics)})
+    return {"methods": found}
 
 
 def _numbers(metrics: Sequence[Metric]) -> dict[str, Any]:
     """Every metric as value, low, high and trials, without those that could not be measured."""
-    kept = ("value", "low", "high", "trials")
-    return {
-        metric.name: {name: asdict(metric)[name] for name in kept} for metric in metrics if not math.isnan(metric.value)
-    }
+    measured = [metric for metric in metrics if not math.isnan(metric.value)]
+    return {each.name: {name: getattr(each, name) for name in ("value", "low", "high", "trials")} for each in measured}
+
+
+class _Shown(NamedTuple):
+    """The table of one attack; `about` are the settings it names, `columns` the metrics and what they are called."""
+
+    attack: str
+    title: str
+    about: Sequence[str]
+    columns: Mapping[str, str]
+
+
+TABLES = (
+    _Shown(
+        "items",
+        "Sybils and public lists where items are compared: {name}, {targets} users, 8 known ratings, epsilon 1",
+        ("method", "channel", "read", "beta"),
+        {
+            "yield": "found out",
+            "precision": "right when named",
+            "guess-precision": "by popularity",
+            "advantage": "advantage on one rating (guessing: 0)",
+            "permitted": "permitted",
+        },
+    ),
+    _Shown(
+        "sketch",
+        "Is one rating in a published sketch? {name}, {targets} ratings, {trials} sketches with and without each, "
+        "epsilon 1",
+        ("shape", "items", "users", "method"),
+        {
+            "advantage": "advantage (guessing: 0)",
+            "permitted": "permitted",
+            "auc": "auc (guessing: 1/2)",
+            "tpr-at-fpr-1-percent": "recognized at 1% false alarms (guessing: 0.01)",
+            "told-with-certainty": "told with certainty",
+        },
+    ),
+    _Shown(
+        "reconstruction",
+        "What a collector of noisy ratings learns: {name}, {targets} users, one collection, epsilon 1 for each rating",
+        ("method",),
+        {
+            "value-accuracy": "values right",
+            "guess-value-accuracy": "without collecting",
+            "auc": "which items are rated (auc)",
+            "guess-auc": "by popularity",
+            "advantage": "advantage on one rating (guessing: 0)",
+            "permitted": "permitted",
+            "profile-advantage": "advantage on all of a user's ratings",
+        },
+    ),
+    _Shown(
+        "presence",
+        "Is a person in the data behind recommended sets? {name}, {targets} persons, {rounds} sets, epsilon 1 for "
+        "each set",
+        ("others", "num_items", "method"),
+        {
+            "advantage": "advantage (guessing: 0)",
+            "permitted": "permitted",
+            "advantage-limit": "best test on these data",
+            "advantage-worst-case": "best test on any data",
+            "auc": "auc (guessing: 1/2)",
+        },
+    ),
+    _Shown(
+        "alterego",
+        "What {rounds} mapped profiles tell of the original ratings: {name}, {targets} users, epsilon 1 for each "
+        "replaced rating",
+        ("method",),
+        {
+            "source-precision": "named items right",
+            "guess-precision": "by popularity",
+            "source-recall": "items found",
+            "advantage": "which of two items, advantage (guessing: 0)",
+            "join-advantage": "a user behind the similarities, advantage",
+            "permitted": "permitted",
+            "value-advantage": "which of two values, advantage",
+        },
+    ),
+)
+"""What each attack reached, what epsilon permits, and the best guess without it."""
 
 
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    """One table for each attack: what it reached, what epsilon permits, and the best guess without it."""
-
-    def table(attack: str, title: str, about: Sequence[str], columns: Mapping[str, str]) -> Table:
+    found = []
+    for attack, title, about, columns in TABLES:
         own = [each for each in runs if each["attack"] == attack]
-        some = own[0]
+        heads = [*(key.replace("_", " ") for key in about), *columns.values()]
         rows = [[*(_setting(each, key) for key in about), *(_cell(each, key) for key in columns)] for each in own]
-        return Table(
-            title.format(name=name, **some) + " (95% intervals)",
-            [*(key.replace("_", " ") for key in about), *columns.values()],
-            rows,
-        )
-
-    return [
-        table(
-            "items",
-            "Sybils and public lists where items are compared: {name}, {targets} users, 8 known ratings, epsilon 1",
-            ("method", "channel", "read", "beta"),
-            {
-                "yield": "found out",
-                "precision": "right when named",
-                "guess-precision": "by popularity",
-                "advantage": "advantage on one rating (guessing: 0)",
-                "permitted": "permitted",
-            },
-        ),
-        table(
-            "sketch",
-            "Is one rating in a published sketch? {name}, {targets} ratings, {trials} sketches with and without each, "
-            "epsilon 1",
-            ("shape", "items", "users", "method"),
-            {
-                "advantage": "advantage (guessing: 0)",
-                "permitted": "permitted",
-                "auc": "auc (guessing: 1/2)",
-                "tpr-at-fpr-1-percent": "recognized at 1% false alarms (guessing: 0.01)",
-                "told-with-certainty": "told with certainty",
-            },
-        ),
-        table(
-            "reconstruction",
-            "What a collector of noisy ratings learns: {name}, {targets} users, one collection, epsilon 1 for each "
-            "rating",
-            ("method",),
-            {
-                "value-accuracy": "values right",
-                "guess-value-accuracy": "without collecting",
-                "auc": "which items are rated (auc)",
-                "guess-auc": "by popularity",
-                "advantage": "advantage on one rating (guessing: 0)",
-                "permitted": "permitted",
-                "profile-advantage": "advantage on all of a user's ratings",
-            },
-        ),
-        table(
-            "presence",
-            "Is a person in the data behind recommended sets? {name}, {targets} persons, {rounds} sets, epsilon 1 for "
-            "each set",
-            ("others", "num_items", "method"),
-            {
-                "advantage": "advantage (guessing: 0)",
-                "permitted": "permitted",
-                "advantage-limit": "best test on these data",
-                "advantage-worst-case": "best test on any data",
-                "auc": "auc (guessing: 1/2)",
-            },
-        ),
-        table(
-            "alterego",
-            "What {rounds} mapped profiles tell of the original ratings: {name}, {targets} users, epsilon 1 for each "
-            "replaced rating",
-            ("method",),
-            {
-                "source-precision": "named items right",
-                "guess-precision": "by popularity",
-                "source-recall": "items found",
-                "advantage": "which of two items, advantage (guessing: 0)",
-                "join-advantage": "a user behind the similarities, advantage",
-                "permitted": "permitted",
-                "value-advantage": "which of two values, advantage",
-            },
-        ),
-    ]
+        found.append(Table(f"{title.format(name=name, **own[0])} (95% intervals)", heads, rows))
+    return found
 
 
 def _setting(run: Mapping[str, Any], key: str) -> Any:

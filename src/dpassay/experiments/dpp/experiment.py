@@ -13,7 +13,7 @@ split has its own lists.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,8 +26,8 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Float
-from dpassay.data.rating_files import ratings_or_synthetic
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.dpp import list_metrics as metrics
 from dpassay.experiments.dpp.jitter import (
     LARGEST_COUNT,
     SIZE,
@@ -37,20 +37,8 @@ from dpassay.experiments.dpp.jitter import (
     required_jitter,
     true_epsilon,
 )
-from dpassay.experiments.dpp.list_metrics import (
-    cosine_distances,
-    coverage,
-    exposure,
-    gini,
-    hit_share,
-    jaccard_distances,
-    log_volume,
-    mean_distance,
-    precision,
-    recall,
-    total_variation,
-)
-from dpassay.experiments.dpp.tables import plots, tables
+from dpassay.experiments.dpp.tables import FAMILIES, SPREAD, TOP, plots, tables
+from dpassay.experiments.request import Request
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
@@ -62,31 +50,22 @@ LOWER_EPSILONS = (0.01, 0.03)
 """For the exponential mechanism, which stays far from uniform over `EPSILONS`."""
 CURVE = tuple(float(f"{10 ** (step / 4):.4g}") for step in range(-8, 5))
 """Where exact item probabilities are computed, without sampling."""
-TOP = "exponential top-N"
 CANDIDATES = 3 * SIZE
 """Drawn by the exponential mechanism before the public genres spread them."""
 TRADE_OFFS = (0.3, 0.5, 0.7, 0.9)
 SPLITS, LISTS, PROCESS_LISTS, SLOW_LISTS = 5, 400, 100, 16
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
+def run(request: Request) -> dict[str, Any]:
     """Measures relevance, diversity and coverage of all methods on random splits.
 
-    Arguments are those of `dpassay.experiments.run`; a MovieLens folder also gives genres. Quick: fewer splits and
-    values of epsilon.
+    A MovieLens folder also gives genres. Quick: fewer splits and values of epsilon.
 
     Raises:
         InvalidInput: fewer than 20 items, a user with one rating only, or ratings outside (0, 5], which are no counts.
     """
-    ratings = ratings_or_synthetic(data)
-    genres = item_genres(data, ratings)
+    ratings, quick = request.ratings, request.quick
+    genres = item_genres(request.data, ratings)
     if ratings.num_items < 2 * SIZE:
         raise InvalidInput(f"there are {ratings.num_items} items; lists of {SIZE} need at least {2 * SIZE}")
     if not 0 < ratings.values.min() <= ratings.values.max() <= LARGEST_COUNT:
@@ -95,17 +74,16 @@ def run(
     if genres is not None:
         digest = hashlib.sha256(np.packbits(genres).tobytes()).hexdigest()
         inputs.append({"name": "genres of u.item", "sha256": digest, "items": len(genres)})
-    finished = Kept(resume, [entry["sha256"] for entry in inputs], __name__)
+    finished = Kept(request.resume, [entry["sha256"] for entry in inputs], __name__)
     runs = []
     for split in range(2 if quick else SPLITS):
-        held = hold_out(ratings, genres, seed, split)
-        for setting in _settings(quick, genres is not None):
-            settings = {**setting._asdict(), "split": split, "seed": seed}
-            runs.append(finished.get(settings, partial(_measured, held, settings)))
-        for curve in _curves(quick):
-            settings = {**curve, "split": split, "seed": seed}
-            runs.append(finished.get(settings, partial(_exact, held, settings)))
-        progress(f"split {split + 1}: {sum(entry['split'] == split for entry in runs)} settings measured")
+        held = hold_out(ratings, genres, request.seed, split)
+        plan = [(_measured, setting._asdict()) for setting in _settings(quick, genres is not None)]
+        plan += [(_exact, curve) for curve in _curves(quick)]
+        for measure, each in plan:
+            settings = {**each, "split": split, "seed": request.seed}
+            runs.append(finished.get(settings, partial(measure, held, settings)))
+        request.progress(f"split {split + 1}: {len(plan)} settings measured")
     return {"inputs": inputs, "tables": tables(runs, ratings), "plots": plots(runs, ratings.name), "runs": runs}
 
 
@@ -161,12 +139,12 @@ class Held:
     @cached_property
     def cosine(self) -> np.ndarray:
         """Distances of items by who rated them, shape (items, items)."""
-        return cosine_distances(self.rows("binary"))
+        return metrics.cosine_distances(self.rows("binary"))
 
     @cached_property
     def genre(self) -> np.ndarray | None:
         """Distances of items by genre, shape (items, items)."""
-        return None if self.genres is None else jaccard_distances(self.genres)
+        return None if self.genres is None else metrics.jaccard_distances(self.genres)
 
     @cached_property
     def volume(self) -> np.ndarray:
@@ -182,7 +160,7 @@ class Held:
     @cached_property
     def uniform_band(self) -> tuple[float, float]:
         """The central 95% of precision@10 of lists chosen evenly."""
-        values = precision(_uniform(np.random.default_rng(0), self.relevant.shape[1], 4000), self.relevant)
+        values = metrics.precision(_uniform(np.random.default_rng(0), self.relevant.shape[1], 4000), self.relevant)
         return float(np.quantile(values, 0.025)), float(np.quantile(values, 0.975))
 
 
@@ -266,13 +244,12 @@ def _settings(quick: bool, genres: bool) -> Iterator[_Setting]:
         yield _Setting("DPP", "binary", "exact", epsilon, SLOW_LISTS if epsilon > 9 else PROCESS_LISTS)
     yield from (_Setting(TOP, asked=epsilon) for epsilon in (*LOWER_EPSILONS, *epsilons))
     if genres:
-        yield from (_Setting(f"{TOP}, spread by genre", asked=epsilon) for epsilon in (*LOWER_EPSILONS, *epsilons))
+        yield from (_Setting(SPREAD, asked=epsilon) for epsilon in (*LOWER_EPSILONS, *epsilons))
 
 
 def _curves(quick: bool) -> Iterator[dict[str, Any]]:
     grid = CURVE[::4] if quick else CURVE
-    kernels: tuple[tuple[Family, Features], ...] = (("k-DPP", "binary"), ("k-DPP", "counts"), ("DPP", "binary"))
-    for family, features in kernels:
+    for family, features in FAMILIES:
         base = {"method": f"{family}, exact law", "features": features}
         yield {**base, "theorem": None, "asked": None}
         yield from ({**base, "theorem": theorem, "asked": at} for theorem in ("exact", "paper") for at in grid)
@@ -299,8 +276,8 @@ def _exact(held: Held, settings: dict[str, Any]) -> dict[str, Any]:
         "expected_size": float(chances.sum()),
         "precision": float(shown @ held.wanted),
         "uniform_precision": float(held.wanted.mean()),
-        "total_variation": total_variation(shown, np.full(num, 1 / num)),
-        "gini": gini(shown),
+        "total_variation": metrics.total_variation(shown, np.full(num, 1 / num)),
+        "gini": metrics.gini(shown),
     }
 
 
@@ -364,26 +341,27 @@ def _uniform(generator: np.random.Generator, num_items: int, num: int) -> np.nda
 
 def _metrics(held: Held, lists: np.ndarray) -> dict[str, Any]:
     num = held.train.shape[1]
-    hits, distances = precision(lists, held.relevant), mean_distance(lists, held.cosine)
+    hits = metrics.precision(lists, held.relevant)
     low, high = held.uniform_band
     spread = lists[:PROCESS_LISTS]  # coverage grows with the number of lists: the same number for all, or none
     comparable = len(lists) == 1 or len(lists) >= PROCESS_LISTS
     return {
-        "precision": float(hits.mean()),
-        "precision_low": float(np.quantile(hits, 0.025)),
-        "precision_high": float(np.quantile(hits, 0.975)),
+        **_summary("precision", hits),
         "like_uniform": float(((hits >= low) & (hits <= high)).mean()),
-        "recall": float(recall(lists, held.relevant).mean()),
-        "hit_share": float(hit_share(lists, held.relevant).mean()),
+        "recall": float(metrics.recall(lists, held.relevant).mean()),
+        "hit_share": float(metrics.hit_share(lists, held.relevant).mean()),
         "raters": float(held.counts[lists].mean()),
-        "cosine_distance": float(distances.mean()),
-        "cosine_distance_low": float(np.quantile(distances, 0.025)),
-        "cosine_distance_high": float(np.quantile(distances, 0.975)),
-        "genre_distance": None if held.genre is None else float(mean_distance(lists, held.genre).mean()),
-        "log_volume": float(log_volume(lists, held.volume).mean()),
-        "coverage": coverage(spread, num) if comparable else None,
-        "gini": gini(exposure(spread, num)) if comparable else None,
+        **_summary("cosine_distance", metrics.mean_distance(lists, held.cosine)),
+        "genre_distance": None if held.genre is None else float(metrics.mean_distance(lists, held.genre).mean()),
+        "log_volume": float(metrics.log_volume(lists, held.volume).mean()),
+        "coverage": metrics.coverage(spread, num) if comparable else None,
+        "gini": metrics.gini(metrics.exposure(spread, num)) if comparable else None,
     }
+
+
+def _summary(name: str, values: np.ndarray) -> dict[str, float]:
+    ends = {"low": 0.025, "high": 0.975}
+    return {name: float(values.mean()), **{f"{name}_{end}": float(np.quantile(values, q)) for end, q in ends.items()}}
 
 
 def _key(generator: np.random.Generator) -> Any:

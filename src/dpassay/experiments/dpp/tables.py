@@ -1,18 +1,22 @@
 """Tables and plots of the experiment `dpp`, from its runs alone."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import mean_of, mean_series
 from dpassay.experiments.dpp.jitter import SIZE, Family, Features, paper_jitter, required_jitter, true_epsilon
 from dpassay.runs.results import mean_interval
 
 Runs = Sequence[Mapping[str, Any]]
 
+TOP = "exponential top-N"
+SPREAD = f"{TOP}, spread by genre"
 DELTA = 1e-6
 SHARES = (0.1, 0.5, 0.9)
 RECOMMENDATIONS = (1, 10, 100, 1000)
@@ -73,182 +77,115 @@ def plots(runs: Runs, name: str) -> list[Plot]:
         heading = f"Diversity by {title} against true epsilon per list, {name}"
         drawn.append(_against_epsilon(runs, metric, heading, "mean distance within a list"))
     label = "share of the relevance over uniform that is left"
-    drawn.append(_curves(runs, "What is left of a noiseless DPP's relevance, by the bound used", label, _kept_at))
+    drawn.append(_curves(runs, "What is left of a noiseless DPP's relevance, by the bound used", label, kept))
     title = "Total variation between the shown items' law and the uniform one"
-    drawn.append(_curves(runs, title, "total variation", lambda runs, *key: _values(runs, "total_variation", *key)))
+    drawn.append(_curves(runs, title, "total variation", _variations))
     return [*drawn, *(_front(runs, metric, title) for metric, title in diversities)]
 
 
 def _main(runs: Runs, name: str) -> Table:
     shown = [column for column in COLUMNS if any(run.get(column[0]) is not None for run in runs)]
-    keys = dict.fromkeys(_key(run) for run in runs if "recall" in run)
-    rows = []
-    for key in keys:
-        own = _of(runs, *key)
-        cells = [
-            _label(key),
-            _epsilon(own[0]["epsilon"]),
-            "-" if own[0]["jitter"] is None else f"{own[0]['jitter']:.4g}",
-        ]
-        rows.append([*cells, *(_cell([run[field] for run in own], digits) for field, _, digits in shown)])
-    return Table(
-        f"Lists of 10 for everybody on {name}: means over splits, 95% intervals over splits (half width)",
-        ["method", "epsilon per list", "jitter", *(title for _, title, _ in shown)],
-        rows,
-    )
+    cells: dict[str, Callable[[Runs], str]] = {
+        "method": lambda own: _label(_key(own[0])),
+        "epsilon per list": lambda own: _epsilon(own[0]["epsilon"]),
+        "jitter": lambda own: "-" if own[0]["jitter"] is None else f"{own[0]['jitter']:.4g}",
+        **{title: partial(_pooled, field, digits) for field, title, digits in shown},
+    }
+    title = f"Lists of 10 for everybody on {name}: means over splits, 95% intervals over splits (half width)"
+    return Table.of(title, cells, [_of(runs, *key) for key in _sampled(runs)])
 
 
 def _jitters(runs: Runs, ratings: Ratings) -> Table:
     num = ratings.num_items
     asked = dict.fromkeys(run["asked"] for run in runs if run["method"] == "k-DPP" and run["asked"])
-
-    def exact(family: Family, features: Features, epsilon: float) -> float:
-        return required_jitter(family, features, num, epsilon)
-
-    def paper(epsilon: float) -> float:
-        return paper_jitter("binary", num, epsilon)
-
+    paper = partial(paper_jitter, "binary", num)
+    exact, true = partial(required_jitter, num_items=num), partial(true_epsilon, num_items=num)
     cells: dict[str, Callable[[float], Any]] = {
         "epsilon": lambda epsilon: epsilon,
-        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon):.4g}",
-        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon):.4g}",
-        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon):.4g}",
+        "k-DPP, binary, exact": lambda epsilon: f"{exact('k-DPP', 'binary', epsilon=epsilon):.4g}",
+        "k-DPP, counts up to 5, exact": lambda epsilon: f"{exact('k-DPP', 'counts', epsilon=epsilon):.4g}",
+        "DPP, binary, exact": lambda epsilon: f"{exact('DPP', 'binary', epsilon=epsilon):.4g}",
         "paper's bound, binary": lambda epsilon: f"{paper(epsilon):.4g}",
-        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon):.4g}",
-        "true epsilon of a DPP at the paper's jitter": lambda epsilon: (
-            f"{true_epsilon('DPP', 'binary', num, paper(epsilon)):.3g}"
-        ),
-        "of a k-DPP": lambda epsilon: f"{true_epsilon('k-DPP', 'binary', num, paper(epsilon)):.3g}",
+        "paper's over exact DPP": lambda epsilon: f"{paper(epsilon) / exact('DPP', 'binary', epsilon=epsilon):.4g}",
+        "true epsilon of a DPP at the paper's jitter": lambda e: f"{true('DPP', 'binary', jitter=paper(e)):.3g}",
+        "of a k-DPP": lambda e: f"{true('k-DPP', 'binary', jitter=paper(e)):.3g}",
     }
     return Table.of(f"Jitter for an epsilon per list, {num} items, one user added or removed", cells, asked)
 
 
 def _uniformity(runs: Runs) -> Table:
-    rows = []
+    rows, grid = [], _grid(runs)
     for family, features in FAMILIES:
         for theorem in ("exact", "paper"):
-            grid = _grid(runs)
             by_split = list(zip(*(kept(runs, family, features, theorem, at) for at in grid), strict=True))
             cells = [_bounds([threshold(grid, own, share) for own in by_split], grid) for share in SHARES]
-            at_one = _values(runs, "total_variation", family, features, theorem, 1.0)
-            rows.append(
-                [
-                    family,
-                    features,
-                    theorem,
-                    *cells,
-                    _cell(at_one, 4),
-                    _cell(kept(runs, family, features, theorem, 1.0), 4),
-                ]
-            )
-        limit = _values(runs, "total_variation", family, features, None, None)
+            cells += [_cell(shown(runs, family, features, theorem, 1.0), 4) for shown in (_variations, kept)]
+            rows.append([family, features, theorem, *cells])
+        limit = _variations(runs, family, features, None, None)
         rows.append([family, features, "no jitter", *("-" * len(SHARES)), _cell(limit, 4), "1"])
+    columns = ["process", "kernel", "jitter by", *(f"{share:.0%} from epsilon" for share in SHARES)]
     return Table(
         "Where privacy makes it uniform: the epsilon asked for from which a share of the relevance over "
         "uniform lists is left (exact laws; interpolated between 4 values per decade)",
-        [
-            "process",
-            "kernel",
-            "jitter by",
-            *(f"{share:.0%} from epsilon" for share in SHARES),
-            "total variation from uniform at epsilon 1",
-            "share left at epsilon 1",
-        ],
+        [*columns, "total variation from uniform at epsilon 1", "share left at epsilon 1"],
         rows,
     )
 
 
 def _several() -> Table:
     """A list of a k-DPP has a loss of range epsilon, hence epsilon^2/8-zCDP; of `SIZE` draws each epsilon/SIZE."""
-    rates = (1 / 8, 1 / (8 * SIZE))
-    return Table(
-        f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)",
-        ["T", "delta = 0, either", "k-DPP, with delta", "exponential top-N, with delta"],
-        [
-            [number, f"{number:g}", *(f"{min(number, _from_zcdp(number * rate)):.3g}" for rate in rates)]
-            for number in RECOMMENDATIONS
-        ],
-    )
+    cells: dict[str, Callable[[int], Any]] = {
+        "T": lambda number: number,
+        "delta = 0, either": lambda number: f"{number:g}",
+        "k-DPP, with delta": lambda number: f"{min(number, _from_zcdp(number / 8)):.3g}",
+        "exponential top-N, with delta": lambda number: f"{min(number, _from_zcdp(number / (8 * SIZE))):.3g}",
+    }
+    title = f"What T lists at epsilon 1 each cost in all (delta = {DELTA:g} by zCDP where that is less)"
+    return Table.of(title, cells, RECOMMENDATIONS)
 
 
 def _budget(runs: Runs) -> Table:
     rows = []
     for number in RECOMMENDATIONS[:3]:
         epsilon = float(f"{1 / number:.4g}")
-        own = [_cell(kept(runs, family, features, "exact", epsilon), 3) for family, features in FAMILIES]
-        jitter = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon)[0]["jitter"]
-        values = [
-            [run["precision"] for run in _of(runs, *key)]
-            for key in (("k-DPP, exact law", "binary", "exact", epsilon), ("exponential top-N", None, None, epsilon))
-        ]
-        rows.append([number, epsilon, f"{jitter:.4g}", *own, *(_cell(value, 4) for value in values)])
-    return Table(
-        "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left",
-        [
-            "T",
-            "epsilon per list",
-            "jitter, k-DPP binary",
-            *(f"{family} {features}" for family, features in FAMILIES),
-            "precision@10, k-DPP binary",
-            "precision@10, exponential top-N",
-        ],
-        rows,
-    )
+        shares = [_cell(kept(runs, *family, "exact", epsilon), 3) for family in FAMILIES]
+        exact, top = _of(runs, "k-DPP, exact law", "binary", "exact", epsilon), _of(runs, TOP, None, None, epsilon)
+        values = [_pooled("precision", 4, own) for own in (exact, top)]
+        rows.append([number, epsilon, f"{exact[0]['jitter']:.4g}", *shares, *values])
+    columns = ["T", "epsilon per list", "jitter, k-DPP binary", *(" ".join(family) for family in FAMILIES)]
+    columns += ["precision@10, k-DPP binary", "precision@10, exponential top-N"]
+    title = "T lists for epsilon 1 in all, delta = 0: share of the noiseless relevance over uniform that is left"
+    return Table(title, columns, rows)
 
 
 def _against_epsilon(runs: Runs, metric: str, title: str, label: str) -> Plot:
-    series = [
-        _series(
-            runs,
-            f"{method} {features or ''}".strip(),
-            metric,
-            [key for key in _sampled(runs) if key[:3] == (method, features, theorem)],
-        )
-        for method, features, theorem in (
-            ("k-DPP", "binary", "exact"),
-            ("k-DPP", "counts", "exact"),
-            ("DPP", "binary", "exact"),
-            ("exponential top-N", None, None),
-            ("exponential top-N, spread by genre", None, None),
-        )
-        if any(key[:3] == (method, features, theorem) for key in _sampled(runs))
-    ]
+    series = []
+    for method in (*((*family, "exact") for family in FAMILIES), (TOP, None, None), (SPREAD, None, None)):
+        own = [_of(runs, *key) for key in _sampled(runs) if key[:3] == method]
+        if own:
+            own.sort(key=lambda group: group[0]["epsilon"])
+            values = {group[0]["epsilon"]: [run[metric] for run in group] for group in own}
+            series.append(mean_series(f"{method[0]} {method[1] or ''}".strip(), values))
     uniform = _of(runs, "uniform", None, None, None)
     grid = np.geomspace(min(series[-1].x), max(series[-1].x), 15)
-    interval: dict[str, Any] = {
-        end: [float(np.mean([run[f"{metric}_{end}"] for run in uniform]))] * len(grid)
-        for end in ("low", "high")
-        if f"{metric}_{end}" in uniform[0]
-    }
-    band = Series(
-        "uniform, 95% of single lists" if f"{metric}_low" in uniform[0] else "uniform",
-        [float(f"{x:.4g}") for x in grid],
-        [float(np.mean([run[metric] for run in uniform]))] * len(grid),
-        **interval,
-    )
+    ends = [end for end in ("low", "high") if f"{metric}_{end}" in uniform[0]]
+    interval: dict[str, Any] = {end: [mean_of(uniform, f"{metric}_{end}")] * len(grid) for end in ends}
+    text, x = "uniform, 95% of single lists" if ends else "uniform", [float(f"{x:.4g}") for x in grid]
+    band = Series(text, x, [mean_of(uniform, metric)] * len(grid), **interval)
     marks = [
-        {"axis": "y", "at": float(np.mean([run[metric] for run in _of(runs, *key)])), "label": text}
+        {"axis": "y", "at": mean_of(_of(runs, *key), metric), "label": text}
         for key, text in ((("top-N", None, None, None), "top-N"), (("k-DPP", "binary", None, None), "k-DPP, no jitter"))
     ]
     return Plot(title, "true epsilon per list (nats)", label, [*series, band], x_scale="log", marks=marks)
-
-
-def _series(runs: Runs, label: str, metric: str, keys: Iterable[tuple[Any, ...]]) -> Series:
-    points = sorted(
-        (_of(runs, *key)[0]["epsilon"], *mean_interval([run[metric] for run in _of(runs, *key)])) for key in keys
-    )
-    x, y, low, high = (list(column) for column in zip(*points, strict=True))
-    return Series(label, x, y, low=low, high=high)
 
 
 def _curves(runs: Runs, title: str, label: str, values: Callable[..., list[float]]) -> Plot:
     series = []
     for family, features in FAMILIES:
         for theorem in ("exact", "paper"):
-            points = [mean_interval(values(runs, family, features, theorem, at)) for at in _grid(runs)]
-            y, low, high = (list(column) for column in zip(*points, strict=True))
             text = f"{family} {features}, {'exact theorem' if theorem == 'exact' else 'paper bound'}"
-            series.append(Series(text, _grid(runs), y, low=low, high=high))
+            points = {at: values(runs, family, features, theorem, at) for at in _grid(runs)}
+            series.append(mean_series(text, points))
     return Plot(title, "epsilon asked for, per list (nats)", label, series, x_scale="log")
 
 
@@ -261,16 +198,10 @@ def _front(runs: Runs, metric: str, title: str) -> Plot:
     single = [groups.pop(name) for name in ("uniform", "top-N", "greedy MAP binary", "greedy MAP counts")]
     groups["uniform, top-N, greedy MAP"] = [key for keys in single for key in keys]
     for label, keys in groups.items():
-        x, y = (
-            [float(np.mean([run[name] for run in _of(runs, *key)])) for key in keys] for name in ("precision", metric)
-        )
+        x, y = ([mean_of(_of(runs, *key), name) for key in keys] for name in ("precision", metric))
         series.append(Series(label, x, y))
-    return Plot(
-        f"Relevance against diversity by {title}; along a line epsilon or lambda changes",
-        "precision@10",
-        "mean distance within a list",
-        series,
-    )
+    title = f"Relevance against diversity by {title}; along a line epsilon or lambda changes"
+    return Plot(title, "precision@10", "mean distance within a list", series)
 
 
 def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -285,14 +216,8 @@ def _sampled(runs: Runs) -> list[tuple[Any, ...]]:
     return list(dict.fromkeys(_key(run) for run in runs if "recall" in run))
 
 
-def _values(
-    runs: Runs, metric: str, family: str, features: str, theorem: str | None, asked: float | None
-) -> list[float]:
-    return [run[metric] for run in _of(runs, f"{family}, exact law", features, theorem, asked)]
-
-
-def _kept_at(runs: Runs, family: str, features: str, theorem: str, asked: float) -> list[float]:
-    return kept(runs, family, features, theorem, asked)
+def _variations(runs: Runs, family: str, features: str, theorem: str | None, asked: float | None) -> list[float]:
+    return [run["total_variation"] for run in _of(runs, f"{family}, exact law", features, theorem, asked)]
 
 
 def _grid(runs: Runs) -> list[float]:
@@ -315,6 +240,10 @@ def _label(key: tuple[Any, ...]) -> str:
 
 def _epsilon(value: float | None) -> str:
     return "not private" if value is None else f"{value:.3g}"
+
+
+def _pooled(field: str, digits: int, own: Runs) -> str:
+    return _cell([run[field] for run in own], digits)
 
 
 def _cell(values: Sequence[float | None], digits: int) -> str:

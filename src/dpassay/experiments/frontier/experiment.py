@@ -9,17 +9,15 @@ by all hidden ratings of 4 and more. What every epsilon protects is in `frontier
 import copy
 import dataclasses
 import functools
-import json
 import math
-import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import without_lists
 from dpassay.experiments.dpp.experiment import Held, item_chances
 from dpassay.experiments.dpp.jitter import required_jitter
 from dpassay.experiments.frontier.noisy_totals import NoisyTotals, predicted, totals
@@ -27,8 +25,10 @@ from dpassay.experiments.frontier.privacy import FLOOR, Facts, privacy_of, sketc
 from dpassay.experiments.frontier.tables import points, tables
 from dpassay.experiments.ppns.neighborhood import Protocol, predict, predict_from_sets, similarities, user_means
 from dpassay.experiments.rating_collection.collected_ratings import coefficients_of, debiased, perturbed
+from dpassay.experiments.request import Request
 from dpassay.experiments.xmap.domains import Domains, load_domains
-from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense
+from dpassay.experiments.xmap.experiment import BASELINES, DEFAULT, FOLDS, World, dense, generator_of, private
+from dpassay.experiments.xmap.tables import VARIANTS
 from dpassay.mechanisms.batched_users import (
     Block,
     NearestNeighbors,
@@ -52,15 +52,8 @@ PER_DRAW = (0.01, 0.1, 0.6, 4.0, 16.0, 64.0, 256.0)
 PER_ENTRY = (0.3, 1.0, 2.0, 4.0, 6.0, 10.0)
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Measures every method on the same readers; arguments are those of `dpassay.experiments.run`.
+def run(request: Request) -> dict[str, Any]:
+    """Measures every method on the same readers.
 
     Data are MovieLens 100K (cut by genre), or whatever the experiment `xmap` takes. Quick: two folds and fewer
     epsilons. The result also has "domains" and "points" (one per curve point of the picture).
@@ -68,24 +61,19 @@ def run(
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
     """
-    domains = load_domains(data)
-    parts = (domains.source, domains.target)
-    finished = Kept(resume, [part.fingerprint() for part in parts], __name__)
+    domains = load_domains(request.data)
+    finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
-    for number in range(2 if quick or data is None else FOLDS):
-        fold = functools.cache(functools.partial(Fold, domains, number, seed))  # only when a run is missing
-        for each in settings(quick or data is None):
-            setting = {**each, "fold": number, "seed": seed}
-            progress(f"fold {number + 1}: {each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}")
+    for number in range(2 if request.small else FOLDS):
+        fold = functools.cache(functools.partial(Fold, domains, number, request.seed))  # only when a run is missing
+        for each in settings(request.small):
+            setting = {**each, "fold": number, "seed": request.seed}
+            method = f"{each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}"
+            request.progress(f"fold {number + 1}: {method}")
             records.append(finished.get(setting, functools.partial(_measured, fold, setting)))
     found = points(records)
-    return {
-        "inputs": [part.described() for part in parts],
-        "domains": {"name": domains.name, "rule": domains.rule},
-        "tables": tables(records, found, domains.name),
-        "points": found,
-        "runs": [{name: value for name, value in record.items() if not isinstance(value, list)} for record in records],
-    }
+    shown = {"tables": tables(records, found, domains.name), "points": found}
+    return {**domains.described, **shown, "runs": without_lists(records)}
 
 
 def settings(quick: bool) -> list[dict[str, Any]]:
@@ -108,13 +96,12 @@ def settings(quick: bool) -> list[dict[str, Any]]:
         *(several("rating collection", id, PER_ENTRY) for id in ("modified_laplace", "randomized_response")),
     ]
     shared = [alone("PPNS") | {"variant": "knn/paper"}, alone("NX-Map"), *(each for one in both for each in one)]
-    variants = ("paper", "released", "repaired")
     alike = ("reader's mean", "item mean", "item mean + reader's deviation", "constant")
     ratings = [*(alone(name) for name in (*alike, AMONG_RATERS)), *several("noisy item means", "", OURS), *shared]
-    ratings += [each for name in variants for each in several("X-Map", name, PER_DRAW)]
+    ratings += [each for name in VARIANTS for each in several("X-Map", name, PER_DRAW)]
     lists = [alone("random list"), alone("popularity"), *several("noisy popularity", "", OURS), *shared]
     # Hundreds of predictions for every reader: fewer epsilons.
-    lists += [each for name in variants for each in several("X-Map", name, PER_DRAW[1:6:2])]
+    lists += [each for name in VARIANTS for each in several("X-Map", name, PER_DRAW[1:6:2])]
     lists += several("DPP", "k-DPP", GRID)
     return [{"panel": "ratings", **each} for each in ratings] + [{"panel": "lists", **each} for each in lists]
 
@@ -126,22 +113,19 @@ class Fold:
         self.world = World(domains, number, seed, 1.0, 0)
         data = self.split = self.world.split
         people = domains.source.num_users  # nobody is unlinked, so that the accounts beyond are empty
-        self.readers = data.readers
+        self.readers, self.neighbors = data.readers, min(NEIGHBORS, (people - 1) // 4)
         self.source, self.target = (dense(part[:people]) for part in (data.source, data.target))
-        self.joint = Ratings.from_dense(np.hstack([self.source, self.target]), data.scale)
+        self.matrix = np.hstack([self.source, self.target])
+        self.joint = Ratings.from_dense(self.matrix, data.scale)
+        self.hidden = self.readers[data.owners], self.source.shape[1] + data.items
+        """Users and items of `joint` whose ratings are predicted."""
         self.own = user_means(self.joint)[self.readers]
-        hidden = domains.target.dense()[self.readers]
-        self.relevant = np.nan_to_num(hidden) >= LIKED
+        self.relevant = np.nan_to_num(domains.target.dense()[self.readers]) >= LIKED
         self.counted = self.world.known[data.items]
         self.likes = (np.nan_to_num(self.target) >= LIKED).astype(float)
         asked = np.bincount(data.owners, minlength=len(self.readers))
         rated = (~np.isnan(self.source[self.readers])).sum(1)
         self.facts = Facts(people, self.source.shape[1], self.target.shape[1], rated, asked)
-
-    @functools.cached_property
-    def neighbors(self) -> int:
-        """k."""
-        return min(NEIGHBORS, (len(self.source) - 1) // 4)
 
     @functools.cached_property
     def cosine(self) -> np.ndarray:
@@ -180,8 +164,7 @@ def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
         readers, so that they err together; "readers", their number and their user numbers; and the fields of
         `dpassay.experiments.frontier.privacy.Privacy`.
     """
-    text = json.dumps(setting, sort_keys=True)
-    generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
+    generator = generator_of(setting)
     asked = np.bincount(fold.split.owners[fold.counted], minlength=len(fold.readers))
     some = asked > 0 if setting["panel"] == "ratings" else fold.relevant.any(1)
     number = RELEASES if setting["method"] in ("noisy item means", "noisy popularity") else 1
@@ -193,7 +176,7 @@ def measure(fold: Fold, setting: dict[str, Any]) -> dict[str, Any]:
         "spread": float(np.std(spread, ddof=1)) if number > 1 else None,
         "readers": int(some.sum()),
         **privacy_of(setting, fold.facts).record(),
-        "readers_list": fold.split.users[some].tolist(),
+        "readers_list": fold.readers[some].tolist(),
         **{f"{name}_by_reader": each.round(5).tolist() for name, each in values.items()},
     }
 
@@ -228,36 +211,29 @@ def predictions(fold: Fold, setting: dict[str, Any], generator: np.random.Genera
         return {"value": fold.world.baseline(method, generator)}
     if method == AMONG_RATERS:
         protocol, nearest = Protocol(candidates="raters"), NearestNeighbors(fold.neighbors)
-        who, what = fold.readers[data.owners], fold.source.shape[1] + data.items
-        made = predict(fold.joint, who, what, nearest, protocol, setting["seed"])
+        made = predict(fold.joint, *fold.hidden, nearest, protocol, setting["seed"])
         return {"value": np.where(np.isnan(made), base, np.clip(made, low, high))}
     if method == "noisy item means":
         return {"value": _item_means(fold, NoisyTotals(epsilon, low, high), generator)[data.owners, data.items]}
     if method == "NX-Map" or method == "X-Map":
         found, _ = fold.world.predicted(_xmap(setting), generator)
         # What is private is the form that takes nothing but noisy similarities from others.
-        repaired = variant == "repaired"
-        return {
-            "value": found.positive if repaired else found.centered,
-            "other_form": found.centered if repaired else found.own,
-        }
+        value, other = (found.positive, found.centered) if variant == "repaired" else (found.centered, found.own)
+        return {"value": value, "other_form": other}
     if method == "rating collection":
-        matrix = np.hstack([fold.source, fold.target])
-        release = perturbed(variant, "repaired", epsilon, matrix, int(generator.integers(2**31)))
+        release = _collected(fold, setting, generator)
         made = np.clip(debiased(release, coefficients_of(variant, epsilon))["debiased"], low, high)
-        return {"value": made[fold.readers[data.owners], fold.source.shape[1] + data.items]}
+        return {"value": made[fold.hidden]}
     if variant.startswith(("knn", "npns/paper", "pncf", "ppns/paper")):
         weights = np.zeros((len(fold.source), len(fold.source)))
         weights[fold.readers] = np.where(_as_published(fold, setting, generator), fold.cosine, 0.0)
-        who, what = fold.readers[data.owners], fold.source.shape[1] + data.items
-        forms = [predict_from_sets(fold.joint, who, what, weights, centered) for centered in (True, False)]
+        forms = [predict_from_sets(fold.joint, *fold.hidden, weights, centered) for centered in (True, False)]
         centered, plain = (np.where(np.isnan(each), base, each) for each in forms)
         return {"value": centered, "other_form": plain}
     means = NoisyTotals(epsilon if variant.endswith("noisy means") else math.inf, low, high)
     released = means.release(totals(_chosen(fold, setting, generator), fold.target, means), generator)
-    return {
-        "value": predicted((released[0][data.owners, data.items], released[1][data.owners, data.items]), base, means)
-    }
+    total, count = (each[data.owners, data.items] for each in released)
+    return {"value": predicted((total, count), base, means)}
 
 
 def list_scores(fold: Fold, setting: dict[str, Any], generator: np.random.Generator) -> np.ndarray:
@@ -270,8 +246,7 @@ def list_scores(fold: Fold, setting: dict[str, Any], generator: np.random.Genera
     if method in ("popularity", "noisy popularity"):
         return np.broadcast_to(_noisy(likes.sum(0), epsilon, generator), shape)
     if method == "rating collection":
-        matrix = np.hstack([fold.source, fold.target])
-        release = perturbed(variant, "repaired", epsilon, matrix, int(generator.integers(2**31)))
+        release = _collected(fold, setting, generator)
         middle = sum(fold.split.scale) / 2
         return np.broadcast_to(np.nansum(release[:, fold.source.shape[1] :] - middle, axis=0), shape)
     if method in ("X-Map", "NX-Map"):
@@ -299,21 +274,18 @@ def _precision(fold: Fold, setting: dict[str, Any], generator: np.random.Generat
 
 
 def _xmap(setting: dict[str, Any]) -> dict[str, Any]:
-    if setting["method"] == "NX-Map":
-        return DEFAULT
-    name, epsilon = setting["variant"], setting["epsilon"]
-    return {
-        **DEFAULT,
-        "mapping": f"prs/{name}",
-        "epsilon": epsilon,
-        "recommender": f"pnsa/{name}",
-        "epsilon_prime": epsilon,
-    }
+    return DEFAULT if setting["method"] == "NX-Map" else DEFAULT | private(setting["variant"], setting["epsilon"])
+
+
+def _collected(fold: Fold, setting: dict[str, Any], generator: np.random.Generator) -> np.ndarray:
+    """Everybody's perturbed ratings of both domains, in stars, NaN where missing."""
+    seed = int(generator.integers(2**31))
+    return perturbed(setting["variant"], "repaired", setting["epsilon"], fold.matrix, seed)
 
 
 def _item_means(fold: Fold, means: NoisyTotals, generator: np.random.Generator) -> np.ndarray:
     """Every reader's prediction of every target item from noisy totals over everybody, plus her mean deviation."""
-    matrix = np.hstack([fold.source, fold.target])
+    matrix = fold.matrix
     released = means.release(totals(np.ones(len(matrix)), matrix, means), generator)
     overall = float(np.clip(means.middle + released[0].sum() / max(released[1].sum(), 1.0), means.low, means.high))
     by_item = predicted(released, np.full(matrix.shape[1], overall), means)
@@ -339,9 +311,8 @@ def _chosen(fold: Fold, setting: dict[str, Any], generator: np.random.Generator)
     k, epsilon, name = fold.neighbors, setting["epsilon"], setting["variant"].split(",")[0]
     if name.split("/")[0] in ("jlt", "sjlt"):
         sketch = sketch_of(name, epsilon, fold.facts)
-        published = np.asarray(
-            sketch.sample(jax.random.key(int(generator.integers(2**31))), (~np.isnan(fold.source)).T.astype(float))
-        )
+        key, rated = jax.random.key(int(generator.integers(2**31))), ~np.isnan(fold.source)
+        published = np.asarray(sketch.sample(key, rated.T.astype(float)))
         inner = published[:, fold.readers].T @ published
         return _selected(fold, inner / np.abs(inner).max(), NearestNeighbors(k), generator)
     bound = floor_norm_sensitivity(FLOOR, fold.split.scale[1])

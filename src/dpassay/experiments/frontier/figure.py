@@ -131,10 +131,9 @@ def _panel(axes: Any, found: Sequence[Mapping[str, Any]], panel: str) -> None:
     axes.axhline(free["value"], color=INK, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1)
     text, start, up = FREE[panel]
     axes.annotate(text, (start, free["value"]), (4, up), textcoords="offset points", fontsize=8.8, va="center")
-    for name, label in CURVES[panel].items():
-        _curve(axes, [p for p in mine if p["label"] == name], label, "true", free["value"])
-    for name, label in PARTS.items():
-        _curve(axes, [p for p in mine if p["label"] == name], label, "part", free["value"])
+    for epsilon, curves in (("true", CURVES[panel]), ("part", PARTS)):
+        for name, label in curves.items():
+            _curve(axes, [p for p in mine if p["label"] == name], label, epsilon, free["value"])
     shown = []
     for name, label in INFINITE.items():
         chosen = [p for p in mine if p["label"] == name and (label.claim in (None, (p["epsilon"], p["p"])))]
@@ -152,19 +151,11 @@ def _curve(axes: Any, points: Sequence[Mapping[str, Any]], label: Label, epsilon
     if not usable:
         return
     x, y = [point[epsilon] for point in usable], [point["value"] for point in usable]
-    whole = epsilon == "true"
-    axes.plot(
-        x,
-        y,
-        color=label.color,
-        linewidth=1.8 if whole else 1.1,
-        linestyle="solid" if whole else (0, (2, 2)),
-        marker="o" if whole else "D",
-        markersize=5.5 if whole else 4.5,
-        markerfacecolor=label.color if whole else PAGE,
-        zorder=4 if whole else 3,
-    )
-    if whole:
+    if epsilon == "part":
+        hollow = {"marker": "D", "markersize": 4.5, "markerfacecolor": PAGE}
+        axes.plot(x, y, color=label.color, linewidth=1.1, linestyle=(0, (2, 2)), zorder=3, **hollow)
+    else:
+        axes.plot(x, y, color=label.color, linewidth=1.8, marker="o", markersize=5.5, zorder=4)
         low, high = ([free + point[end] for point in usable] for end in ("gap_low", "gap_high"))
         axes.vlines(x, low, high, color=label.color, linewidth=1.0, zorder=3)
     if not label.text:
@@ -194,15 +185,9 @@ def _key(figure: Any) -> None:
 
     for number, (marker, filled, line, text) in enumerate(KEY):
         left, y = 0.014 + 0.555 * (number % 2), KEY_BOTTOM + 0.023 * (1 - number // 2)
-        style: dict[str, Any] = {
-            "color": INK,
-            "marker": marker,
-            "markevery": [1],
-            "markersize": 5.5 if marker != "D" else 4.5,
-            "markerfacecolor": INK if filled else PAGE,
-            "linestyle": line or "none",
-            "linewidth": 1.2,
-        }
+        style: dict[str, Any] = {"color": INK, "linestyle": line or "none", "linewidth": 1.2}
+        style |= {"marker": marker, "markevery": [1], "markersize": 5.5 if marker != "D" else 4.5}
+        style["markerfacecolor"] = INK if filled else PAGE
         figure.add_artist(Line2D([left, left + 0.014, left + 0.028], [y, y, y], **style))
         figure.text(left + 0.036, y, text, fontsize=8.8, va="center")
 
@@ -217,25 +202,11 @@ def _margin(axes: Any, shown: Sequence[tuple[float, Label]], lines: int) -> None
             short = pitch - (places[i + 1] - places[i])
             if short > 0:
                 places[i], places[i + 1] = places[i] - short / 2, places[i + 1] + short / 2
+    thin = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 4, "relpos": (0, 0.5)}
+    text = {"textcoords": "data", "fontsize": 9, "va": "center", "annotation_clip": False}
     for (value, label), place in zip(order, places, strict=True):
-        axes.annotate(
-            label.text,
-            (BAND, value),
-            (END * 1.25, place),
-            textcoords="data",
-            color=label.color,
-            fontsize=9,
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": label.color,
-                "linewidth": 0.5,
-                "shrinkA": 0,
-                "shrinkB": 4,
-                "relpos": (0, 0.5),
-            },
-        )
+        line = {**thin, "color": label.color}
+        axes.annotate(label.text, (BAND, value), (END * 1.25, place), color=label.color, arrowprops=line, **text)
 
 
 def _description(found: Sequence[Mapping[str, Any]]) -> str:

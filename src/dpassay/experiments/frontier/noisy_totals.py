@@ -36,8 +36,7 @@ class NoisyTotals:
 
     Attributes:
         epsilon: nats, one rating added, removed or changed; math.inf adds no noise.
-        low: of the scale, in stars.
-        high: of the scale, in stars.
+        low, high: of the scale, in stars.
     """
 
     epsilon: float

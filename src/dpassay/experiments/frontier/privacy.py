@@ -33,6 +33,12 @@ SKETCH_ROWS = 400
 NO_DATA = ("constant", "reader's mean", "random list")
 SELECTIONS = {"npns/repaired": "PP-EM-REP", "ppns/repaired": "PP-DP-REP"}
 """The claim that makes a repaired choice of neighbors private."""
+SKETCHES = {
+    "jlt/paper": (exact_epsilon, "CD-T52-REP"),
+    "jlt/repaired": (exact_epsilon, "CD-T52-REP"),
+    "sjlt/repaired": (fixed_norm_epsilon, "CD-SJLT-REP"),
+}
+"""The exact epsilon of a sketch from delta, rows and noise, and the claim that proves it."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,7 @@ class Facts:
 
     Attributes:
         people: n.
-        source_items: of the catalogue.
-        target_items: of the catalogue.
+        source_items, target_items: of the catalogues.
         rated: source ratings of every reader, shape (readers,).
         asked: predictions for every reader, shape (readers,).
     """
@@ -130,16 +135,12 @@ def _choice(variant: str, epsilon: float | None, facts: Facts) -> tuple[float, f
         id = name.split("/")[0]
         built = mechanism(id, "repaired", epsilon=epsilon, norm_floor=FLOOR, protect="candidates")
         return (built.epsilon if _holds(SELECTIONS[name]) else math.inf), 0.0
-    if name.startswith(("jlt", "sjlt")) and epsilon is not None:
-        noise, rows, delta = sketch_of(name, epsilon, facts).noise, facts.rows, facts.delta
-        if name == "jlt/paper":
-            # The law is that of the repaired sketch, unless there are more users than items (CD-T52).
-            enough = facts.source_items >= facts.people and _holds("CD-T52-REP")
-            return (exact_epsilon(delta, rows, noise) if enough else math.inf), delta
-        if name == "jlt/repaired":
-            return (exact_epsilon(delta, rows, noise) if _holds("CD-T52-REP") else math.inf), delta
-        if name == "sjlt/repaired":
-            return (fixed_norm_epsilon(delta, rows, noise) if _holds("CD-SJLT-REP") else math.inf), delta
+    if name in SKETCHES and epsilon is not None:
+        # The law of the printed sketch is that of the repaired one, unless there are more users than items (CD-T52).
+        private = name != "jlt/paper" or facts.source_items >= facts.people
+        profile, claim = SKETCHES[name]
+        noise = sketch_of(name, epsilon, facts).noise
+        return (profile(facts.delta, facts.rows, noise) if private and _holds(claim) else math.inf), facts.delta
     # kNN, nPNS, PNCF and PPNS are refuted without bound (PP-EM, PP-PNCF-NOT, PP-DP), the sparse sketch by CD-SJLT.
     return math.inf, 0.0
 

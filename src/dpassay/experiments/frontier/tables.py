@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.records import Table
-from dpassay.experiments.cells import difference, grouped
+from dpassay.experiments.cells import by_reader, difference, grouped
 from dpassay.runs.results import mean_interval
 
 METHOD = ("panel", "method", "variant", "epsilon", "p")
@@ -124,10 +124,10 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         mean difference to `REFERENCE`, paired by reader, with its 95% t-interval.
     """
     groups = grouped(records, METHOD)
-    references = {key[0]: _by_reader(group) for key, group in groups.items() if key[1] == REFERENCE[key[0]]}
+    references = {key[0]: by_reader(group, "value") for key, group in groups.items() if key[1] == REFERENCE[key[0]]}
     result = []
     for key, group in groups.items():
-        values, reference = _by_reader(group), references[key[0]]
+        values, reference = by_reader(group, "value"), references[key[0]]
         gap, low, high = mean_interval([value - reference[user] for user, value in values.items()])
         weights = [record["readers"] for record in group]
         point: dict[str, Any] = dict(zip(METHOD, key, strict=True))
@@ -144,18 +144,10 @@ def points(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def tables(records: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     """All tables."""
     folds = len({record["fold"] for record in records})
+    columns = ["method", "its own guarantee protects", "a reader is shown"]
+    columns += ["epsilon of all that, for one rating of another person", "for more readers"]
     return [
-        Table(
-            "What each guarantee is about",
-            [
-                "method",
-                "its own guarantee protects",
-                "a reader is shown",
-                "epsilon of all that, for one rating of another person",
-                "for more readers",
-            ],
-            [list(row) for row in GUARANTEES],
-        ),
+        Table("What each guarantee is about", columns, [list(row) for row in GUARANTEES]),
         _first_gains(found, name),
         _points_table(found, "ratings", f"Predicting hidden ratings on {name}, {folds} folds", "MAE"),
         _points_table(found, "lists", f"Lists of 10 on {name}, {folds} folds", "precision@10"),
@@ -190,26 +182,16 @@ def _first_gains(found: Sequence[Mapping[str, Any]], name: str) -> Table:
             gains = [p for p in finite if (p["gap_high"] if sign < 0 else -p["gap_low"]) < 0]
             best = min(curve, key=lambda point: sign * -point["value"])
             row = [panel, label, f"{best['value']:.4f}", _number(best["true"])]
-            if not finite:
-                rows.append([*row, "no finite epsilon", "-"])
-            elif not gains:
-                rows.append([*row, "nowhere", "-"])
+            first = min(gains, key=lambda point: point["true"], default=None)
+            if first is None:
+                rows.append([*row, "nowhere" if finite else "no finite epsilon", "-"])
             else:
-                first = min(gains, key=lambda point: point["true"])
                 rows.append([*row, _number(first["true"]), _gap(first)])
     columns = ["panel", "method", "best value", "at true epsilon", "certainly better from true epsilon", "by (95%)"]
     title = (
         f"From which true epsilon a method beats the reader's own mean, or a random list ({name}; each interval 95%)"
     )
     return Table(title, columns, rows)
-
-
-def _by_reader(group: Sequence[Mapping[str, Any]]) -> dict[int, float]:
-    return {
-        user: value
-        for record in group
-        for user, value in zip(record["readers_list"], record["value_by_reader"], strict=True)
-    }
 
 
 def _gap(point: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ left out, who the candidates are, the similarity, and how ties are broken.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -73,10 +73,8 @@ def predict(
     if protocol.hold_out and not data.rated[users, items].all():
         raise InvalidInput("only ratings of the dataset itself can be held out; pass its own users and items")
     if protocol.candidates == "users" and not protocol.hold_out:
-        similarity = data.similarity(protocol.similarity)
-        return predict_from_sets(
-            train, users, items, np.where(select_sets(train, selection, protocol, seed), similarity, 0.0)
-        )
+        weights = np.where(select_sets(train, selection, protocol, seed), data.similarity(protocol.similarity), 0.0)
+        return predict_from_sets(train, users, items, weights)
     predictions = np.full(len(users), np.nan)
 
     def work(part: tuple[int, np.ndarray]) -> None:
@@ -84,7 +82,8 @@ def predict(
         generator = np.random.default_rng([seed, number])
         predictions[rows] = _predict_item(data, users[rows], int(items[rows[0]]), selection, protocol, generator)
 
-    _in_threads(work, _parts(items, train.num_users))
+    with ThreadPoolExecutor(THREADS) as pool:  # NumPy leaves the interpreter lock while it computes
+        list(pool.map(work, _parts(items, train.num_users)))
     return predictions
 
 
@@ -109,13 +108,10 @@ def predict_from_sets(
     Returns:
         Predicted ratings, shape (pairs,); NaN where no chosen neighbor rated the item.
     """
-    data, sparse = _data(train), csr_matrix(weights)
-    if centered:
-        means = user_means(train)
-        filled = np.where(data.rated, data.filled - means[:, None], 0.0)
-        predictions = _quotient((sparse @ filled)[users, items], (abs(sparse) @ data.indicator)[users, items])
-        return np.clip(means[users] + predictions, *train.scale)
-    return _quotient((sparse @ data.filled)[users, items], (abs(sparse) @ data.indicator)[users, items])
+    data, sparse, means = _data(train), csr_matrix(weights), user_means(train)
+    filled = np.where(data.rated, data.filled - means[:, None], 0.0) if centered else data.filled
+    predictions = _quotient((sparse @ filled)[users, items], (abs(sparse) @ data.indicator)[users, items])
+    return np.clip(means[users] + predictions, *train.scale) if centered else predictions
 
 
 def similarities(train: Ratings, protocol: Protocol) -> np.ndarray:
@@ -149,11 +145,9 @@ def mean_absolute_error(
 ) -> float:
     """MAE (22) over the pairs that could be predicted (the errors that are not NaN).
 
-    Args:
-        errors: absolute errors, NaN where there is no prediction, shape (ratings,).
-        users: the user of each.
-        average: "trials": a random user, then a random rating of that user, skipped when it cannot be predicted.
-            "users": a random user, then a random one of that user's predictable ratings. "ratings": a random rating.
+    Errors are absolute, NaN where there is no prediction, shape (ratings,); `users` says whose each is. The average is
+    over "trials": a random user, then a random rating of that user, skipped when it cannot be predicted; "users": a
+    random user, then a random one of that user's predictable ratings; "ratings": a random rating.
     """
     covered = ~np.isnan(errors)
     if not covered.any():
@@ -192,27 +186,19 @@ class _Data:
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
         matrix = ratings.dense()
-        self.matrix = matrix
         self.rated = ~np.isnan(matrix)
         self.filled = np.nan_to_num(matrix)
         self.count = self.rated.sum(1).astype(float)
         self.total, self.norm = self.filled.sum(1), (self.filled**2).sum(1)
         self.indicator = self.rated.astype(float)
-        self._similarities: dict[str, np.ndarray] = {}
-        self._sums: dict[str, tuple[np.ndarray, ...]] = {}
-
-    def similarity(self, kind: Similarity) -> np.ndarray:
-        """All pairs of users."""
-        if kind not in self._similarities:
-            self._similarities[kind] = np.asarray(similarity_matrix(self.matrix, kind))
-        return self._similarities[kind]
+        self.similarity = functools.cache(functools.partial(_similarities, matrix))
 
     def held_out(self, users: np.ndarray, item: int, columns: np.ndarray, kind: Similarity) -> np.ndarray:
         """Similarity of the rows' users to the columns' users as if the rows' users had not rated the item."""
         own = self.filled[users, item][:, None]
         theirs, both = self.filled[columns, item][None, :], self.rated[columns, item][None, :]
         cells = np.ix_(users, columns)
-        dot, squares = self._cosine_sums()
+        dot, squares = self._cosine_sums
         products = dot[cells] - own * theirs
         squares1, squares2 = squares[cells] - both * own**2, squares.T[cells] - theirs**2
         if kind == "cosine":
@@ -220,7 +206,7 @@ class _Data:
         if kind == "full_cosine":
             return _signed_root(products, (self.norm[users][:, None] - own**2) * self.norm[columns][None, :])
         # Sums of products of deviations from each user's mean, times both numbers of ratings, which keeps to integers.
-        overlap, sums = self._pearson_sums()
+        overlap, sums = self._pearson_sums
         count1, total1 = self.count[users][:, None] - 1, self.total[users][:, None] - own
         count2, total2 = self.count[columns][None, :], self.total[columns][None, :]
         number = overlap[cells] - both
@@ -232,17 +218,20 @@ class _Data:
         variance2 = count2**2 * squares2 - 2 * count2 * total2 * sum2 + total2**2 * number
         return _signed_root(covariance, np.maximum(variance1, 0.0) * np.maximum(variance2, 0.0))
 
+    @functools.cached_property
     def _cosine_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """r_u . r_v, and the sum of r_u^2 over the items that u and v both rated; shapes (users, users)."""
-        if "cosine" not in self._sums:
-            self._sums["cosine"] = (self.filled @ self.filled.T, self.filled**2 @ self.indicator.T)
-        return self._sums["cosine"]  # type: ignore[return-value]
+        return self.filled @ self.filled.T, self.filled**2 @ self.indicator.T
 
+    @functools.cached_property
     def _pearson_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """How many items u and v both rated, and the sum of u's ratings of them; shapes (users, users)."""
-        if "pearson" not in self._sums:
-            self._sums["pearson"] = (self.indicator @ self.indicator.T, self.filled @ self.indicator.T)
-        return self._sums["pearson"]  # type: ignore[return-value]
+        return self.indicator @ self.indicator.T, self.filled @ self.indicator.T
+
+
+def _similarities(matrix: np.ndarray, kind: Similarity) -> np.ndarray:
+    """Of all pairs of users."""
+    return np.asarray(similarity_matrix(matrix, kind))
 
 
 @functools.lru_cache(maxsize=8)
@@ -296,12 +285,6 @@ def _in_tie_order(block: Block, selection: Selection, ties: Ties, generator: np.
     result = np.empty_like(chosen)
     np.put_along_axis(result, order, chosen, 1)
     return result
-
-
-def _in_threads(work: Callable[[tuple], None], parts: Iterator[tuple]) -> None:
-    with ThreadPoolExecutor(THREADS) as pool:  # NumPy leaves the interpreter lock while it computes
-        for _ in pool.map(work, parts):
-            pass
 
 
 def _quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

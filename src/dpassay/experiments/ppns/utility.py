@@ -8,6 +8,7 @@ only.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,9 @@ from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import (
     Protocol,
     folds,
+    mean_absolute_error,
     predict_from_sets,
     similarities,
-    trial_weights,
     user_means,
 )
 from dpassay.mechanisms.batched_users import (
@@ -85,45 +86,36 @@ def repaired_utility(
     The ratings are split into 5 folds. Epsilons, nats, are for the whole neighbor set, `floors` are c of the floor-norm
     cosine, and errors are averaged over `draws` neighbor sets per user and fold.
     """
-    k = num_neighbors
 
     def measure(method: str, epsilon: float, floor: float | None, sets: tuple[Any, ...]) -> Accuracy:
         progress(f"repaired selection: {method}, epsilon {epsilon:g}")
-        plain, centered, complete = errors(ratings, sets, k, draws, seed)
-        return Accuracy(
-            method,
-            epsilon,
-            floor,
-            k,
-            _mae(plain, ratings),
-            _mae(centered, ratings),
-            float(np.mean(~np.isnan(plain))),
-            _mae(complete, ratings),
-        )
+        found = errors(ratings, sets, num_neighbors, draws, seed)
+        plain, centered, complete = (_mae(each, ratings) for each in found)
+        covered = float(np.mean(~np.isnan(found[0])))
+        return Accuracy(method, epsilon, floor, num_neighbors, plain, centered, covered, complete)
 
-    results = [
-        measure("kNN, co-rated cosine", float("inf"), None, ("nearest", None)),
-        *(measure("kNN, floor-norm cosine", float("inf"), c, ("nearest", c)) for c in floors),
-        measure("uniform", 0.0, None, ("uniform",)),
+    best = FLOOR if FLOOR in floors else floors[-1]
+    plan: list[tuple[str, float, float | None, tuple[Any, ...]]] = [
+        ("kNN, co-rated cosine", math.inf, None, ("nearest", None)),
+        *(("kNN, floor-norm cosine", math.inf, c, ("nearest", c)) for c in floors),
+        ("uniform", 0.0, None, ("uniform",)),
     ]
-    for epsilon in epsilons:
-        results.append(measure("PNCF as published (not DP)", epsilon, None, ("pncf", epsilon)))
-        results.append(measure("PPNS as published (not DP)", epsilon, None, ("ppns", epsilon)))
-        for c in floors:
-            results.append(measure("nPNS repaired", epsilon, c, ("floor", epsilon, c, "everyone")))
-        best = FLOOR if FLOOR in floors else floors[-1]
-        results.append(
-            measure("nPNS repaired, target's own row fixed", epsilon, best, ("floor", epsilon, best, "candidates"))
-        )
-        results.append(measure("PPNS repaired", epsilon, best, ("noisy", epsilon, best)))
-    return results
+    for e in epsilons:
+        plan += [
+            ("PNCF as published (not DP)", e, None, ("pncf", e)),
+            ("PPNS as published (not DP)", e, None, ("ppns", e)),
+            *(("nPNS repaired", e, c, ("floor", e, c, "everyone")) for c in floors),
+            ("nPNS repaired, target's own row fixed", e, best, ("floor", e, best, "candidates")),
+            ("PPNS repaired", e, best, ("noisy", e, best)),
+        ]
+    return [measure(*each) for each in plan]
 
 
 def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
     """The accuracies as one table."""
     cells: dict[str, Callable[[Accuracy], Any]] = {
         "method": lambda each: each.method,
-        "epsilon of the set": lambda each: "none" if each.epsilon == float("inf") else f"{each.epsilon:g}",
+        "epsilon of the set": lambda each: "none" if each.epsilon == math.inf else f"{each.epsilon:g}",
         "c": lambda each: "-" if each.norm_floor is None else f"{each.norm_floor:g}",
         "k": lambda each: each.num_neighbors,
         "MAE, eq. 6": lambda each: f"{each.error:.4f}",
@@ -157,9 +149,8 @@ def errors(
     return plain, centered, complete
 
 
-def _sets(train: Ratings, sets: tuple[Any, ...], num_neighbors: int, generator: np.random.Generator) -> np.ndarray:
+def _sets(train: Ratings, sets: tuple[Any, ...], k: int, generator: np.random.Generator) -> np.ndarray:
     """One neighbor set per user by the method `sets` names, bool, shape (users, users)."""
-    k = num_neighbors
     selection: Selection
     match sets:
         case ("nearest", floor):
@@ -206,8 +197,4 @@ def _scores(train: Ratings, floor: float | None) -> np.ndarray:
 
 
 def _mae(errors: np.ndarray, ratings: Ratings) -> float:
-    covered = ~np.isnan(errors)
-    values = []
-    for part, mask in zip(errors, covered, strict=True):
-        values.append(np.average(part[mask], weights=trial_weights(mask, ratings.users, "trials")[mask]))
-    return float(np.mean(values))
+    return float(np.mean([mean_absolute_error(draw, ratings.users) for draw in errors]))

@@ -5,22 +5,21 @@ five seeds. Beside the printed rows stand recommenders that need no training.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
-from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr.printed import TABLE
 from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS, evaluate
 from dpassay.experiments.pricdr.sweeps import MODELS as PRICDR
+from dpassay.experiments.pricdr.sweeps import given_task
+from dpassay.experiments.request import Request
 from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
-from dpassay.models.task import Task, load_task, synthetic_task
+from dpassay.models.task import Task
 from dpassay.runs.kept import Kept
 
 SEEDS = 5
@@ -62,56 +61,36 @@ MODELS: tuple[Entry, ...] = (
 )
 
 
-def run(
-    data: Task | Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-    models: Sequence[Entry] | None = None,
-    limit: int | None = None,
-) -> dict[str, Any]:
-    """Trains and tests every model with every seed.
+def run(request: Request) -> dict[str, Any]:
+    """Trains and tests `MODELS` on a task as `given_task` says; see `measured`."""
+    return measured(given_task(request), request, MODELS)
 
-    Arguments are those of `dpassay.experiments.run`, and: the rows, `models`, by default `MODELS`; the `limit` of
-    epochs, by default the model's own number. Data are the folder of Douban Book and Music (see
-    `dpassay.models.task.load_task`), or a task; None takes a small synthetic one and two seeds. Quick: two seeds and
-    two epochs.
+
+def measured(task: Task, request: Request, models: Sequence[Entry], limit: int | None = None) -> dict[str, Any]:
+    """Trains and tests every model with every seed; no `limit` of epochs takes the model's own number.
+
+    Made-up data: two seeds. Quick: two seeds and two epochs.
 
     Returns:
         "inputs"; "runs", each the record of `ranking.evaluate` with "model", "seed" and "limit" (null for the model's
         own number); "tables", by both protocols, with the printed numbers if the task is theirs; for that task "plots".
-
-    Raises:
-        InvalidInput: data that are no such folder.
     """
-    if isinstance(data, Ratings):
-        raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
-    task = synthetic_task() if data is None else data if isinstance(data, Task) else load_task(data)
-    models, limit = MODELS if models is None else models, SHORT if quick else limit
-    seeds = range(seed, seed + (SHORT if quick or data is None else SEEDS))
+    limit = SHORT if request.quick else limit
+    seeds = range(request.seed, request.seed + (SHORT if request.small else SEEDS))
     hashes = [entry["sha256"] for entry in task.inputs]
     runs = []
     for entry in models:
         about = [*hashes, repr(asdict(entry.settings))]
-        finished = Kept(resume, about, __name__, entry.module.__name__)
+        finished = Kept(request.resume, about, __name__, entry.module.__name__)
         for own in seeds[: entry.seeds]:
-            progress(f"{entry.label}, seed {own}")
+            request.progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
-            runs.append(finished.get(settings, functools.partial(_trained, entry, task, own, limit, progress)))
+            epochs = entry.module.train(task, entry.settings, seed=own)
+            runs.append(finished.get(settings, functools.partial(evaluate, epochs, task, limit, request.progress)))
     printed = TABLE.get(task.name, {})
     tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
-    result = {
-        "inputs": [dict(entry) for entry in task.inputs],
-        "tables": [*tables, _effort(runs, models)],
-        "runs": runs,
-    }
+    result = {"inputs": list(task.inputs), "tables": [*tables, _effort(runs, models)], "runs": runs}
     return {**result, "plots": [_against_printed(runs, printed)]} if printed else result
-
-
-def _trained(entry: Entry, task: Task, seed: int, limit: int | None, progress: Callable[[str], None]) -> dict[str, Any]:
-    return evaluate(entry.module.train(task, entry.settings, seed=seed), task, limit, progress)
 
 
 def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndarray]:

@@ -6,19 +6,19 @@ and delta with the noise that the exact privacy profile asks for. Runs of the sa
 and the draw of the sketch.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
-from dpassay.core.records import Plot, Series, Table
+from dpassay.core.records import Plot, Table
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.cells import difference, grouped
+from dpassay.experiments.cells import difference, grouped, mean_series
 from dpassay.experiments.pricdr.ranking import evaluate
+from dpassay.experiments.request import Request
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.task import Task, load_task, synthetic_task
 from dpassay.runs.kept import Kept
@@ -135,54 +135,53 @@ def thinned(task: Task, share: float, *, seed: int = 0) -> Task:
     return replace(task, source=csr_array((entries.data[kept], places), shape=task.source.shape))
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Trains every setting of `plan`, both readings; arguments are those of `dpassay.experiments.run`.
+def run(request: Request) -> dict[str, Any]:
+    """Trains every setting of `plan`, both readings, on a task as `given_task` says.
 
-    Data are the folder of a task (see `dpassay.models.task.load_task`); None takes a small synthetic one, and few
-    settings and epochs. Quick: the controls and the printed sketch at two epsilons only, 30 epochs, two seeds.
+    Made-up data: few settings and epochs. Quick: the controls and the printed sketch at two epsilons only, 30 epochs,
+    two seeds.
 
     Raises:
         InvalidInput: ratings instead of a folder, or an unreadable one.
     """
-    if isinstance(data, Ratings):
-        raise InvalidInput("pricdr-sweeps needs two domains: give the folder of a task, not one dataset of ratings")
-    task = synthetic_task() if data is None else load_task(data)
+    task = given_task(request)
     settings = [setting for reading in READINGS for setting in plan(reading)]
-    if quick or data is None:
+    if request.small:
         few = (
             _settings("released", transform="zero"),
             *(_settings("released", epsilon=e, ratings=r) for e in MAIN[::2] for r in (True, False)),
         )
-        settings = [Setting(replace(s, epochs=30 if data else 3), seeds=2) for s in few]
-    runs = list(_measured(task, settings, seed, resume, progress))
+        settings = [Setting(replace(s, epochs=3 if request.data is None else 30), seeds=2) for s in few]
+    runs = list(_measured(task, settings, request))
     return {"inputs": list(task.inputs), "tables": _tables(runs, task.name), "plots": _plots(runs), "runs": runs}
 
 
-def _measured(
-    task: Task, settings: Sequence[Setting], seed: int, resume: Path | None, progress: Callable[[str], None]
-) -> Iterator[dict[str, Any]]:
+def given_task(request: Request) -> Task:
+    """The task in a folder (see `dpassay.models.task.load_task`), or without data a small synthetic one.
+
+    Raises:
+        InvalidInput: ratings instead of a folder, or an unreadable one.
+    """
+    if isinstance(request.data, Ratings):
+        raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
+    return synthetic_task() if request.data is None else load_task(request.data)
+
+
+def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iterator[dict[str, Any]]:
     """The records of all settings; the first seed of every one comes first."""
-    hashes = [entry["sha256"] for entry in task.inputs]
-    finished = Kept(resume, hashes, __name__)
+    finished = Kept(request.resume, [entry["sha256"] for entry in task.inputs], __name__)
     pairs = [(number, setting) for number in range(5) for setting in settings if number < setting.seeds]
     for place, (number, setting) in enumerate(pairs, start=1):
-        own = seed + number
+        own = request.seed + number
         source = setting.settings.source
         noise = None if source.transform in ("plaintext", "zero") else source.mechanism(task.num_users).noise
         told = f"run {place} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
 
         def work(setting: Setting = setting, own: int = own, told: str = told) -> dict[str, Any]:
             epochs = train(thinned(task, setting.share, seed=own), setting.settings, seed=own)
-            return evaluate(epochs, task, progress=lambda text: progress(f"{told}, {text}"))
+            return evaluate(epochs, task, progress=lambda text: request.progress(f"{told}, {text}"))
 
-        progress(told)
+        request.progress(told)
         yield finished.get({**setting.record, "noise": noise, "seed": own}, work)
 
 
@@ -191,20 +190,17 @@ def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Map
 
 
 def _tables(runs: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
-    columns = [f"{metric} ({protocol})" for protocol in ("authors", "clean") for metric in SHOWN]
+    metrics = [(protocol, metric) for protocol in ("authors", "clean") for metric in SHOWN]
     rows = []
     for (reading, model, *_, share), group in sorted(_groups(runs).items()):
         cells = []
-        for protocol in ("authors", "clean"):
-            for metric in SHOWN:
-                mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
-                cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
+        for protocol, metric in metrics:
+            mean, low, _ = mean_interval([run[f"{protocol}_{metric}"] for run in group])
+            cells.append(f"{mean:.4f} +- {mean - low:.4f}" if len(group) > 1 else f"{mean:.4f}")
         rows.append([reading, model, *_sketch(group[0]), f"{share:g}", len(group), *cells])
-    whole = Table(
-        f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds",
-        ["reading", "model", *SKETCH, "share", "seeds", *columns],
-        rows,
-    )
+    title = f"HeteroCDR on {name} by what the source publishes: mean and 95% interval over seeds"
+    shown = [f"{metric} ({protocol})" for protocol, metric in metrics]
+    whole = Table(title, ["reading", "model", *SKETCH, "share", "seeds", *shown], rows)
     return [whole, _against_controls(runs, name)]
 
 
@@ -224,16 +220,11 @@ def _against_controls(runs: Sequence[Mapping[str, Any]], name: str) -> Table:
         paired = [(run, controls[reading, run["seed"]]) for run in group if (reading, run["seed"]) in controls]
         if share != 1 or len(paired) < 2 or group[0]["transform"] == "zero":
             continue
-        cells = []
-        for metric in SHOWN:
-            each = [a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired]
-            cells.append(difference(*mean_interval(each)))
+        gains = ([a[f"authors_{metric}"] - b[f"authors_{metric}"] for a, b in paired] for metric in SHOWN)
+        cells = [difference(*mean_interval(each)) for each in gains]
         rows.append([reading, model, *_sketch(group[0]), len(paired), *cells])
-    return Table(
-        f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)",
-        ["reading", "model", *SKETCH, "seeds", *SHOWN],
-        rows,
-    )
+    title = f"What the source adds to a source of zeros on {name} (authors' protocol, paired by seed, 95%)"
+    return Table(title, ["reading", "model", *SKETCH, "seeds", *SHOWN], rows)
 
 
 def _plots(runs: Sequence[Mapping[str, Any]]) -> list[Plot]:
@@ -242,46 +233,31 @@ def _plots(runs: Sequence[Mapping[str, Any]]) -> list[Plot]:
     for reading, base in READINGS.items():
         own = [run for run in runs if run["reading"] == reading]
         usual = {"num_rows": base.source.num_rows, "density": base.source.density, "share": 1.0}
+        if not own:
+            continue
         for metric in SHOWN:
-            found.append(
-                _plot(own, reading, metric, "epsilon", "epsilon (nats), as the mechanism is told", usual, True)
-            )
+            found.append(_plot(own, metric, "epsilon", "epsilon (nats), as the mechanism is told", usual))
         at_most = {**usual, "epsilon": TABLE_EPSILON}
         for key, label in (("num_rows", "rows published"), ("density", "density"), ("share", "share of the source")):
             fixed = {name: value for name, value in at_most.items() if name != key}
-            found.append(_plot(own, reading, "HR10", key, label, fixed, key == "share"))
+            found.append(_plot(own, "HR10", key, label, fixed))
     return [plot for plot in found if any(len(series.x) > 1 for series in plot.series)]
 
 
-def _plot(
-    runs: Sequence[Mapping[str, Any]],
-    reading: str,
-    metric: str,
-    key: str,
-    label: str,
-    fixed: Mapping[str, Any],
-    logarithmic: bool,
-) -> Plot:
+def _plot(runs: Sequence[Mapping[str, Any]], metric: str, key: str, label: str, fixed: Mapping[str, Any]) -> Plot:
+    """Of the runs of one reading; those with the `fixed` settings, by another one."""
     sketched = [run for run in runs if run["noise"] is not None and all(run[k] == v for k, v in fixed.items())]
     places = sorted({run[key] for run in sketched})
     series = []
     for model in sorted({run["model"] for run in sketched}):
-        by_place = {x: [run for run in sketched if run["model"] == model and run[key] == x] for x in places}
-        series.append(_series(model, metric, {x: group for x, group in by_place.items() if group}))
+        own = [run for run in sketched if run["model"] == model]
+        by_place = {x: [run[f"authors_{metric}"] for run in own if run[key] == x] for x in places}
+        series.append(mean_series(model, {x: values for x, values in by_place.items() if values}))
     for control in ("zero", "plaintext"):
         group = [run for run in runs if run["transform"] == control]
         if group and places:
-            series.append(_series(group[0]["model"], metric, {x: group for x in (places[0], places[-1])}))
-    return Plot(
-        f"{metric[:-2]}@10 by {label.partition(',')[0]}, {reading} settings (authors' protocol)",
-        label,
-        f"{metric[:-2]}@10",
-        series,
-        x_scale="log" if logarithmic else None,
-    )
-
-
-def _series(label: str, metric: str, groups: Mapping[float, Sequence[Mapping[str, Any]]]) -> Series:
-    intervals = [mean_interval([run[f"authors_{metric}"] for run in group]) for group in groups.values()]
-    mean, low, high = (list(values) for values in zip(*intervals, strict=True))
-    return Series(label, list(groups), mean, low=low, high=high)
+            values = [run[f"authors_{metric}"] for run in group]
+            series.append(mean_series(group[0]["model"], {places[0]: values, places[-1]: values}))
+    name = f"{metric[:-2]}@10"
+    title = f"{name} by {label.partition(',')[0]}, {runs[0]['reading']} settings (authors' protocol)"
+    return Plot(title, label, name, series, x_scale="log" if key in ("epsilon", "share") else None)

@@ -6,15 +6,14 @@ trains at these shapes, and how much the source of a task in which both domains 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
-from dpassay.data.ratings import Ratings
 from dpassay.experiments.pricdr import experiment as pricdr
+from dpassay.experiments.request import Request
 from dpassay.models.task import Task, synthetic_task
 
 OTHERS = tuple(name for name in TASKS if name != "Douban Book to Music")
@@ -23,6 +22,14 @@ EPOCHS, MANY = 10, 1000
 takes a minute. Smaller tasks are trained for as long as each model's source says."""
 SCALE, QUICK_SCALE = 4, 8
 SHOWN = ("HR10", "NDCG10")
+SIZES: Mapping[str, Callable[[Task], Any]] = {
+    "task": lambda task: task.name,
+    "users": lambda task: task.num_users,
+    "source items": lambda task: task.num_source_items,
+    "target items": lambda task: task.num_target_items,
+    "source ratings": lambda task: task.source.nnz,
+    "target ratings for training": lambda task: task.target.nnz,
+}
 
 
 def scaled(name: str, scale: int, *, seed: int = 0) -> Task:
@@ -33,48 +40,32 @@ def scaled(name: str, scale: int, *, seed: int = 0) -> Task:
     """
     if name not in TASKS:
         raise InvalidInput(f"no task is called {name!r}; choose from {', '.join(TASKS)}")
-    sizes = TASKS[name]
-    made = synthetic_task(
-        sizes.users // scale,
-        sizes.source_items // scale,
-        sizes.target_items // scale,
-        sizes.source_ratings // scale,
-        sizes.target_ratings // scale,
-        seed=seed,
-    )
+    sizes = {what: size // scale for what, size in asdict(TASKS[name]).items()}
+    made = synthetic_task(**sizes, seed=seed)
     return replace(made, name=f"made up, 1/{scale} of {name}")
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-    models: Sequence[pricdr.Entry] | None = None,
-) -> dict[str, Any]:
+def run(request: Request) -> dict[str, Any]:
     """Trains and tests every model once on each of the five tasks.
 
-    Arguments are those of `dpassay.experiments.run`, and the rows, `models`, by default those of `pricdr`. There are no
-    data: what is not made up is `experiment pricdr`. Quick: the last task only, at an eighth of its size, two epochs.
+    There are no data: what is not made up is `experiment pricdr`. Quick: the last task only, at an eighth of its size,
+    two epochs.
 
     Raises:
         InvalidInput: data are given.
     """
-    if data is not None:
+    if request.data is not None:
         raise InvalidInput("pricdr-tasks makes its data up; for real ones run `experiment pricdr --data FOLDER`")
-    chosen = [replace(entry, seeds=1) for entry in (pricdr.MODELS if models is None else models)]
-    names, scale = (OTHERS[-1:], QUICK_SCALE) if quick else (OTHERS, SCALE)
-    tasks = [scaled(name, scale, seed=seed) for name in names]
-    common: dict[str, Any] = {"quick": quick, "seed": seed, "resume": resume, "progress": progress, "models": chosen}
-    found = [pricdr.run(task, limit=EPOCHS if task.num_users > MANY else None, **common) for task in tasks]
+    models = [replace(entry, seeds=1) for entry in pricdr.MODELS]
+    names, scale = (OTHERS[-1:], QUICK_SCALE) if request.quick else (OTHERS, SCALE)
+    tasks = {name: scaled(name, scale, seed=request.seed) for name in names}
+    runs = {}
+    for name, task in tasks.items():
+        runs[name] = pricdr.measured(task, request, models, EPOCHS if task.num_users > MANY else None)["runs"]
     return {
-        "inputs": [entry for task in tasks for entry in task.inputs],
-        "tables": [_accuracy({name: result["runs"] for name, result in zip(names, found, strict=True)}), _sizes(tasks)],
-        "runs": [
-            {"task": task.name, **run} for task, result in zip(tasks, found, strict=True) for run in result["runs"]
-        ],
+        "inputs": [entry for task in tasks.values() for entry in task.inputs],
+        "tables": [_accuracy(runs), Table.of("The made-up tasks", SIZES, tasks.values())],
+        "runs": [{"task": tasks[name].name, **run} for name, own in runs.items() for run in own],
     }
 
 
@@ -84,19 +75,5 @@ def _accuracy(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
         [own[0]["model"], *(f"{run[f'authors_{metric}']:.4f}" for run in own for metric in SHOWN)]
         for own in zip(*runs.values(), strict=True)
     ]
-    return Table(
-        f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users",
-        ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)],
-        rows,
-    )
-
-
-def _sizes(tasks: Sequence[Task]) -> Table:
-    return Table(
-        "The made-up tasks",
-        ["task", "users", "source items", "target items", "source ratings", "target ratings for training"],
-        [
-            [task.name, task.num_users, task.num_source_items, task.num_target_items, task.source.nnz, task.target.nnz]
-            for task in tasks
-        ],
-    )
+    title = f"Made-up tasks, one seed, authors' protocol; at most {EPOCHS} epochs for more than {MANY} users"
+    return Table(title, ["model", *(f"{name}: {metric}" for name in runs for metric in SHOWN)], rows)

@@ -8,6 +8,7 @@ scale, stands for them where rho, the bounds and ||Theta^ - Theta||_F need them.
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -58,120 +59,119 @@ def perturbed(id: str, variant: str, epsilon: float, matrix: np.ndarray, seed: i
     return np.where(symbols == 0, np.nan, symbols)
 
 
-def seed_runs(
-    setting: str,
-    matrix: np.ndarray,
-    truth: np.ndarray | None,
-    seed: int,
-    releases: Sequence[tuple[str, float]],
-    transplant: bool,
-    kept: Kept,
-    progress: Callable[[str], None],
-) -> Iterator[dict[str, Any]]:
-    """The clean run of one seed, then every release.
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """The ratings of one seed, a tenth of them held out; what is computed of them is, once a run needs it.
 
-    The matrix is in stars, NaN where missing, shape (users, items), and a tenth of it is held out; `truth` are the true
-    ratings, where they are known. Releases are pairs of a variant and an epsilon, for both mechanisms. To `transplant`
-    is to complete every release with the penalty of the clean data too, whose many singular values take most of the
-    time.
+    Attributes:
+        setting: what runs call the ratings.
+        matrix: in stars, NaN where missing, shape (users, items).
+        truth: the true ratings, where they are known, same shape.
+        seed: of what is held out, and of the users' coins.
+        transplant: whether every release is completed with the penalty of the clean data too, whose many singular
+            values take most of the time.
     """
+
+    setting: str
+    matrix: np.ndarray
+    truth: np.ndarray | None
+    seed: int
+    transplant: bool
+
+    @functools.cached_property
+    def parts(self) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """What is left of the matrix, shape (users, items), and the places of what is held out."""
+        return _hold_out(self.matrix, [self.seed, 2])
+
+    @functools.cached_property
+    def penalty(self) -> float:
+        """Of the completion of the clean ratings."""
+        return _chosen_penalty(self.parts[0], self.seed)
+
+    @functools.cached_property
+    def theta(self) -> np.ndarray:
+        """The true ratings or what stands for them, shape (users, items)."""
+        if self.truth is not None:
+            return self.truth
+        done = NuclearNormCompletion(penalty=self.penalty, center=True, **_SOLVER).complete(self.parts[0])
+        return np.clip(np.asarray(done.matrix, float), 1, STARS)
+
+    def runs(
+        self, releases: Sequence[tuple[str, float]], kept: Kept, progress: Callable[[str], None]
+    ) -> Iterator[dict[str, Any]]:
+        """The clean run, then every release: pairs of a variant and an epsilon, for both mechanisms."""
+        about, name = {"setting": self.setting, "seed": self.seed}, f"{self.setting}, seed {self.seed}"
+        progress(f"{name}: clean ratings")
+        yield kept.get({**about, "mechanism": "none", "variant": "", "epsilon": None}, self.clean)
+        for id in MECHANISMS:
+            for variant, epsilon in releases:
+                progress(f"{name}: {id} ({variant}), epsilon {epsilon:g}")
+                settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
+                yield kept.get(settings, functools.partial(self.released, id, variant, epsilon))
+
+    def clean(self) -> dict[str, Any]:
+        """The record of the ratings as they are."""
+        return self._measured(self.parts[0], (1.0, 1.0, 0.0), math.inf, 0.0)
+
+    def released(self, id: str, variant: str, epsilon: float) -> dict[str, Any]:
+        """The record of one release, see `perturbed`."""
+        train, _ = self.parts
+        release = perturbed(id, variant, epsilon, train, self.seed)
+        return self._measured(release, coefficients_of(id, epsilon), epsilon, _noise_bound(id, epsilon, train))
+
+    def _measured(
+        self, release: np.ndarray, coefficients: tuple[float, ...], epsilon: float, noise: float
+    ) -> dict[str, Any]:
+        """One record: the release against the bound, to which noise adds, and every method's errors."""
+        (train, held), (users, items) = self.parts, release.shape
+        bound = float(np.sqrt(np.nansum((train - self.theta) ** 2))) + noise
+        share = float(np.mean(~np.isnan(release)))
+        rho = float(np.sqrt(np.nansum((release - self.theta) ** 2)))
+        spread = 1 / math.sqrt(users) + 1 / math.sqrt(items)
+        solver = functools.partial(NuclearNormCompletion, center=True, **_SOLVER)
+        completions = {
+            "constrained": solver(radius=rho).complete(release),
+            "penalized": solver(penalty=rho * spread).complete(release),
+        }
+        if self.transplant or math.isinf(epsilon):
+            completions["transplanted"] = solver(penalty=self.penalty).complete(release)
+        predictions = {name: np.asarray(done.matrix, float) for name, done in completions.items()}
+        predictions["mean"] = np.full_like(release, np.nanmean(release))
+        predictions["item_mean"] = np.broadcast_to(_item_means(release), release.shape)
+        predictions |= debiased(release, coefficients)
+        record: dict[str, Any] = {
+            "user_epsilon": None if math.isinf(epsilon) else items * epsilon,
+            "share_released": share,
+            "rho": rho,
+            "bound": bound,
+            "bound_on_error": bound / math.sqrt(share),
+            "clean_penalty": self.penalty,
+        }
+        for name, done in completions.items():
+            record[f"{name}_penalty"] = float(done.penalty)
+            record[f"{name}_rank"] = int(np.sum(np.asarray(done.singular_values) > 0))
+        for name, prediction in predictions.items():
+            estimate = np.clip(prediction, 1, STARS)
+            error = estimate[held] - self.matrix[held]
+            record[f"{name}_rmse"] = float(np.sqrt(np.mean(error**2)))
+            record[f"{name}_mae"] = float(np.mean(np.abs(error)))
+            record[f"{name}_frobenius"] = float(np.linalg.norm(estimate - self.theta))
+        return record
+
+
+def _hold_out(matrix: np.ndarray, seeds: list[int]) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """The matrix without a tenth of its entries, and their places."""
     cells = np.argwhere(~np.isnan(matrix))
-    held = tuple(np.random.default_rng([seed, 2]).permutation(cells)[: len(cells) // 10].T)
-    train = matrix.copy()
-    train[held] = np.nan
-
-    @functools.cache  # only when a run is not finished yet
-    def clean() -> tuple[np.ndarray, float]:
-        penalty = _chosen_penalty(train, seed)
-        if truth is not None:
-            return truth, penalty
-        done = NuclearNormCompletion(penalty=penalty, center=True, **_SOLVER).complete(train)
-        return np.clip(np.asarray(done.matrix, float), 1, STARS), penalty
-
-    def measure(release: np.ndarray, coefficients: tuple[float, ...], epsilon: float, bound: float) -> dict[str, Any]:
-        true, least = clean()
-        return _measured(release, true, least, transplant, coefficients, epsilon, bound, train, matrix, held)
-
-    def known() -> float:
-        true, _ = clean()
-        return float(np.sqrt(np.nansum((train - true) ** 2)))
-
-    def released(id: str, variant: str, epsilon: float) -> dict[str, Any]:
-        release = perturbed(id, variant, epsilon, train, seed)
-        return measure(release, coefficients_of(id, epsilon), epsilon, known() + _noise_bound(id, epsilon, train))
-
-    progress(f"{setting}, seed {seed}: clean ratings")
-    about = {"setting": setting, "seed": seed}
-    yield kept.get(
-        {**about, "mechanism": "none", "variant": "", "epsilon": None},
-        lambda: measure(train, (1.0, 1.0, 0.0), math.inf, known()),
-    )
-    for id in MECHANISMS:
-        for variant, epsilon in releases:
-            progress(f"{setting}, seed {seed}: {id} ({variant}), epsilon {epsilon:g}")
-            settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
-            yield kept.get(settings, functools.partial(released, id, variant, epsilon))
-
-
-def _measured(
-    release: np.ndarray,
-    theta: np.ndarray,
-    penalty: float,
-    transplant: bool,
-    coefficients: tuple[float, ...],
-    epsilon: float,
-    bound: float,
-    train: np.ndarray,
-    matrix: np.ndarray,
-    held: tuple[np.ndarray, ...],
-) -> dict[str, Any]:
-    """One record: the release against the bound, and every method's errors."""
-    users, items = release.shape
-    share = float(np.mean(~np.isnan(release)))
-    rho = float(np.sqrt(np.nansum((release - theta) ** 2)))
-    spread = 1 / math.sqrt(users) + 1 / math.sqrt(items)
-    solver = functools.partial(NuclearNormCompletion, center=True, **_SOLVER)
-    completions = {
-        "constrained": solver(radius=rho).complete(release),
-        "penalized": solver(penalty=rho * spread).complete(release),
-    }
-    if transplant or math.isinf(epsilon):
-        completions["transplanted"] = solver(penalty=penalty).complete(release)
-    predictions = {name: np.asarray(done.matrix, float) for name, done in completions.items()}
-    predictions["mean"] = np.full_like(release, np.nanmean(release))
-    predictions["item_mean"] = np.broadcast_to(_item_means(release), release.shape)
-    predictions |= debiased(release, coefficients)
-    record: dict[str, Any] = {
-        "user_epsilon": None if math.isinf(epsilon) else items * epsilon,
-        "share_released": share,
-        "rho": rho,
-        "bound": bound,
-        "bound_on_error": bound / math.sqrt(share),
-        "clean_penalty": penalty,
-    }
-    for name, done in completions.items():
-        record |= {
-            f"{name}_penalty": float(done.penalty),
-            f"{name}_rank": int(np.sum(np.asarray(done.singular_values) > 0)),
-        }
-    for name, prediction in predictions.items():
-        estimate = np.clip(prediction, 1, STARS)
-        error = estimate[held] - matrix[held]
-        record |= {
-            f"{name}_rmse": float(np.sqrt(np.mean(error**2))),
-            f"{name}_mae": float(np.mean(np.abs(error))),
-            f"{name}_frobenius": float(np.linalg.norm(estimate - theta)),
-        }
-    return record
+    held = tuple(np.random.default_rng(seeds).permutation(cells)[: len(cells) // 10].T)
+    rest = matrix.copy()
+    rest[held] = np.nan
+    return rest, held
 
 
 def _chosen_penalty(train: np.ndarray, seed: int) -> float:
     """Of `PENALTIES`, scaled from MovieLens 100K's shape to this one, the best on a tenth of the training ratings."""
-    cells = np.argwhere(~np.isnan(train))
-    held = tuple(np.random.default_rng([seed, 3]).permutation(cells)[: len(cells) // 10].T)
-    rest = train.copy()
-    rest[held] = np.nan
-    typical = (math.sqrt(train.shape[0]) + math.sqrt(train.shape[1])) * math.sqrt(len(cells) / train.size)
+    rest, held = _hold_out(train, [seed, 3])
+    typical = (math.sqrt(train.shape[0]) + math.sqrt(train.shape[1])) * math.sqrt(np.mean(~np.isnan(train)))
     unit = typical / ((math.sqrt(943) + math.sqrt(1682)) * math.sqrt(0.9 * 100_000 / (943 * 1682)))
 
     def error(penalty: float) -> float:

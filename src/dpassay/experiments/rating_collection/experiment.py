@@ -11,18 +11,16 @@ ratings are held out and the same key is used.
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Series, Table
-from dpassay.data.rating_files import ratings_or_synthetic
-from dpassay.data.ratings import Ratings
-from dpassay.experiments.cells import grouped
+from dpassay.experiments.cells import grouped, mean_of
 from dpassay.experiments.rating_collection.bounds import GAMMA
-from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, known_truth, seed_runs
+from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, Collection, known_truth
+from dpassay.experiments.request import Request
 from dpassay.runs.kept import Kept
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
@@ -36,53 +34,38 @@ NAME = "rating-collection"
 Group = Sequence[Mapping[str, Any]]
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
+def run(request: Request) -> dict[str, Any]:
     """Errors of the collector's predictions by mechanism, epsilon and method.
 
-    Arguments are those of `dpassay.experiments.run`. Quick: fewer epsilons, seeds and variants. Of the runs, one for
-    each setting, mechanism, variant, epsilon and seed, those of epsilon None are the clean data.
+    Quick: fewer epsilons, seeds and variants. Of the runs, one for each setting, mechanism, variant, epsilon and seed,
+    those of epsilon None are the clean data.
 
     Raises:
         InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5.
     """
-    ratings = ratings_or_synthetic(data)
+    ratings, quick, seed = request.ratings, request.quick, request.seed
     if not np.isin(ratings.values, np.arange(1, STARS + 1)).all():
         raise InvalidInput("the experiment needs ratings of 1, 2, 3, 4 or 5 stars; round or rescale them")
-    seeds = tuple(range(seed, seed + (2 if quick else SEEDS)))
-    epsilons = QUICK if quick else (*EPSILONS, LIMIT)
-    kept = Kept(resume, [ratings.fingerprint()], __name__)
+    releases = [("paper", epsilon) for epsilon in (QUICK if quick else (*EPSILONS, LIMIT))]
+    repaired = [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
+    kept = Kept(request.resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
     for setting in ("ratings", "known truth"):
-        for number in seeds:
-            matrix, truth = (ratings.dense(), None) if setting == "ratings" else known_truth(number)
-            releases = [("paper", epsilon) for epsilon in epsilons]
-            first = number == seed
-            if first and setting == "ratings":
-                releases += [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
-            runs += seed_runs(setting, matrix, truth, number, releases, first or setting != "ratings", kept, progress)
-    return {
-        "inputs": [ratings.described()],
-        "tables": _tables(runs, ratings),
-        "plots": _plots(runs, ratings.name),
-        "runs": runs,
-    }
+        for number in range(seed, seed + (2 if quick else SEEDS)):
+            real, first = setting == "ratings", number == seed
+            matrix, truth = (ratings.dense(), None) if real else known_truth(number)
+            collection = Collection(setting, matrix, truth, number, transplant=first or not real)
+            runs += collection.runs(releases + repaired * (first and real), kept, request.progress)
+    shown = {"tables": _tables(runs, ratings.name), "plots": _plots(runs, ratings.name)}
+    return {"inputs": [ratings.described()], **shown, "runs": runs}
 
 
-def _series(label: str, runs: list[dict[str, Any]], id: str, key: str, setting: str = "ratings") -> Series:
+def _series(label: str, runs: list[dict[str, Any]], id: str, key: str) -> Series:
     """Mean, smallest and largest over seeds by epsilon, of the paper's variant, without the limit."""
-    own = [run for run in runs if _is(run, setting, id) and run["epsilon"] < LIMIT and key in run]
-    values = [[run[key] for run in group] for group in grouped(own, ("epsilon",)).values()]
-    epsilons = list(dict.fromkeys(run["epsilon"] for run in own))
-    return Series(
-        label, epsilons, [float(np.mean(v)) for v in values], low=[*map(min, values)], high=[*map(max, values)]
-    )
+    own = [run for run in runs if _is(run, "ratings", id) and run["epsilon"] < LIMIT and key in run]
+    values = {epsilon: [run[key] for run in group] for (epsilon,), group in grouped(own, ("epsilon",)).items()}
+    low, high = ([end(each) for each in values.values()] for end in (min, max))
+    return Series(label, list(values), [float(np.mean(each)) for each in values.values()], low=low, high=high)
 
 
 def _plots(runs: list[dict[str, Any]], name: str) -> list[Plot]:
@@ -92,24 +75,17 @@ def _plots(runs: list[dict[str, Any]], name: str) -> list[Plot]:
         series = [_series(label, runs, id, f"{key}_rmse") for key, label in METHODS.items()]
         x = series[0].x
         series.append(Series("completion of the clean ratings", x, [float(np.mean(clean))] * len(x)))
-        plots.append(
-            Plot(
-                f"Error on held-out ratings, {id}, {name}",
-                "eps of one entry (nats)",
-                "RMSE (stars)",
-                series,
-                x_scale="log",
-            )
-        )
+        title = f"Error on held-out ratings, {id}, {name}"
+        plots.append(Plot(title, "eps of one entry (nats)", "RMSE (stars)", series, x_scale="log"))
     return plots
 
 
-def _is(entry: dict[str, Any], setting: str, id: str, variant: str = "paper") -> bool:
+def _is(entry: dict[str, Any], setting: str, id: str) -> bool:
     same = entry["setting"] == setting and entry["mechanism"] == id
-    return same and (id == "none" or entry["variant"] == variant)
+    return same and (id == "none" or entry["variant"] == "paper")
 
 
-def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
+def _tables(runs: list[dict[str, Any]], name: str) -> list[Table]:
     named: dict[str, Callable[[Group], str]] = {
         "mechanism": lambda group: group[0]["mechanism"],
         "variant": lambda group: group[0]["variant"],
@@ -117,25 +93,25 @@ def _tables(runs: list[dict[str, Any]], ratings: Ratings) -> list[Table]:
         "eps of a user": lambda group: "" if group[0]["epsilon"] is None else f"{group[0]['user_epsilon']:,.0f}",
     }
     tables = []
-    for setting, name, key in (
-        ("ratings", f"{ratings.name}, RMSE on held-out ratings", "rmse"),
-        ("ratings", f"{ratings.name}, MAE on held-out ratings", "mae"),
+    for setting, error, key in (
+        ("ratings", f"{name}, RMSE on held-out ratings", "rmse"),
+        ("ratings", f"{name}, MAE on held-out ratings", "mae"),
         ("known truth", "a known truth of low rank, error of the completion ||Theta^ - Theta||_F", "frobenius"),
     ):
         errors = {title: functools.partial(_spread, f"{method}_{key}") for method, title in METHODS.items()}
-        title = f"{name} (mean over seeds, standard deviation; one seed where there is none)"
+        title = f"{error} (mean over seeds, standard deviation; one seed where there is none)"
         tables.append(Table.of(title, {**named, **errors}, _groups(runs, setting)))
     bounds: dict[str, Callable[[Group], str]] = {
-        "p": lambda group: f"{_mean(group, 'share_released'):.4f}",
-        "rho": lambda group: f"{_mean(group, 'rho'):,.1f}",
-        "bound (6) or (7)": lambda group: f"{_mean(group, 'bound'):,.1f}",
-        "ratio": lambda group: f"{_mean(group, 'bound') / _mean(group, 'rho'):.2f}",
-        "bound p^(-1/2)": lambda group: f"{_mean(group, 'bound_on_error'):,.1f}",
-        "error of (4)": lambda group: f"{_mean(group, 'constrained_frobenius'):,.1f}",
-        "its rank": lambda group: f"{_mean(group, 'constrained_rank'):.1f}",
+        "p": lambda group: f"{mean_of(group, 'share_released'):.4f}",
+        "rho": lambda group: f"{mean_of(group, 'rho'):,.1f}",
+        "bound (6) or (7)": lambda group: f"{mean_of(group, 'bound'):,.1f}",
+        "ratio": lambda group: f"{mean_of(group, 'bound') / mean_of(group, 'rho'):.2f}",
+        "bound p^(-1/2)": lambda group: f"{mean_of(group, 'bound_on_error'):,.1f}",
+        "error of (4)": lambda group: f"{mean_of(group, 'constrained_frobenius'):,.1f}",
+        "its rank": lambda group: f"{mean_of(group, 'constrained_rank'):.1f}",
     }
-    for setting, name in (("ratings", ratings.name), ("known truth", "a known truth of low rank")):
-        title = f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {name}"
+    for setting, about in (("ratings", name), ("known truth", "a known truth of low rank")):
+        title = f"Theorem 3 at gamma = {GAMMA} and (5) with C0 = 1, Frobenius norms in stars, {about}"
         printed = [group for group in _groups(runs, setting) if group[0]["variant"] == "paper"]
         tables.append(Table.of(title, {**named, **bounds}, printed))
     return tables
@@ -145,10 +121,6 @@ def _groups(runs: list[dict[str, Any]], setting: str) -> list[Group]:
     """Runs that differ by the seed only."""
     own = (entry for entry in runs if entry["setting"] == setting)
     return list(grouped(own, ("mechanism", "variant", "epsilon")).values())
-
-
-def _mean(group: Group, key: str) -> float:
-    return float(np.mean([entry[key] for entry in group]))
 
 
 def _spread(key: str, group: Group) -> str:

@@ -8,6 +8,7 @@ each reader's, random ones, are predicted. Every user of both domains is a reade
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -39,6 +40,17 @@ class Domains:
     name: str
     rule: str
 
+    @property
+    def parts(self) -> tuple[Ratings, Ratings]:
+        """Both."""
+        return self.source, self.target
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a result says of them."""
+        inputs = [part.described() for part in self.parts]
+        return {"inputs": inputs, "domains": {"name": self.name, "rule": self.rule}}
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -47,11 +59,10 @@ class Split:
     Attributes:
         source: ratings in the source domain, shape (accounts, source items); all that is stored is a rating.
         target: ratings in the target domain, same accounts.
-        readers: accounts whose target ratings are hidden, shape (readers,).
+        readers: accounts whose target ratings are hidden, by their user numbers, shape (readers,).
         owners: of every hidden rating to predict, its reader as a position in `readers`, shape (hidden,).
         items: its item, a number of the target domain.
         values: the rating.
-        users: user number of every reader.
         scale: smallest and largest rating.
         linked: how many accounts have ratings in both domains.
     """
@@ -62,7 +73,6 @@ class Split:
     owners: np.ndarray
     items: np.ndarray
     values: np.ndarray
-    users: np.ndarray
     scale: tuple[float, float]
     linked: int
 
@@ -136,13 +146,9 @@ def by_popularity(ratings: Ratings) -> Domains:
 def split(domains: Domains, fold: int, folds: int = 5, seed: int = 0, overlap: float = 1.0, kept: int = 0) -> Split:
     """Hides the target ratings of one fold of the users who are in both domains.
 
-    Args:
-        domains: the ratings.
-        fold: which, in [0, folds).
-        folds: how many; 5 hides a share of 20%, as the released code does.
-        seed: of the folds, of who stays linked and of what is kept.
-        overlap: share of the other users of both domains who stay linked; the rest become one account per domain.
-        kept: ratings in the target domain that a reader keeps; readers with no more than that are left out.
+    The fold is in [0, folds); 5 folds hide a share of 20%, as the released code does. The seed is that of the folds, of
+    who stays linked and of what is kept. Of the other users of both domains the share `overlap` stays linked; the rest
+    become one account per domain. A reader keeps `kept` target ratings; readers with no more than that are left out.
 
     Raises:
         InvalidInput: fewer users of both domains than folds, or a setting out of range.
@@ -152,7 +158,7 @@ def split(domains: Domains, fold: int, folds: int = 5, seed: int = 0, overlap: f
             f"fold {fold} of {folds}, overlap {overlap:g}, kept {kept}: choose a fold there is, a share "
             "in (0, 1] and a number >= 0"
         )
-    source, target = (_active(part) for part in (domains.source, domains.target))
+    source, target = map(_active, domains.parts)
     sizes = [np.bincount(part[0], minlength=domains.source.num_users) for part in (source, target)]
     both = np.flatnonzero((sizes[0] > 0) & (sizes[1] > 0))
     if len(both) < 2 * folds:
@@ -183,7 +189,6 @@ def split(domains: Domains, fold: int, folds: int = 5, seed: int = 0, overlap: f
         np.searchsorted(fresh, users[asked]),
         items[asked],
         values[asked],
-        fresh,
         domains.target.scale,
         len(both) - len(unlinked),
     )

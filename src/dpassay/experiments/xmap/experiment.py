@@ -9,14 +9,14 @@ data (Amazon), so only directions of sweeps can be compared.
 
 import json
 import zlib
-from collections.abc import Callable
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from dpassay.data.ratings import Ratings
+from dpassay.experiments.cells import without_lists
+from dpassay.experiments.request import Request
 from dpassay.experiments.xmap.domains import Domains, Split, load_domains, split
 from dpassay.experiments.xmap.item_neighbors import (
     Predictions,
@@ -28,14 +28,13 @@ from dpassay.experiments.xmap.item_neighbors import (
     replacements,
 )
 from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
-from dpassay.experiments.xmap.tables import PRIVATE_MEAN, plots, tables
+from dpassay.experiments.xmap.tables import PRIVATE_MEAN, VARIANTS, plots, tables
 from dpassay.mechanisms import mechanism
-from dpassay.mechanisms.batched_items import Pairs, item_table, log_weights, noise_scales, race
+from dpassay.mechanisms.batched_items import item_table, log_weights, noise_scales, race
 from dpassay.runs.kept import Kept
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
-VARIANTS = ("paper", "released", "repaired")
 BASELINES = ("global mean", "global mean with noise", "reader's mean", "item mean", "item mean + reader's deviation")
 DEFAULT: dict[str, Any] = {
     "overlap": 1.0,
@@ -50,15 +49,8 @@ DEFAULT: dict[str, Any] = {
 """NX-Map on fresh readers, all others linked."""
 
 
-def run(
-    data: Ratings | Path | str | None = None,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    resume: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Predicts every hidden rating under all methods and sweeps; arguments are those of `dpassay.experiments.run`.
+def run(request: Request) -> dict[str, Any]:
+    """Predicts every hidden rating under all methods and sweeps.
 
     Data may be a folder with the rating files of two domains, MovieLens 100K (cut by genre), or other ratings (cut by
     popularity). Quick: fewer folds, and fewer points of every sweep.
@@ -66,100 +58,74 @@ def run(
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
     """
-    domains = load_domains(data)
-    parts = (domains.source, domains.target)
-    finished = Kept(resume, [part.fingerprint() for part in parts], __name__)
+    domains = load_domains(request.data)
+    finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
-    plan = settings(quick or data is None)
-    for fold in range(SWEPT if quick else FOLDS):
+    plan = settings(request.small)
+    for fold in range(SWEPT if request.quick else FOLDS):
         worlds: dict[tuple[float, int], World] = {}
         for part, chosen in plan if fold < SWEPT else plan[:1]:
-            progress(f"{domains.name}, fold {fold + 1}: {part}")
+            request.progress(f"{domains.name}, fold {fold + 1}: {part}")
             for each in chosen:
-                setting = {**DEFAULT, **each, "seed": seed, "fold": fold}
+                setting = {**DEFAULT, **each, "seed": request.seed, "fold": fold}
+                records.append({"part": part, **finished.get(setting, partial(_measured, domains, worlds, setting))})
+    shown = {"tables": tables(records, domains.name), "plots": plots(records, domains.name)}
+    return {**domains.described, **shown, "runs": without_lists(records)}
 
-                def work(setting: dict[str, Any] = setting, worlds: dict[Any, World] = worlds) -> dict[str, Any]:
-                    key = setting["overlap"], setting["kept"]
-                    if key not in worlds:
-                        # The first stays; of the others one at a time: similarities of thousands of items are large.
-                        for other in list(worlds)[1:]:
-                            del worlds[other]
-                        worlds[key] = World(domains, setting["fold"], setting["seed"], *key)
-                    return measure(worlds[key], setting)
 
-                records.append({"part": part, **finished.get(setting, work)})
-    return {
-        "inputs": [part.described() for part in parts],
-        "domains": {"name": domains.name, "rule": domains.rule},
-        "tables": tables(records, domains.name),
-        "plots": plots(records, domains.name),
-        "runs": [{name: value for name, value in record.items() if not isinstance(value, list)} for record in records],
-    }
+def _measured(domains: Domains, worlds: dict[Any, "World"], setting: dict[str, Any]) -> dict[str, Any]:
+    key = setting["overlap"], setting["kept"]
+    if key not in worlds:
+        # The first stays; of the others one at a time: similarities of thousands of items are large.
+        for other in list(worlds)[1:]:
+            del worlds[other]
+        worlds[key] = World(domains, setting["fold"], setting["seed"], *key)
+    return measure(worlds[key], setting)
+
+
+def private(variant: str, epsilon: float) -> dict[str, Any]:
+    """The whole of X-Map in a variant, both epsilons alike."""
+    both = {"mapping": f"prs/{variant}", "recommender": f"pnsa/{variant}"}
+    return {**both, "epsilon": epsilon, "epsilon_prime": epsilon}
 
 
 def settings(quick: bool) -> list[tuple[str, list[dict[str, Any]]]]:
     """The parts of the experiment, each a list of what differs from `DEFAULT`."""
     epsilons = (0.1, 1.0, 16.0) if quick else (0.1, 0.3, 1.0, 4.0, 16.0, 64.0, 256.0)
     grid = (0.1, 1.0) if quick else (0.1, 0.3, 1.0)
-    both = [
-        {"mapping": f"prs/{name}", "epsilon": EPSILON, "recommender": f"pnsa/{name}", "epsilon_prime": EPSILON}
-        for name in VARIANTS
-    ]
-    methods: list[dict[str, Any]] = [
-        *({"mapping": "none", "recommender": name} for name in BASELINES),
-        {"mapping": "linked", "recommender": "nearest of the reader"},
-        {},
-        {"recommender": "nearest of the reader"},
-        {"recommender": "nearest of the item, adjusted cosine"},
-        *({"links": links} for links in ("meta-paths as released", "direct")),
-        *({"mapping": f"prs/{name}", "epsilon": EPSILON} for name in VARIANTS),
-        {"mapping": "prs/released", "epsilon": EPSILON, "links": "meta-paths as released"},
-        *({"recommender": f"pnsa/{name}", "epsilon_prime": EPSILON} for name in VARIANTS),
-        *both,
-    ]
-    parts = [
+    numbers = (5, 20) if quick else (5, 10, 20, 50, 100)
+    shares = (0.25, 1.0) if quick else (0.1, 0.25, 0.5, 1.0)
+    remaining = (0, 3) if quick else (0, 2, 10)
+    prs = {name: {"mapping": f"prs/{name}", "epsilon": EPSILON} for name in VARIANTS}
+    pnsa = [{"recommender": f"pnsa/{name}", "epsilon_prime": EPSILON} for name in VARIANTS]
+    both = [private(name, EPSILON) for name in VARIANTS]
+    baselines = {name: {"mapping": "none", "recommender": name} for name in BASELINES}
+    reader = {"recommender": "nearest of the reader"}
+    linked, own = {"mapping": "linked", **reader}, {"mapping": "own", **reader}
+    direct, released = {"links": "direct"}, {"links": "meta-paths as released"}
+    adjusted = {"recommender": "nearest of the item, adjusted cosine"}
+    mean, deviation = baselines["item mean"], baselines["item mean + reader's deviation"]
+    methods: list[dict[str, Any]] = [*baselines.values(), linked, {}, reader, adjusted, released, direct]
+    methods += [*prs.values(), {**prs["released"], **released}, *pnsa, *both]
+    large = [private(name, e) for name in VARIANTS for e in epsilons if e > max(grid)]
+    overlapping: list[dict[str, Any]] = [mean, {}, direct, prs["paper"], linked]
+    keeping = [mean, deviation, own, reader, linked]
+    return [
         ("methods", methods),
-        ("epsilon of PRS", [{"mapping": f"prs/{name}", "epsilon": e} for name in VARIANTS for e in epsilons]),
-        (
-            "epsilon' of PNSA and PNCF",
-            [{"recommender": f"pnsa/{name}", "epsilon_prime": e} for name in VARIANTS for e in epsilons],
-        ),
+        ("epsilon of PRS", [{**each, "epsilon": e} for each in prs.values() for e in epsilons]),
+        ("epsilon' of PNSA and PNCF", [{**each, "epsilon_prime": e} for each in pnsa for e in epsilons]),
         ("both epsilons", [{**each, "epsilon": e, "epsilon_prime": f} for each in both for e in grid for f in grid]),
-        (
-            "both epsilons, large",
-            [{**each, "epsilon": e, "epsilon_prime": e} for each in both for e in epsilons if e > max(grid)],
-        ),
-        ("neighbors", [{**each, "k": k} for each in ({}, *both) for k in ((5, 20) if quick else (5, 10, 20, 50, 100))]),
-        (
-            "overlap",
-            [
-                {**each, "overlap": share}
-                for share in ((0.25, 1.0) if quick else (0.1, 0.25, 0.5, 1.0))
-                for each in (
-                    {"mapping": "none", "recommender": "item mean"},
-                    {},
-                    {"links": "direct"},
-                    {"mapping": "prs/paper", "epsilon": EPSILON},
-                    {"mapping": "linked", "recommender": "nearest of the reader"},
-                )
-            ],
-        ),
-        (
-            "ratings kept",
-            [
-                {**each, "kept": kept}
-                for kept in ((0, 3) if quick else (0, 2, 10))
-                for each in (
-                    {"mapping": "none", "recommender": "item mean"},
-                    {"mapping": "none", "recommender": "item mean + reader's deviation"},
-                    {"mapping": "own", "recommender": "nearest of the reader"},
-                    {"recommender": "nearest of the reader"},
-                    {"mapping": "linked", "recommender": "nearest of the reader"},
-                )
-            ],
-        ),
+        ("both epsilons, large", large),
+        ("neighbors", [{**each, "k": k} for each in ({}, *both) for k in numbers]),
+        ("overlap", [{**each, "overlap": share} for share in shares for each in overlapping]),
+        ("ratings kept", [{**each, "kept": kept} for kept in remaining for each in keeping]),
     ]
-    return parts
+
+
+def generator_of(setting: dict[str, Any]) -> np.random.Generator:
+    """The source of randomness of one setting, of which "seed" is one."""
+    text = json.dumps(setting, sort_keys=True)
+    return np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
 
 
 def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
@@ -172,9 +138,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
         and "rounded", of `centered` with the released code's rounding; per reader, as lists, her user number and her
         errors.
     """
-    text = json.dumps(setting, sort_keys=True)
-    generator = np.random.default_rng([setting["seed"], zlib.crc32(text.encode())])
-    data = world.split
+    generator, data = generator_of(setting), world.split
     if setting["recommender"] in BASELINES:
         flat = world.baseline(setting["recommender"], generator)
         prediction, mapped = Predictions(flat, flat, flat, np.ones(len(flat), bool)), 0
@@ -205,7 +169,7 @@ def measure(world: "World", setting: dict[str, Any]) -> dict[str, Any]:
         "source_ratings": float(np.diff(data.source.indptr)[data.readers].mean()),
         "mapped": mapped / max(1, int(np.diff(data.source.indptr)[data.readers].sum())),
         "predictions_per_reader": len(owners) / max(1, int(some.sum())),
-        "readers_list": data.users[some].tolist(),
+        "readers_list": data.readers[some].tolist(),
         **by_reader,
     }
 
@@ -222,24 +186,10 @@ class World:
         """Items that somebody rated; the released code leaves out the others, too."""
         self.overall = float(self.split.target.data.mean())
         self.rows, self.which = np.unique(self.split.items, return_inverse=True)
-        self._links: dict[str, csr_matrix] = {}
-        self._items: dict[str, Pairs] = {}
-
-    def links(self, name: str) -> csr_matrix:
-        """X-SIM."""
-        if name not in self._links:
-            source, target = self.split.source, self.split.target
-            if name == "direct":
-                self._links[name] = direct_similarities(source, target)
-            else:
-                self._links[name] = xsim(source, target, variant="released" if "released" in name else "paper")
-        return self._links[name]
-
-    def items(self, variant: Any) -> Pairs:
-        """Similarities of target items."""
-        if variant not in self._items:
-            self._items[variant] = item_table(self.split.target, variant)
-        return self._items[variant]
+        self.links = cache(partial(_links, self.split))
+        """X-SIM by its name in settings."""
+        self.items = cache(partial(item_table, self.split.target))
+        """Similarities of target items by variant."""
 
     def baseline(self, name: str, generator: np.random.Generator) -> np.ndarray:
         """Predictions without any neighbor, shape (hidden,)."""
@@ -262,10 +212,8 @@ class World:
             return own[data.owners]
         if name == "item mean":
             return self.means[data.items]
-        both = np.concatenate([item_means(data.source)[0], self.means])
-        expected = np.bincount(
-            np.repeat(np.arange(len(own)), np.diff(mine.indptr)), both[mine.indices], len(own)
-        ) / np.diff(mine.indptr)
+        both, number = np.concatenate([item_means(data.source)[0], self.means]), np.diff(mine.indptr)
+        expected = np.bincount(np.repeat(np.arange(len(own)), number), both[mine.indices], len(own)) / number
         return np.clip(self.means[data.items] + (own - expected)[data.owners], *data.scale)
 
     def predicted(self, setting: dict[str, Any], generator: np.random.Generator) -> tuple[Predictions, int]:
@@ -278,12 +226,8 @@ class World:
         else:
             variant = None if setting["mapping"] == "nearest" else setting["mapping"].removeprefix("prs/")
             links, epsilon = self.links(setting["links"]), setting["epsilon"] or 1.0
-            profile, mapped = profiles(
-                data.source,
-                data.target,
-                data.readers,
-                lambda sources: replacements(links, sources, variant, epsilon, generator),
-            )
+            drawn = partial(replacements, links, variant=variant, epsilon=epsilon, generator=generator)
+            profile, mapped = profiles(data.source, data.target, data.readers, drawn)
         recommender = setting["recommender"]
         if recommender.startswith("pnsa/"):
             variant = recommender.removeprefix("pnsa/")
@@ -304,42 +248,41 @@ class World:
             else:
                 neighbors = nearest(items, self.rows, k)[self.which]
             similarity = items.score[data.items[:, None], neighbors].astype(float)
-        ratings = profile[data.owners[:, None], neighbors]
-        return self._from(neighbors, similarity, ratings, self.means[neighbors], profile), mapped
+        return self._from(neighbors, similarity, self.means, profile), mapped
 
     def _linked(self, k: int) -> Predictions:
         """Neighbors among all that the reader rated, of both domains, by the released code's weighted cosine."""
         data = self.split
         joined = hstack([data.source, data.target]).tocsr()
         norms = np.sqrt(np.asarray(joined.multiply(joined).sum(0)).ravel())
-        columns = joined[:, data.source.shape[1] + self.rows]
+        places = data.source.shape[1] + self.rows
+        columns = joined[:, places]
         common = (_voted(columns.tocsr()).T @ _voted(joined)).toarray()
         dots = (columns.T @ joined).toarray()
-        size = norms[data.source.shape[1] + self.rows][:, None] * norms
+        size = norms[places][:, None] * norms
         cap = mechanism("pnsa", "released").significance_cap
         cosine = np.divide(dots, size, out=np.zeros_like(dots), where=size > 0) * np.minimum(common, cap) / cap
-        cosine[np.arange(len(self.rows)), data.source.shape[1] + self.rows] = 0.0
+        cosine[np.arange(len(self.rows)), places] = 0.0
         profile = dense(joined[data.readers])
         neighbors = of_the_reader(cosine, self.which, ~np.isnan(profile), data.owners, k)
-        means, _ = item_means(joined)
-        ratings = profile[data.owners[:, None], neighbors]
-        return self._from(neighbors, cosine[self.which[:, None], neighbors], ratings, means[neighbors], profile)
+        return self._from(neighbors, cosine[self.which[:, None], neighbors], item_means(joined)[0], profile)
 
     def _from(
-        self,
-        neighbors: np.ndarray,
-        similarity: np.ndarray,
-        ratings: np.ndarray,
-        neighbor_means: np.ndarray,
-        profile: np.ndarray,
+        self, neighbors: np.ndarray, similarity: np.ndarray, means: np.ndarray, profile: np.ndarray
     ) -> Predictions:
+        """Of the readers' profiles, in which the neighbors' columns have the given means."""
         data = self.split
         number = (~np.isnan(profile)).sum(1)
         middle = (data.scale[0] + data.scale[1]) / 2
         own = np.where(number > 0, np.nansum(profile, 1) / np.maximum(number, 1), middle)
-        return predict(
-            neighbors, similarity, ratings, neighbor_means, self.means[data.items], own[data.owners], data.scale
-        )
+        ratings, centers = profile[data.owners[:, None], neighbors], (self.means[data.items], own[data.owners])
+        return predict(neighbors, similarity, ratings, means[neighbors], *centers, data.scale)
+
+
+def _links(data: Split, name: str) -> csr_matrix:
+    if name == "direct":
+        return direct_similarities(data.source, data.target)
+    return xsim(data.source, data.target, variant="released" if "released" in name else "paper")
 
 
 def _voted(matrix: csr_matrix) -> csr_matrix:

@@ -38,12 +38,9 @@ def replacements(
 ) -> np.ndarray:
     """A replacement for every given source item, by PRS with fresh randomness for each.
 
-    Args:
-        xsim: shape (source items, target items); stored where it is quantified.
-        sources: source items, shape (draws,).
-        variant: of the mechanism `prs`; None takes the most similar item, of equal ones the first.
-        epsilon: of one draw, nats.
-        generator: source of randomness.
+    X-SIM has shape (source items, target items), and is stored where it is quantified; source items have shape
+    (draws,). The variant is of the mechanism `prs`, with epsilon nats for one draw; None takes the most similar item,
+    of equal ones the first.
 
     Returns:
         Target items, shape (draws,); -1 where there is no candidate.
@@ -91,11 +88,8 @@ def profiles(
 ) -> tuple[np.ndarray, int]:
     """The AlterEgos of some accounts, as `dpassay.mechanisms.alterego` makes them.
 
-    Args:
-        source: ratings, shape (accounts, source items).
-        target: ratings, shape (accounts, target items); a rating of her own stays.
-        accounts: which, shape (readers,).
-        replacement_of: function of an array of source items to their replacements, -1 for none.
+    Ratings of source and target have shape (accounts, items); a target rating of her own stays. Of the accounts, shape
+    (readers,), `replacement_of` maps an array of source items to their replacements, -1 for none.
 
     Returns:
         Ratings, shape (readers, target items), NaN where missing; and how many ratings were mapped.
@@ -114,13 +108,9 @@ def profiles(
 
 
 def item_means(ratings: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rating of every item, the overall mean for one without ratings, and whether it has any.
+    """Mean rating of every item, the overall mean for one without ratings, and whether it has any; shapes (items,).
 
-    Args:
-        ratings: shape (accounts, items); all that is stored is a rating.
-
-    Returns:
-        Two arrays of shape (items,).
+    Ratings have shape (accounts, items); all that is stored is a rating.
     """
     number = np.bincount(ratings.indices, minlength=ratings.shape[1])
     sums = np.bincount(ratings.indices, ratings.data, ratings.shape[1])
@@ -140,12 +130,9 @@ def of_the_reader(
 ) -> np.ndarray:
     """The most similar of the items that the reader rated, by size of the similarity; -1 where none is left.
 
-    Args:
-        similarity: of predicted items and items that can be rated, shape (items, others).
-        rows: the predicted item of every hidden rating.
-        rated: whether each reader rated each of the others, shape (readers, others).
-        owners: the reader of every hidden rating.
-        number: k.
+    Similarities are of predicted items and items that can be rated, shape (items, others); `rated` says whether each
+    reader rated each of the others, shape (readers, others). Rows and owners, shape (hidden,), are the predicted item
+    and the reader of every hidden rating; k = `number`.
     """
     chosen = np.empty((len(rows), number), int)
     step = max(1, CELLS // similarity.shape[1])
@@ -182,13 +169,12 @@ def predict(
     weight = np.where(rated & usable[:, None], similarity, 0.0)
     rest = np.where(rated, ratings - neighbor_means, 0.0)
     taken = np.where(rated, ratings, 0.0)
-    forms = []
-    for by, value, base, fallback in (
-        (weight, rest, item_means, item_means),
-        (weight, taken, 0.0, reader_means),
-        (np.maximum(weight, 0.0), taken, 0.0, reader_means),
-    ):
+
+    def form(by: np.ndarray, value: np.ndarray, base: np.ndarray | float, fallback: np.ndarray) -> np.ndarray:
         total = np.abs(by).sum(1)
         mean = np.divide((by * value).sum(1), total, out=np.zeros_like(total), where=total > 0)
-        forms.append(np.clip(np.where(total > 0, base + mean, fallback), *scale))
-    return Predictions(forms[0], forms[1], forms[2], np.abs(weight).sum(1) > 0)
+        return np.clip(np.where(total > 0, base + mean, fallback), *scale)
+
+    centered, own = form(weight, rest, item_means, item_means), form(weight, taken, 0.0, reader_means)
+    positive = form(np.maximum(weight, 0.0), taken, 0.0, reader_means)
+    return Predictions(centered, own, positive, np.abs(weight).sum(1) > 0)

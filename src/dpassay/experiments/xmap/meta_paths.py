@@ -5,8 +5,7 @@ listed, a link at a time. (The mechanism never lists them, and needs matrices of
 in a result is quantified, also where its value is 0.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
@@ -14,8 +13,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 from dpassay.mechanisms.xsim import Variant
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
+class _Columns(NamedTuple):
     """Some items of one domain as columns, and what their links are computed from; accounts are rows.
 
     Attributes:
@@ -33,12 +31,10 @@ class _Columns:
     raters: np.ndarray
 
     def of(self, items: np.ndarray) -> "_Columns":
-        centered, voted, side = (part[:, items] for part in (self.centered, self.voted, self.side))
-        return _Columns(centered, voted, side, self.norms[items], self.raters[items])
+        return _Columns(*(part[:, items] for part in self[:3]), *(part[items] for part in self[3:]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Links:
+class _Links(NamedTuple):
     """Kept links between two lists of items, as parallel arrays."""
 
     rows: np.ndarray
@@ -49,10 +45,10 @@ class _Links:
 
     @property
     def transposed(self) -> "_Links":
-        return _Links(self.columns, self.rows, self.similarity, self.significance, self.certainty)
+        return self._replace(rows=self.columns, columns=self.rows)
 
     def where(self, chosen: np.ndarray) -> "_Links":
-        return _Links(*(getattr(self, name)[chosen] for name in _Links.__dataclass_fields__))
+        return _Links(*(each[chosen] for each in self))
 
 
 class _Paths(NamedTuple):
@@ -64,8 +60,8 @@ class _Paths(NamedTuple):
     significance: np.ndarray
     weighted: np.ndarray
 
-    def plus(self, others: "_Paths") -> "_Paths":
-        return _Paths(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
+
+_Both = TypeVar("_Both", _Links, _Paths)
 
 
 def xsim(
@@ -78,12 +74,8 @@ def xsim(
 ) -> csr_matrix:
     """X-SIM of every source-domain item with every target-domain item, see `dpassay.mechanisms.xsim`.
 
-    Args:
-        source: ratings in the source domain, shape (accounts, source items).
-        target: ratings in the target domain, shape (accounts, target items).
-        num_links: k, the links that an item keeps to one layer.
-        significance_cap: c in the factor min(co-raters, c) / c.
-        variant: "paper", or "released" with the released code's lost paths.
+    Ratings of source and target have shape (accounts, items). An item keeps k = `num_links` links to one layer, and the
+    cap is c in the factor min(co-raters, c) / c; the variant "released" has the released code's lost paths.
 
     Returns:
         Shape (source items, target items); stored where a path leads from one to the other.
@@ -107,7 +99,7 @@ def xsim(
     if variant == "released":
         across = across.where(np.isin(across.rows, inner[0].columns))
     forth, back = (
-        _paths(first).plus(_join(_paths(second.transposed), _paths(first)))
+        _joined(_paths(first), _join(_paths(second.transposed), _paths(first)))
         for first, second in zip(inner, outer, strict=True)
     )
     back = back._replace(starts=back.ends, ends=back.starts)
@@ -121,10 +113,7 @@ def xsim(
 def direct_similarities(source: csr_matrix, target: csr_matrix, significance_cap: int = 50) -> csr_matrix:
     """X-SIM without meta-paths: the weighted adjusted cosine of every pair that shares a rater.
 
-    Args:
-        source: ratings in the source domain, shape (accounts, source items).
-        target: ratings in the target domain, shape (accounts, target items).
-        significance_cap: c in the factor min(co-raters, c) / c.
+    Arguments are those of `xsim`.
 
     Returns:
         Shape (source items, target items); stored where the similarity is quantified, as
@@ -186,19 +175,22 @@ def _kept(one: _Columns, two: _Columns, num_links: int, significance_cap: int) -
     place = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
     chosen = order[place < num_links]
     either = one.raters[rows[chosen]] + two.raters[columns[chosen]] - common[chosen]
-    return _Links(
-        rows[chosen], columns[chosen], similarity[chosen], significance[chosen], significance[chosen] / either
-    )
+    links = _Links(rows, columns, similarity, significance, significance).where(chosen)
+    return links._replace(certainty=links.significance / either)
 
 
 def _numbered(links: _Links, rows: np.ndarray, columns: np.ndarray) -> _Links:
     """Links between lists of items with the items' own numbers."""
-    return _Links(rows[links.rows], columns[links.columns], links.similarity, links.significance, links.certainty)
+    return links._replace(rows=rows[links.rows], columns=columns[links.columns])
+
+
+def _joined(one: _Both, two: _Both) -> _Both:
+    """The links, or the paths, of one and then of the other."""
+    return type(one)(*map(np.concatenate, zip(one, two, strict=True)))
 
 
 def _union(one: _Links, two: _Links, num_columns: int) -> _Links:
-    names = tuple(_Links.__dataclass_fields__)
-    both = _Links(*(np.concatenate([getattr(one, name), getattr(two, name)]) for name in names))
+    both = _joined(one, two)
     return both.where(np.unique(both.rows * num_columns + both.columns, return_index=True)[1])
 
 

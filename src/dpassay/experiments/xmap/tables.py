@@ -8,7 +8,7 @@ import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
 from dpassay.core.registry import expected_outcomes
-from dpassay.experiments.cells import difference, grouped
+from dpassay.experiments.cells import by_reader, difference, grouped
 from dpassay.runs.results import mean_interval
 
 CLAIMS = {
@@ -43,14 +43,7 @@ class Pooled:
         self.mean = {name: float(np.average([each[name] for each in records], weights=weights)) for name in names}
         self.spread = float(np.std([each["mae"] for each in records], ddof=1)) if len(records) > 1 else math.nan
         self.predictions, self.readers = sum(weights), sum(each["readers"] for each in records)
-        self.by_reader = {
-            form: {
-                user: value
-                for each in records
-                for user, value in zip(each["readers_list"], each[f"{form}_by_reader"], strict=True)
-            }
-            for form in ("mae", "rounded", "own", "positive")
-        }
+        self.by_reader = {form: by_reader(records, form) for form in ("mae", "rounded", "own", "positive")}
 
 
 def pool(records: Sequence[Mapping[str, Any]], part: str) -> list[Pooled]:
@@ -78,10 +71,9 @@ def true_epsilon(pooled: Pooled, outcomes: Mapping[str, Mapping[str, str]]) -> f
 
     Infinite unless both the mapping and the recommender are private by a claim that holds.
     """
-    if pooled.setting["recommender"] == "reader's mean":
-        return 0.0
-    if pooled.setting["recommender"] == "global mean with noise":
-        return PRIVATE_MEAN
+    baselines = {"reader's mean": 0.0, "global mean with noise": PRIVATE_MEAN}
+    if pooled.setting["recommender"] in baselines:
+        return baselines[pooled.setting["recommender"]]
     steps = (pooled.setting["mapping"], pooled.setting["recommender"])
     true = all(step in CLAIMS and outcomes.get(CLAIMS[step], {}).get("") == "holds" for step in steps)
     return claimed_epsilon(pooled) if true else math.inf
@@ -121,17 +113,11 @@ def plots(records: Sequence[Mapping[str, Any]], name: str) -> list[Plot]:
             same = _named([record for record in records if record["fold"] in folds], "item mean")
             mark = {"axis": "y", "at": same.mean["mae"], "label": "item mean"}
             private = {"x_scale": "log", "marks": [mark]}
-        plot = Plot(
-            f"{name}: {title}",
-            axis.replace("_prime", "'"),
-            "mean absolute error",
-            [
-                Series(label, [float(each.setting[axis]) for each in chosen], [each.mean["mae"] for each in chosen])
-                for label, chosen in lines.items()
-            ],
-            **private,
-        )
-        result.append(plot)
+        series = [
+            Series(label, [float(each.setting[axis]) for each in chosen], [each.mean["mae"] for each in chosen])
+            for label, chosen in lines.items()
+        ]
+        result.append(Plot(f"{name}: {title}", axis.replace("_prime", "'"), "mean absolute error", series, **private))
     return result
 
 
@@ -145,12 +131,9 @@ def _lines(records: Sequence[Mapping[str, Any]], part: str, axis: str) -> dict[s
 
 def _label(setting: Mapping[str, Any]) -> str:
     mapping, recommender = setting["mapping"], setting["recommender"]
-    if mapping == "none":
-        return recommender
-    if mapping == "linked":
-        return "linked-domain kNN"
-    if mapping == "own":
-        return "target-only kNN"
+    unmapped: dict[str, str] = {"none": recommender, "linked": "linked-domain kNN", "own": "target-only kNN"}
+    if mapping in unmapped:
+        return unmapped[mapping]
     text = "NX-Map" if mapping == "nearest" else f"PRS {VARIANTS[mapping.removeprefix('prs/')]}"
     if recommender.startswith("pnsa/"):
         text += f", PNSA and PNCF {VARIANTS[recommender.removeprefix('pnsa/')]}"
@@ -206,23 +189,18 @@ def _sweep(records: Sequence[Mapping[str, Any]], part: str, axis: str, title: st
             rows.append([shown, *cells])
     folds = {record["fold"] for record in records if record["part"] == part}
     symbol = {"epsilon_prime": "epsilon'", "overlap": "share", "kept": "kept"}.get(axis, axis)
-    return Table(
-        f"{title} ({name}; {len(folds)} folds)", ["method", *(f"{symbol} = {value:g}" for value in values)], rows
-    )
+    heads = ["method", *(f"{symbol} = {value:g}" for value in values)]
+    return Table(f"{title} ({name}; {len(folds)} folds)", heads, rows)
 
 
 def _grids(records: Sequence[Mapping[str, Any]], name: str) -> list[Table]:
     outcomes, result = expected_outcomes(), []
     for label, chosen in _lines(records, "both epsilons", "epsilon").items():
         cells = {(each.setting["epsilon"], each.setting["epsilon_prime"]): each for each in chosen}
-        rows, columns = (sorted({place[axis] for place in cells}) for axis in (0, 1))
-        result.append(
-            Table(
-                f"MAE, {label} ({name}); rows epsilon, columns epsilon'",
-                ["epsilon", *(f"epsilon' = {value:g}" for value in columns)],
-                [[f"{e:g}", *(f"{cells[e, f].mean['mae']:.4f}" for f in columns)] for e in rows],
-            )
-        )
+        epsilons, columns = (sorted({place[axis] for place in cells}) for axis in (0, 1))
+        heads = ["epsilon", *(f"epsilon' = {value:g}" for value in columns)]
+        rows = [[f"{e:g}", *(f"{cells[e, f].mean['mae']:.4f}" for f in columns)] for e in epsilons]
+        result.append(Table(f"MAE, {label} ({name}); rows epsilon, columns epsilon'", heads, rows))
     rest = [*pool(records, "both epsilons"), *pool(records, "both epsilons, large")]
     same = [each for each in rest if each.setting["epsilon"] == each.setting["epsilon_prime"]]
     whole: dict[str, Callable[[Pooled], str]] = {
@@ -250,11 +228,8 @@ def _directions(records: Sequence[Mapping[str, Any]], name: str) -> Table:
             side = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "not decided"
             ends = f"{first.setting[axis]:g} to {last.setting[axis]:g}"
             rows.append([part, label, ends, difference(*change), side])
-    return Table(
-        f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})",
-        ["sweep", "method", "from, to", "change (95%)", "MAE"],
-        rows,
-    )
+    title = f"How the MAE moves from the first to the last point of every sweep, paired by reader ({name})"
+    return Table(title, ["sweep", "method", "from, to", "change (95%)", "MAE"], rows)
 
 
 def _number(value: float | None) -> str:
