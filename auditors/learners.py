@@ -300,11 +300,7 @@ def _boost(
 
 
 def fit_network(
-    one: np.ndarray,
-    two: np.ndarray,
-    *,
-    weights: tuple[np.ndarray, np.ndarray] | None = None,
-    seed: int,
+    one: np.ndarray, two: np.ndarray, *, weights: tuple[np.ndarray, np.ndarray] | None = None, seed: int
 ) -> Network:
     """Trains the network by logistic regression with Adam; one compiled scan, one shape for any number of samples.
 

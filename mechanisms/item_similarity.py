@@ -22,14 +22,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.shapes import Array, Bool, Float
 from dpassay.mechanisms.selection import AbstractNeighborSelection
-from dpassay.mechanisms.similarity import (
-    TIE_TOLERANCE,
-    as_matrix,
-    candidate_rows,
-    overlaps,
-    similarities,
-    snap,
-)
+from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, candidate_rows, overlaps, similarities, snap
 
 P = ParamSpec("P")
 T = TypeVar("T")

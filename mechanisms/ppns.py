@@ -18,15 +18,7 @@ from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.mechanisms.npns import Protect
-from dpassay.mechanisms.selection import (
-    AbstractWeightedSelection,
-    Candidates,
-    Plan,
-    Ties,
-    drawn_rows,
-    laplace,
-    ranks,
-)
+from dpassay.mechanisms.selection import AbstractWeightedSelection, Candidates, Plan, Ties, drawn_rows, laplace, ranks
 from dpassay.mechanisms.similarity import as_matrix, candidate_rows, floor_norm_cosine, floor_norm_sensitivity
 
 Rule = Literal["algorithm", "formula", "original"]

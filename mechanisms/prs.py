@@ -21,13 +21,7 @@ from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float, Int
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms.item_similarity import (
-    ItemSimilarity,
-    Norms,
-    check_item,
-    item_similarities,
-    quantified_items,
-)
+from dpassay.mechanisms.item_similarity import ItemSimilarity, Norms, check_item, item_similarities, quantified_items
 from dpassay.mechanisms.similarity import TIE_TOLERANCE, as_matrix, snap
 from dpassay.mechanisms.wallenius import gumbel
 

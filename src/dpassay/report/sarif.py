@@ -78,10 +78,7 @@ def attack_to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
     short = f"{attack_text.ATTACKS[attack['attack']]}, more often than the limit allows."
     title = "".join(part.capitalize() for part in name.split("-"))
     notifications = [
-        {
-            "level": "note",
-            "message": {"text": f"{attack['title']}: {attack_text.check_sentence(attack, check)}"},
-        }
+        {"level": "note", "message": {"text": f"{attack['title']}: {attack_text.check_sentence(attack, check)}"}}
         for check in attack["checks"]
         if not check["exceeded"]
     ]
