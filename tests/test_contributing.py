@@ -10,6 +10,7 @@ import pytest
 from dpassay.core.claims import Context
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
+from dpassay.experiments.request import Request
 from dpassay.models.task import synthetic_task
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -55,7 +56,7 @@ def test_proof_decides_the_papers_claim(skeletons):
 
 
 def test_experiment_and_benchmark_give_tables(skeletons):
-    result = skeletons["experiment"]["run"]()
+    result = skeletons["experiment"]["run"](Request())
     assert [run["ratings"] > run["items"] for run in result["runs"]] == [True] * 3
     assert result["tables"][0].rows[0][0] == 0.01
     (table,) = skeletons["benchmark"]["tables"](True, 0, lambda _: None)

@@ -65,12 +65,12 @@ def labeled(key: jax.Array, data: Feedback, num_negatives: int) -> Examples:
 
 
 def labeled_examples(key: jax.Array, data: Any) -> Examples:
-    """Those of data that begin with the ratings and end with settings, see `labeled`."""
+    """Those of data that begin with the ratings and end with settings, shaped as by `labeled`."""
     return labeled(key, data[0], data[-1].negatives)
 
 
 def paired_examples(key: jax.Array, data: Any) -> tuple[Examples, Examples]:
-    """Those of data that are the ratings of target and source, and settings; see `paired`."""
+    """Those of data that are the ratings of target and source, and settings; shaped as by `paired`."""
     target, source, settings = data
     return paired(key, target, source, settings.negatives)
 
