@@ -454,7 +454,8 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
         for index, column in enumerate(columns):
             result[:, index] = [column.of(row.get(column.place)) for row in rows]
         result[:, -1] = [
-            any(_unseen(place, value, known, vocabularies) for place, value in row.items()) for row in rows
+            any(at not in known or (at in vocabularies and value not in vocabularies[at]) for at, value in row.items())
+            for row in rows
         ]
         return result
 
@@ -552,10 +553,6 @@ def _whole(integers: _Integers, neutral: int, value: Any) -> float:
     number = neutral if value is None or value != value else value
     number = max(integers.low[0], min(integers.high[0], number))
     return float(number - integers.offset[0])
-
-
-def _unseen(place: Place, value: Any, known: frozenset[Place], vocabularies: Mapping[Place, frozenset[str]]) -> bool:
-    return place not in known or (place in vocabularies and value not in vocabularies[place])
 
 
 def _record(output: Any) -> Record:

@@ -22,7 +22,9 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.shapes import Array, Float
-from dpassay.mechanisms.sketch_profile import required_noise
+from dpassay.mechanisms.sketch_profile import exact_delta as exact_delta  # where the theorem's page says they are
+from dpassay.mechanisms.sketch_profile import exact_epsilon as exact_epsilon
+from dpassay.mechanisms.sketch_profile import required_noise as required_noise
 
 Protect = Literal["rating", "user"]
 

@@ -100,11 +100,6 @@ def examine(built: Any) -> Examination:
     return examination(sought, _resolution(randomness), False)
 
 
-def examine_all() -> list[Examination]:
-    """Every mechanism of the registry with its default parameters, in the registry's order."""
-    return [examined(id, variant) for id, variants in MECHANISMS.items() for variant in variants]
-
-
 def executed_differences(id: str, variant: str) -> list[dict[str, Any]]:
     """Certificates, not yet checked, of outputs that the executed sampler gives on one of two neighbors only."""
     build = _of_every_paper("DIFFERENCES").get((id, variant))

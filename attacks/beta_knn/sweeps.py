@@ -68,7 +68,8 @@ def compare(
     jobs: int | Executor = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Several recommenders and attacks on the same ratings; see `sweep`, and `jobs` may be an executor.
+    """Several recommenders and attacks on the same ratings; see `sweep`. Targets have the shape (targets,), and
+    `jobs` may be an executor.
 
     Returns:
         One row per setting: "fakes", "targets", every metric of `UserOutcome` by name as a `Metric`, and "seconds".

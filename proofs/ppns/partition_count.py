@@ -114,10 +114,6 @@ def formula_beta(p: Fraction, num_neighbors: int) -> tuple[int, Fraction]:
     return j, (j - 1) + (1 - p) ** (j - 1) * num_neighbors
 
 
-def _ceiling(p: Fraction, num_neighbors: int, partition: int) -> int:
-    return math.ceil(p * (1 - p) ** partition * num_neighbors)
-
-
 def _floats() -> Iterator[float]:
     return (float(p) for p in TENTHS)
 
@@ -143,7 +139,7 @@ def _beta_rows() -> list[list[Any]]:
         total = 0
         ceilings = 0
         while total < k - 1:
-            total += _ceiling(p, k, ceilings)
+            total += math.ceil(p * (1 - p) ** ceilings * k)
             ceilings += 1
         rows.append(
             [

@@ -101,13 +101,14 @@ def decide_ppns(claim: Claim, context: Context) -> Verdict:
     tables, plots = (table, *evidence[0].tables), (_profile_plot(witnesses[0]),)
     evidence[0] = dataclasses.replace(evidence[0], tables=tables, plots=plots)
     worst = max(witness.epsilon for witness in witnesses)
+    count = sum(math.isinf(witness.epsilon) for witness in witnesses) or len(witnesses)
     survived = f" Not refuted: {'; '.join(escaped)}." if escaped else ""
     return Verdict(
         claim.id,
         "refuted",
         "Exactly ceil(pk) neighbors come from the most similar k candidates, so a released set betrays how its members "
         "were ranked. One rating moves a user across a partition border, and sets that were possible become "
-        f"impossible: {_sentence(witnesses[0])} The loss is {_nats(worst)} in {_counted(witnesses)} of the "
+        f"impossible: {_sentence(witnesses[0])} The loss is {_nats(worst)} in {count} of the "
         f"{len(rows) + len(escaped)} readings of the algorithm that were searched.{survived} The paper's reason, that "
         "every single candidate keeps a positive probability, says nothing about sets. Only k = 1 with a uniform last "
         "pick from a fixed list of candidates escapes, and it ignores the ratings.",
@@ -371,13 +372,10 @@ def _evidence(
         certificate = {"kind": "witness", "inputs": attempt}
         result = checked(certificate)
         if result is not None:
-            summary = f"{name}: {result['summary']}{_minimality_text(result)}"
+            least = f"; {result['minimality']['statement']}" if "minimality" in result else ""
+            summary = f"{name}: {result['summary']}{least}"
             return shown(summary, certificate, tables=(_laws_table(witness),))
     return None
-
-
-def _minimality_text(result: Mapping[str, Any]) -> str:
-    return f"; {result['minimality']['statement']}" if "minimality" in result else ""
 
 
 def _readings(quick: bool) -> list[tuple[str, dict[str, str]]]:
@@ -531,10 +529,6 @@ def _reading(reading: Mapping[str, str]) -> str:
     }
     last = "; last neighbor uniform" if reading["last"] == "uniform" else ""
     return f"{words[reading['rule']]}; {words[reading['ties']]}; {words[reading['no_overlap']]}{last}"
-
-
-def _counted(witnesses: Sequence[Witness]) -> int:
-    return sum(math.isinf(witness.epsilon) for witness in witnesses) or len(witnesses)
 
 
 def _sentence(witness: Witness, event: str = "") -> str:

@@ -83,13 +83,13 @@ def decide_table2(claim: Claim, context: Context) -> Verdict:
     evidence = shown(
         f"Table 2: {result['summary']}.", {"kind": "reproduction", "inputs": inputs}, tables=_cell_tables(2, result)
     )
-    best = max(result["readings"].values(), key=lambda entry: entry["inside"])
+    name, best = max(result["readings"].items(), key=lambda item: item[1]["inside"])
     return Verdict(
         claim.id,
         result["supports"],
         f"{_opening(2, result)} The paper defines beta in two ways that do not agree: Algorithm 1 returns the "
         "partition of its last neighbor, a random number, and equation (19) is a formula that exceeds the 19 "
-        f"partitions at p = 0.1. The best reading, {_name_of(best, result)}, gives {best['inside']} of "
+        f"partitions at p = 0.1. The best reading, {name}, gives {best['inside']} of "
         f"{len(printed)} printed numbers.",
         evidence=(evidence,),
         confidence=float(CONFIDENCE) if result["supports"] == "refuted" else None,
@@ -194,10 +194,6 @@ def _opening(number: int, result: Mapping[str, Any]) -> str:
 
 def _best(result: Mapping[str, Any]) -> str:
     return max(result["readings"], key=lambda name: result["readings"][name]["inside"])
-
-
-def _name_of(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    return next(name for name, other in result["readings"].items() if other is entry)
 
 
 def _cells(number: int) -> dict[str, str]:

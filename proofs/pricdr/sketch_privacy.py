@@ -89,7 +89,10 @@ decide_t51_det = established(
     "it says how far singular values move together, not what their product does.",
     evidence=lambda: [
         shown("The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
-        shown("w eps0 is above 1 whatever r, delta and epsilon are.", _noise_times_epsilon()),
+        shown(  # sqrt(8) ln(4r/delta) is least for r = 1 and delta = 1, and 2 ln(4/delta0) for the w of B.1 more
+            "w eps0 is above 1 whatever r, delta and epsilon are.",
+            instance({}, "sqrt(8) * ln(4) > 1", "2 * ln(4) > 1", supports="holds"),
+        ),
     ],
 )
 
@@ -439,11 +442,6 @@ def _shape_instance() -> dict[str, Any]:
 def _full_rank(quick: bool) -> tuple[Any, ...]:
     tasks = tuple(task for task in TASKS if task.items >= task.users)
     return tasks[:1] if quick else tasks
-
-
-def _noise_times_epsilon() -> dict[str, Any]:
-    """w eps0 = sqrt(8) ln(4r/delta) is least for r = 1 and delta = 1, and 2 ln(4/delta0) for the w of B.1 more."""
-    return instance({}, "sqrt(8) * ln(4) > 1", "2 * ln(4) > 1", supports="holds")
 
 
 def _needed_noise_table(quick: bool) -> Table:

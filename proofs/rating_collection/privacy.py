@@ -235,17 +235,7 @@ def case_proof(case: str) -> dict[str, Any]:
     Args:
         case: "i" to "ix", as the paper numbers them.
     """
-    argument, steps = {
-        "i": _case_i,
-        "ii": _case_ii,
-        "iii": _case_iii,
-        "iv": _case_iv,
-        "v": _case_v,
-        "vi": _case_vi,
-        "vii": _case_vii,
-        "viii": _case_viii,
-        "ix": _case_ix,
-    }[case]()
+    argument, steps = _CASES[case]
     pure = case in ("ii", "v", "viii")
     return proof(argument if pure else f"{FROM_DENSITIES} {argument}", *(() if pure else DENSITIES), *steps)
 
@@ -309,25 +299,6 @@ def _product() -> tuple[Step, ...]:
     )
 
 
-def _case_i() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "The chance to keep the rating is the same on both sides. For x = 1, y = -1 the ratio of the densities is "
-        "r^2 at every z >= 1, so S = [1, infinity) attains the bound.",
-        (
-            smt("the chance to keep cancels", "r >= 1, a <= r ** 2 * b", "r * a <= r ** 2 * (r * b)"),
-            smt("attained at and above 1", "z >= 1", "abs(z + 1) - abs(z - 1) == 2"),
-            identity("a distance of 2 is eps noise scales", "2 / (2 / eps) == eps"),
-        ),
-    )
-
-
-def _case_ii() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "Both ratings turn missing with the same chance, so the ratio is 1.",
-        (smt("the ratio is 1", "r >= 1, x == 1 / (1 + r), y == 1 / (1 + r)", "x == y and x <= r ** 2 * y"),),
-    )
-
-
 def _case_iii() -> tuple[str, tuple[Step, ...]]:
     hypotheses = "r >= 1, u >= 1, u ** 2 + u == 1 + r"
     model = "r = 5, u = 2"
@@ -386,78 +357,6 @@ def _case_iii() -> tuple[str, tuple[Step, ...]]:
     )
 
 
-def _case_iv() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "x plus noise is at most r times as dense as the noise, and a rating reports a number r times as often as a "
-        "missing entry. For x = 1 both factors are attained at every z >= 1.",
-        (
-            smt("the two factors", "r >= 1, a <= r * b", "r * a <= r ** 2 * b"),
-            smt("attained at and above 1", "z >= 1", "abs(z) - abs(z - 1) == 1"),
-            identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
-        ),
-    )
-
-
-def _case_v() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "A rating turns missing with chance 1/(1+r), a missing entry stays so with chance r/(1+r).",
-        (
-            smt(
-                "the ratio is e^(-eps/2)",
-                "r >= 1, x == 1 / (1 + r), y == r / (1 + r)",
-                "x == 1 / r * y and x <= r ** 2 * y",
-            ),
-        ),
-    )
-
-
-def _case_vi() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "The ratio is (1 + r a)/(r + b). The complement of T keeps the ratio bound too: 1 - b <= r (1 - a). So the "
-        "ratio is at most 1, and it is 1 when T is all numbers.",
-        (
-            smt("the ratio is at most 1", "r >= 1, 1 - b <= r * (1 - a)", "1 + r * a <= r + b"),
-            identity("attained by all numbers", "1 + r * 1 == r + 1"),
-            smt("1 is at most e^eps", "r >= 1", "1 <= r ** 2"),
-        ),
-    )
-
-
-def _case_vii() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "The noise is at most r times as dense as y plus noise, and a missing entry reports a number r times more "
-        "rarely: the factors cancel. For y = 1 this is attained at every z <= 0.",
-        (
-            smt("the factors cancel", "r >= 1, b >= 0, a <= r * b", "a <= 1 * (r * b) and a <= r ** 2 * (r * b)"),
-            smt("attained at and below 0", "z <= 0", "abs(z - 1) - abs(z) == 1"),
-            identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
-        ),
-    )
-
-
-def _case_viii() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "A missing entry stays so with chance r/(1+r), a rating turns missing with chance 1/(1+r).",
-        (
-            smt(
-                "the ratio is e^(eps/2)", "r >= 1, x == r / (1 + r), y == 1 / (1 + r)", "x == r * y and x <= r ** 2 * y"
-            ),
-        ),
-    )
-
-
-def _case_ix() -> tuple[str, tuple[Step, ...]]:
-    return (
-        "The ratio is (r + a)/(1 + r b) with a <= r b: at most r, attained by an event whose numbers have "
-        "probability 0, such as ? and a single number.",
-        (
-            smt("the ratio is at most r", "r >= 1, b >= 0, a <= r * b", "r + a <= r * (1 + r * b)"),
-            identity("attained by ? and one number", "r + 0 == r * (1 + r * 0)"),
-            smt("r is at most e^eps", "r >= 1", "r <= r ** 2"),
-        ),
-    )
-
-
 def _keep(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon / 2))
 
@@ -489,3 +388,76 @@ def _budget_table() -> Table:
             for eps in budgets
         ],
     )
+
+
+_CASES: dict[str, tuple[str, tuple[Step, ...]]] = {
+    "i": (
+        "The chance to keep the rating is the same on both sides. For x = 1, y = -1 the ratio of the densities is "
+        "r^2 at every z >= 1, so S = [1, infinity) attains the bound.",
+        (
+            smt("the chance to keep cancels", "r >= 1, a <= r ** 2 * b", "r * a <= r ** 2 * (r * b)"),
+            smt("attained at and above 1", "z >= 1", "abs(z + 1) - abs(z - 1) == 2"),
+            identity("a distance of 2 is eps noise scales", "2 / (2 / eps) == eps"),
+        ),
+    ),
+    "ii": (
+        "Both ratings turn missing with the same chance, so the ratio is 1.",
+        (smt("the ratio is 1", "r >= 1, x == 1 / (1 + r), y == 1 / (1 + r)", "x == y and x <= r ** 2 * y"),),
+    ),
+    "iii": _case_iii(),
+    "iv": (
+        "x plus noise is at most r times as dense as the noise, and a rating reports a number r times as often as a "
+        "missing entry. For x = 1 both factors are attained at every z >= 1.",
+        (
+            smt("the two factors", "r >= 1, a <= r * b", "r * a <= r ** 2 * b"),
+            smt("attained at and above 1", "z >= 1", "abs(z) - abs(z - 1) == 1"),
+            identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
+        ),
+    ),
+    "v": (
+        "A rating turns missing with chance 1/(1+r), a missing entry stays so with chance r/(1+r).",
+        (
+            smt(
+                "the ratio is e^(-eps/2)",
+                "r >= 1, x == 1 / (1 + r), y == r / (1 + r)",
+                "x == 1 / r * y and x <= r ** 2 * y",
+            ),
+        ),
+    ),
+    "vi": (
+        "The ratio is (1 + r a)/(r + b). The complement of T keeps the ratio bound too: 1 - b <= r (1 - a). So the "
+        "ratio is at most 1, and it is 1 when T is all numbers.",
+        (
+            smt("the ratio is at most 1", "r >= 1, 1 - b <= r * (1 - a)", "1 + r * a <= r + b"),
+            identity("attained by all numbers", "1 + r * 1 == r + 1"),
+            smt("1 is at most e^eps", "r >= 1", "1 <= r ** 2"),
+        ),
+    ),
+    "vii": (
+        "The noise is at most r times as dense as y plus noise, and a missing entry reports a number r times more "
+        "rarely: the factors cancel. For y = 1 this is attained at every z <= 0.",
+        (
+            smt("the factors cancel", "r >= 1, b >= 0, a <= r * b", "a <= 1 * (r * b) and a <= r ** 2 * (r * b)"),
+            smt("attained at and below 0", "z <= 0", "abs(z - 1) - abs(z) == 1"),
+            identity("a distance of 1 is eps/2 noise scales", "1 / (2 / eps) == eps / 2"),
+        ),
+    ),
+    "viii": (
+        "A missing entry stays so with chance r/(1+r), a rating turns missing with chance 1/(1+r).",
+        (
+            smt(
+                "the ratio is e^(eps/2)", "r >= 1, x == r / (1 + r), y == 1 / (1 + r)", "x == r * y and x <= r ** 2 * y"
+            ),
+        ),
+    ),
+    "ix": (
+        "The ratio is (r + a)/(1 + r b) with a <= r b: at most r, attained by an event whose numbers have "
+        "probability 0, such as ? and a single number.",
+        (
+            smt("the ratio is at most r", "r >= 1, b >= 0, a <= r * b", "r + a <= r * (1 + r * b)"),
+            identity("attained by ? and one number", "r + 0 == r * (1 + r * 0)"),
+            smt("r is at most e^eps", "r >= 1", "r <= r ** 2"),
+        ),
+    ),
+}
+"""What joins the steps of each case, and the steps."""

@@ -49,7 +49,14 @@ decide_upper = established(
         shown("Five items, rho = 1/2.", missed_item(SIMILARITIES[:5], rho="1/2", below="403/1000")),
         shown("Eight items, rho = 1/2.", missed_item(SIMILARITIES, rho="1/2", below="253/1000")),
         shown("With fewer items it cannot fail like this.", fewest_items_proof()),
-        shown("At the released defaults the minimum is sim_k.", _minimum_at_defaults()),
+        shown(  # the second term exceeds every similarity from SS = 1/600 on
+            "At the released defaults the minimum is sim_k.",
+            instance(
+                {"k": 10, "eps": "3/5", "rho": "1/10", "N": 100, "SS": "1/600"},
+                "4 * k * SS / eps * ln(k * (N - k) / rho) > 1",
+                supports="refuted",
+            ),
+        ),
     ],
     repair="XM-T4-REP",
 )
@@ -333,15 +340,6 @@ def fewest_items_proof() -> dict[str, Any]:
         ),
         identity("missed twice", "(N - 1) / N * ((N - 2) / (N - 1)) == (N - 2) / N"),
         smt("at rho = 1/2", "N >= 3, 2 / N < 1 / 2", "N > 4", model="N = 5"),
-        supports="refuted",
-    )
-
-
-def _minimum_at_defaults() -> dict[str, Any]:
-    """k = 10, eps' = 0.6, rho = 0.1, N = 100: the second term exceeds every similarity from SS = 1/600 on."""
-    return instance(
-        {"k": 10, "eps": "3/5", "rho": "1/10", "N": 100, "SS": "1/600"},
-        "4 * k * SS / eps * ln(k * (N - k) / rho) > 1",
         supports="refuted",
     )
 

@@ -145,7 +145,7 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
     compared: list[Any] = [""] * 4
     if published is not None:
         bars = published.dp_sniper, published.bar
-        compared = [cell for bar in bars for cell in (bar, _yes(mean > bar))]
+        compared = [cell for bar in bars for cell in (bar, "yes" if mean > bar else "no")]
         if published.bar > law["epsilon"]:
             remarks.append("bar above the truth")
         elif published.bar > law["best"]:
@@ -283,7 +283,3 @@ def audit_twice(title: str, total: int, seed: int) -> None:
         bound = _bound(entry, total, seed)
         seconds.append(time.perf_counter() - start)
     sys.stdout.write(json.dumps([*seconds, bound]) + "\n")
-
-
-def _yes(condition: bool) -> str:
-    return "yes" if condition else "no"

@@ -22,11 +22,11 @@ class Batched:
     """A sampler that draws many outputs at once: one output is a batch of one."""
 
     def sample(self, key: Any, dataset: Any) -> jax.Array:
-        """One output, without the axis of samples."""
+        """One output; its shape is that of a batch without the axis of samples."""
         return self.sample_batch(key, dataset, 1)[0]
 
     def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> jax.Array:
-        """Outputs, first axis the samples."""
+        """Outputs, shape (num_samples, ...)."""
         raise NotImplementedError
 
 

@@ -87,7 +87,7 @@ def _main(runs: Runs, name: str) -> Table:
     shown = [column for column in COLUMNS if any(run.get(column[0]) is not None for run in runs)]
     cells: dict[str, Callable[[Runs], str]] = {
         "method": lambda own: _label(_key(own[0])),
-        "epsilon per list": lambda own: _epsilon(own[0]["epsilon"]),
+        "epsilon per list": lambda own: "not private" if own[0]["epsilon"] is None else f"{own[0]['epsilon']:.3g}",
         "jitter": lambda own: "-" if own[0]["jitter"] is None else f"{own[0]['jitter']:.4g}",
         **{title: partial(_pooled, field, digits) for field, title, digits in shown},
     }
@@ -236,10 +236,6 @@ def _label(key: tuple[Any, ...]) -> str:
     if theorem == "paper":
         parts.append(f"paper's jitter for {asked:g}")
     return ", ".join(parts) + (" (10 of its items)" if method == "DPP" else "")
-
-
-def _epsilon(value: float | None) -> str:
-    return "not private" if value is None else f"{value:.3g}"
 
 
 def _pooled(field: str, digits: int, own: Runs) -> str:

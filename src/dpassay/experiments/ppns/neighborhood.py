@@ -191,7 +191,7 @@ class _Data:
         self.count = self.rated.sum(1).astype(float)
         self.total, self.norm = self.filled.sum(1), (self.filled**2).sum(1)
         self.indicator = self.rated.astype(float)
-        self.similarity = functools.cache(functools.partial(_similarities, matrix))
+        self.similarity = functools.cache(lambda kind: np.asarray(similarity_matrix(matrix, kind)))
 
     def held_out(self, users: np.ndarray, item: int, columns: np.ndarray, kind: Similarity) -> np.ndarray:
         """Similarity of the rows' users to the columns' users as if the rows' users had not rated the item."""
@@ -227,11 +227,6 @@ class _Data:
     def _pearson_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """How many items u and v both rated, and the sum of u's ratings of them; shapes (users, users)."""
         return self.indicator @ self.indicator.T, self.filled @ self.indicator.T
-
-
-def _similarities(matrix: np.ndarray, kind: Similarity) -> np.ndarray:
-    """Of all pairs of users."""
-    return np.asarray(similarity_matrix(matrix, kind))
 
 
 @functools.lru_cache(maxsize=8)

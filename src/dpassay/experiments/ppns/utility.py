@@ -90,7 +90,9 @@ def repaired_utility(
     def measure(method: str, epsilon: float, floor: float | None, sets: tuple[Any, ...]) -> Accuracy:
         progress(f"repaired selection: {method}, epsilon {epsilon:g}")
         found = errors(ratings, sets, num_neighbors, draws, seed)
-        plain, centered, complete = (_mae(each, ratings) for each in found)
+        plain, centered, complete = (
+            np.mean([mean_absolute_error(draw, ratings.users) for draw in each]).item() for each in found
+        )
         covered = float(np.mean(~np.isnan(found[0])))
         return Accuracy(method, epsilon, floor, num_neighbors, plain, centered, covered, complete)
 
@@ -194,7 +196,3 @@ def _scores(train: Ratings, floor: float | None) -> np.ndarray:
     if floor is None:
         return similarities(train, Protocol())
     return np.asarray(floor_norm_cosine_matrix(train, norm_floor=floor, max_rating=train.scale[1]))
-
-
-def _mae(errors: np.ndarray, ratings: Ratings) -> float:
-    return float(np.mean([mean_absolute_error(draw, ratings.users) for draw in errors]))
