@@ -387,11 +387,7 @@ def _flat(output: Any, path: str = "output") -> dict[str, Any]:
 def _equal(one: dict[str, Any], two: dict[str, Any]) -> bool:
     if one.keys() != two.keys():
         return False
-    return all(np.array_equal(one[path], two[path], equal_nan=_numeric(one[path])) for path in one)
-
-
-def _numeric(value: Any) -> bool:
-    return (isinstance(value, np.ndarray) and value.dtype.kind == "f") or isinstance(value, float)
+    return all(np.array_equal(one[path], two[path], equal_nan=np.asarray(one[path]).dtype.kind == "f") for path in one)
 
 
 @dataclass(frozen=True)

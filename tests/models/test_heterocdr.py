@@ -49,7 +49,7 @@ def a_batch(settings):
 def layers(mlp, row, outer):
     """An MLP by hand; the last activation is `outer`."""
     first, last = mlp.layers
-    inner = (lambda x: x) if mlp.activation(-1.0) == -1.0 else (lambda x: np.maximum(x, 0))
+    inner = (lambda x: x) if mlp.activation is heterocdr._identity else (lambda x: np.maximum(x, 0))
     hidden = inner(np.asarray(first.weight, float) @ row + np.asarray(first.bias, float))
     return outer(np.asarray(last.weight, float) @ hidden + np.asarray(last.bias, float))
 

@@ -189,7 +189,7 @@ def _network(data: _Data, key: Any) -> _Hetero | _Symmetric:
     settings, (users, items) = data.settings, data.ratings.shape
     *keys, key_shared = jax.random.split(key, 5)
     paper, sizes = settings.reading == "paper", (settings.hidden, settings.embedding)
-    relu, linear = jax.nn.relu, lambda value: value
+    relu, linear = jax.nn.relu, _identity
     code = relu if paper else linear
 
     def layers(place: int, inputs: int, outputs: int, inner: Any, outer: Any) -> eqx.nn.MLP:
@@ -221,6 +221,10 @@ def _predicted(network: Any, data: _Data) -> Float[Array, "users items"]:
 
 def _scores(network: Any, data: _Data, candidates: np.ndarray) -> np.ndarray:
     return np.take_along_axis(np.asarray(_predicted(network, data)), candidates, axis=1)
+
+
+def _identity(value: Any) -> Any:
+    return value
 
 
 def _unit(rows: Float[Array, "rows embedding"]) -> Float[Array, "rows embedding"]:
