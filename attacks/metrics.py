@@ -93,6 +93,11 @@ def mean_metric(
     return Metric(name, mean, meaning, max(bounds[0], mean - half), min(bounds[1], mean + half), n)
 
 
+def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """part / whole, which broadcast to the shape of `part`; NaN where there is nothing."""
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.broadcast_to(whole > 0, np.shape(part)))
+
+
 def metric_series(label: str, x: Sequence[Any], metrics: Sequence[Metric]) -> Series:
     """A line of a plot through metrics with their intervals, one for each x."""
     low, high = [each.low for each in metrics], [each.high for each in metrics]

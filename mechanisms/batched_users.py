@@ -251,6 +251,15 @@ def noisy_partition_lists(
     return np.take_along_axis(order, np.concatenate(parts, axis=1), 1)
 
 
+def signed_root(dot: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """dot / sqrt(squares), of shapes that broadcast, 0 where `squares` is 0; equal similarities are equal floats.
+
+    One rounded quotient of exact sums, as in `dpassay.mechanisms.similarity`.
+    """
+    positive = squares > 0
+    return np.where(positive, np.sign(dot) * np.sqrt(dot**2 / np.where(positive, squares, 1.0)), 0.0)
+
+
 def smallest(values: np.ndarray, count: int) -> np.ndarray:
     """Which entries of `values`, shape (rows, columns), are among the `count` smallest of their row; bool, same shape.
 

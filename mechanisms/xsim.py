@@ -26,6 +26,7 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.core.shapes import Bool, Float
 from dpassay.data.ratings import Ratings
+from dpassay.mechanisms.batched_items import compared_values
 
 Variant = Literal["paper", "released"]
 STEP = 0.3  # of the trapezoidal rule in log t; the relative error is about exp(-pi^2 / STEP)
@@ -65,11 +66,8 @@ def item_links(dataset: Any, num_source_items: int, significance_cap: int = 50) 
             f"num_source_items is {num_source_items} for a dataset of shape {matrix.shape}; give a matrix (users, "
             "items) and leave at least one item in either domain"
         )
-    present = ~np.isnan(matrix)
-    rated, filled = present.astype(float), np.nan_to_num(matrix)
-    count = np.maximum(rated.sum(1, keepdims=True), 1)
-    # A rating that equals the user's mean gives exactly 0, and dot products that cancel are cleared below.
-    centered = np.where(present, (count * filled - filled.sum(1, keepdims=True)) / count, 0.0)
+    present, filled = ~np.isnan(matrix), np.nan_to_num(matrix)
+    centered, rated = compared_values(matrix, "paper")  # dot products that cancel are cleared below
     norms = np.sqrt((centered**2).sum(0))
     product = np.outer(norms, norms)
     # Counts are exact in single precision, and twice as fast.

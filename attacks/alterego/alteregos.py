@@ -12,6 +12,7 @@ from scipy.special import expit
 from dpassay.attacks.alterego.settings import Method
 from dpassay.attacks.settings import registered
 from dpassay.mechanisms import mechanism
+from dpassay.mechanisms.batched_items import compared_values
 
 VARIANTS = {method: registered(method)[1] for method in ("prs", "prs_released", "prs_repaired")}
 REPEATS = 200  # of the paired experiment per target: its outcome is a coin for one pair of profiles
@@ -69,7 +70,7 @@ def link_table(matrix: np.ndarray, num_source_items: int) -> LinkTable:
 
     The matrix has shape (users, items), NaN where a rating is missing; its first columns are the source domain.
     """
-    centered, rated = _centered(matrix)
+    centered, rated = compared_values(matrix, "paper")
     source, target = np.s_[:, :num_source_items], np.s_[:, num_source_items:]
     return LinkTable(
         centered[source].T @ centered[target],
@@ -81,7 +82,7 @@ def link_table(matrix: np.ndarray, num_source_items: int) -> LinkTable:
 
 def without_user(table: LinkTable, row: np.ndarray, sources: np.ndarray) -> LinkTable:
     """The rows `sources` of the table as they are without one user of these ratings, shape (items,)."""
-    centered, rated = (part[0] for part in _centered(row[None, :]))
+    centered, rated = (part[0] for part in compared_values(row[None, :], "paper"))
     split = len(table.squares[0])
     own = (centered[:split][sources], centered[split:])
     kept = (table.squares[0][sources], table.squares[1])
@@ -225,15 +226,6 @@ def distinguish(
         statistic = ratio[pairs, draws].sum(2)
         rates.append((np.sign(np.where(np.abs(statistic) < 1e-12, 0.0, statistic)) / 2 + 0.5).mean(1))
     return rates[0] - rates[1], distance, loss
-
-
-def _centered(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ratings less the user's mean, 0 where missing; and 1 where there is a rating."""
-    rated = ~np.isnan(matrix)
-    filled = np.nan_to_num(matrix)
-    count = np.maximum(rated.sum(1, keepdims=True), 1)
-    # A rating that equals the mean gives exactly 0, which decides what is defined.
-    return np.where(rated, (count * filled - filled.sum(1, keepdims=True)) / count, 0.0), rated.astype(float)
 
 
 def _draw(laws: np.ndarray, rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:

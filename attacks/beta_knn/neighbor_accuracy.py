@@ -91,10 +91,7 @@ def _predicted(
     candidates = table.candidates(recommender, items, values, 0, 1)
     plan = SelectionPlan(recommender, candidates)
     alike = plan.deterministic and recommender.noise_scale == 0
-    chosen = plan.draw(1 if alike else LISTS, generator)
-    weights = candidates.similarity[chosen]
-    if recommender.noise_scale:
-        weights = weights + generator.laplace(scale=recommender.noise_scale, size=weights.shape)
+    chosen, weights = plan.weighed(1 if alike else LISTS, generator)
     return table.predict(candidates.rows[chosen], weights).values()
 
 

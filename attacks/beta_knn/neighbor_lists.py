@@ -68,6 +68,12 @@ class SelectionPlan:
             ranks[inside] = start + moved[row, ranks[inside] - start]
         return self.order[ranks]
 
+    def weighed(self, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Drawn positions, shape (count, neighbors), and these candidates' weights in a prediction, noise included."""
+        chosen, scale = self.draw(count, generator), self.recommender.noise_scale
+        weights = self.candidates.similarity[chosen]
+        return chosen, weights + generator.laplace(scale=scale, size=weights.shape) if scale else weights
+
     def chance(self, rank: int) -> float:
         """With what probability a list contains the candidate of this rank, if all weights are equal."""
         if self._noisy:  # ranked by noise, mostly

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from dpassay.attacks.beta_knn.settings import UserSettings
-from dpassay.attacks.metrics import Metric, difference_metric, explained, mean_metric
+from dpassay.attacks.metrics import Metric, difference_metric, explained, mean_metric, share
 
 
 class Judged(NamedTuple):
@@ -61,12 +61,12 @@ class Outcome:
         """Means over targets with 95% intervals; NaN where nothing was measured."""
         named, hit = self.inferred, self.hits
         metrics = (
-            mean_metric("yield", _share(hit, self.hidden)),
-            mean_metric("precision", _share(hit, named), weights=named),
-            mean_metric("guess-precision", _share(self.guess_hits, named), weights=named),
+            mean_metric("yield", share(hit, self.hidden)),
+            mean_metric("precision", share(hit, named), weights=named),
+            mean_metric("guess-precision", share(self.guess_hits, named), weights=named),
             difference_metric("advantage", self.found_present - self.found_absent),
-            mean_metric("exact-value", _share(self.exact, hit), weights=hit),
-            mean_metric("guess-exact-value", _share(self.guess_exact, hit), weights=hit),
+            mean_metric("exact-value", share(self.exact, hit), weights=hit),
+            mean_metric("guess-exact-value", share(self.guess_exact, hit), weights=hit),
             mean_metric("inferred", named, bounds=(0, float(np.max(named, initial=1.0)))),
             *self.further_metrics(),
             Metric("fakes", float(self.num_fakes)),
@@ -81,14 +81,9 @@ class Outcome:
     @property
     def lead(self) -> np.ndarray:
         """Precision less that of the guess, shape (targets,), NaN where nothing was inferred."""
-        return _share(self.hits - self.guess_hits, self.inferred)
+        return share(self.hits - self.guess_hits, self.inferred)
 
     def part(self, targets: np.ndarray) -> Self:
         """The outcome of some targets, by position, shape (chosen,)."""
         whole = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(self, **{name: each[targets] for name, each in whole.items() if isinstance(each, np.ndarray)})
-
-
-def _share(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, above / below, np.nan)

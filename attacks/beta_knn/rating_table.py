@@ -11,6 +11,7 @@ from scipy.sparse import csc_array, csr_array
 
 from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.data.ratings import Ratings
+from dpassay.mechanisms.batched_users import signed_root
 
 PACKED_CELLS = 1 << 29  # rows x items up to which sets of items are kept as bits: three times 64 MiB
 CACHED_WORDS = 1 << 17  # of item sets gathered at a time: 1 MiB stays in the cache
@@ -131,9 +132,9 @@ class RatingTable:
         norm = float(np.sum(own**2))
         dot = sums(own[position] * theirs)
         if recommender.similarity == "full_cosine":
-            score = _cosine(dot, norm * self.squares[others])
+            score = signed_root(dot, norm * self.squares[others])
         else:
-            score = _cosine(dot, sums(own[position] ** 2) * sums(theirs**2))
+            score = signed_root(dot, sums(own[position] ** 2) * sums(theirs**2))
         score = np.append(score, np.full(num_fakes - 1, float(norm > 0)))
         if recommender.min_overlap or recommender.significance:
             shared = np.append(np.bincount(raters, minlength=size)[others], np.full(num_fakes - 1, m))
@@ -146,7 +147,7 @@ class RatingTable:
             if recommender.similarity == "pearson":
                 dot = sums(values[position] * np.concatenate([self.by_item.data[span] for span in spans]))
             floored = max(full, floor)
-            chosen_by = _cosine(dot, floored * np.maximum(self.squares[others], floor))
+            chosen_by = signed_root(dot, floored * np.maximum(self.squares[others], floor))
             chosen_by = np.append(chosen_by, np.full(num_fakes - 1, full / floored))
         rows = np.append(others, np.full(num_fakes - 1, self.empty))
         return Candidates(rows, score, chosen_by, target, self.num_users, num_fakes - 1)
@@ -267,9 +268,3 @@ def top_items(predictions: Predictions, length: int, rank: np.ndarray) -> tuple[
         bound = np.minimum(bound, np.partition(key, length - 1, axis=1)[:, length - 1, None])
     lists, items = np.divmod(np.flatnonzero(key <= bound), num_items)
     return lists, items
-
-
-def _cosine(dot: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """dot / sqrt(squares), 0 where that is 0; one rounded quotient of exact sums, as in `mechanisms.similarity`."""
-    positive = squares > 0
-    return np.where(positive, np.sign(dot) * np.sqrt(dot**2 / np.where(positive, squares, 1.0)), 0.0)

@@ -296,10 +296,7 @@ class Scene:
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """What some lists show: items and their predicted ratings; and how many were made from the target."""
         candidates = plan.candidates
-        chosen = plan.draw(count, generator)
-        weights = candidates.similarity[chosen]
-        if self.recommender.noise_scale:
-            weights = weights + generator.laplace(scale=self.recommender.noise_scale, size=weights.shape)
+        chosen, weights = plan.weighed(count, generator)
         rows, with_target = candidates.rows[chosen], int(np.any(chosen == candidates.target, axis=1).sum())
         if self.attack.channel != "ratings":
             _, items, values = self.table.recommend(rows, weights, known, self.attack.list_length)

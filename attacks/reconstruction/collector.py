@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpassay.attacks.advantage import composed_advantage
-from dpassay.attacks.metrics import Metric, auc, by_name, difference_metric, explained, mean_metric
+from dpassay.attacks.metrics import Metric, auc, by_name, difference_metric, explained, mean_metric, share
 from dpassay.attacks.reconstruction.devices import AbstractDevice
 from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.core.errors import InvalidInput
@@ -133,18 +133,13 @@ def _judged(logs: np.ndarray, truth: np.ndarray, ratios: Sequence[np.ndarray], u
     above = counts[..., ::-1].cumsum(-1)[..., -2::-1]
     sums = [np.bincount(users, ratio, len(truth)) for ratio in ratios]
     return Tally(
-        value=_share((guess == truth).sum(1), number),
+        value=share((guess == truth).sum(1), number),
         auc=auc(score, rated),
-        above=_share(above, np.stack([other, number], axis=1)[..., None]),
+        above=share(above, np.stack([other, number], axis=1)[..., None]),
         listed=above[..., BAYES],
-        hits=np.stack([_share(np.bincount(users, ratio > 0, len(truth)), number) for ratio in ratios], axis=1),
+        hits=np.stack([share(np.bincount(users, ratio > 0, len(truth)), number) for ratio in ratios], axis=1),
         profile=(np.stack(sums, axis=1) > 0).astype(float),
     )
-
-
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part / whole, NaN where there is nothing."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.broadcast_to(whole > 0, np.shape(part)))
 
 
 def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
@@ -161,7 +156,7 @@ def tally_metrics(tally: Tally, seed: int) -> dict[str, Metric]:
         mean_metric("value-accuracy", tally.value),
         mean_metric("rated-tpr", found),
         mean_metric("rated-fpr", missed),
-        mean_metric("list-precision", _share(listed[:, 1], listed.sum(1)), weights=listed.sum(1)),
+        mean_metric("list-precision", share(listed[:, 1], listed.sum(1)), weights=listed.sum(1)),
         difference_metric("rated-advantage", found - missed),
         difference_metric("rated-advantage-best", best),
         mean_metric("auc", tally.auc),

@@ -257,15 +257,6 @@ def exact_rates(law: PairLaw, num_rows: int, thresholds: np.ndarray) -> tuple[np
     return rates[0], rates[1]
 
 
-def sketch_scores(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, trials: int, seed: int) -> np.ndarray:
-    """Scores (see `score`) of fresh sketches of the matrix, shape (items, users), and of it without each entry.
-
-    The entries are items and users, shape (targets, 2). High scores say "present"; that comes first in the result, of
-    shape (targets, 2, trials).
-    """
-    return _simulated(mechanism, matrix, entries, pair_law(mechanism, matrix, entries), trials, seed)[0]
-
-
 def score(
     mechanism: Any,
     sketch: Float[Array, "rows users"],
@@ -315,9 +306,15 @@ def held_out_advantage(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @float64
-def _simulated(
+def sketch_scores(
     mechanism: Any, matrix: np.ndarray, entries: np.ndarray, law: PairLaw, trials: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Scores (see `score`) of fresh sketches of the matrix, shape (items, users), and of it without each entry.
+
+    The entries are items and users, shape (targets, 2), with their `pair_law`. High scores say "present"; that comes
+    first. The second result is the mean squared error of an entry of R~'R~ for R'R; both have the shape (targets, 2,
+    trials).
+    """
     keys = jax.random.split(jax.random.key(seed), (len(entries), 2, trials))
     users = matrix.shape[1]
     largest = max(mechanism.num_rows * num_padded(mechanism, len(matrix)), mechanism.num_rows * users, users**2)
@@ -336,8 +333,6 @@ def _unscaled(mechanism: Any, sketch: Any) -> Any:
 # Optimizing harder makes compiling three times slower, and the samplers no faster.
 @partial(jax.jit, static_argnames=("mechanism", "batch"), compiler_options={"xla_backend_optimization_level": 1})
 def _scores(mechanism: Any, matrix: Any, entries: Any, keys: Any, tests: Any, batch: int) -> Any:
-    """Scores, and mean squared errors of an entry of R~'R~ for R'R, shape (targets, 2, trials) each."""
-
     def target(inputs: Any) -> Any:
         entry, key_sides, test = inputs
         candidates = jnp.stack([matrix, matrix.at[entry[0], entry[1]].set(0.0)])
@@ -456,7 +451,7 @@ def _dots(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def attack(mechanism: Any, matrix: np.ndarray, entries: np.ndarray, seed: int, trials: int) -> Outcome:
     """Attacks every entry, shape (targets, 2), of a matrix, shape (items, users); see `sketch_scores`."""
     law = pair_law(mechanism, matrix, entries)
-    scores, errors = _simulated(mechanism, matrix, entries, law, trials, seed)
+    scores, errors = sketch_scores(mechanism, matrix, entries, law, trials, seed)
     learned, judged = _halves(scores)
     advantage, right = held_out_advantage(scores)
     both = judged.reshape(len(judged), -1)  # those with the rating first

@@ -87,6 +87,10 @@ def test_score_is_the_ratio_of_the_two_normal_densities(variant: str) -> None:
     assert ours == pytest.approx(literal[0] - literal[1], rel=1e-9)
 
 
+def scores_of(sketch_of: Any, matrix: np.ndarray, entries: np.ndarray, trials: int, seed: int) -> np.ndarray:
+    return sketch_scores(sketch_of, matrix, entries, pair_law(sketch_of, matrix, entries), trials, seed)[0]
+
+
 @pytest.mark.parametrize(
     ("variant", "shape"), [("paper", (8, 6)), ("released", (8, 6)), ("repaired", (4, 9)), ("paper", (5, 6))]
 )
@@ -94,7 +98,7 @@ def test_measured_trade_off_is_the_exact_one(variant: str, shape: tuple[int, int
     sketch_of, matrix, trials = gaussian(variant, 1.0, 6), binary(*shape), 4000
     entries = choose_entries(sketch_of, matrix, 2, 1)
     law = pair_law(sketch_of, matrix, entries)
-    scores = sketch_scores(sketch_of, matrix, entries, trials, seed=5)
+    scores = scores_of(sketch_of, matrix, entries, trials, seed=5)
     cuts = np.linspace(-4, 4, 81)
     exact = np.stack(exact_rates(law, 6, cuts), axis=1)
     measured = (scores[:, :, :, None] > cuts).mean(axis=2)
@@ -133,7 +137,7 @@ def test_fewer_items_than_users_give_every_rating_away(id: str, variant: str) ->
     sketch_of, matrix = mechanism(id, variant, num_rows=5), binary(6, 10)
     entries = choose_entries(sketch_of, matrix, 5, 0)
     assert pair_law(sketch_of, matrix, entries).separate.all()
-    scores = sketch_scores(sketch_of, matrix, entries, 20, 0)
+    scores = scores_of(sketch_of, matrix, entries, 20, 0)
     assert (scores[:, 0] == 1e9).all()
     assert (scores[:, 1] == -1e9).all()
     assert not pair_law(mechanism(id, "repaired", num_rows=5), matrix, entries).separate.any()
@@ -153,7 +157,7 @@ def test_sparse_masks_prove_the_answer(variant: str, shape: tuple[int, int], siz
     matrix = binary(*shape)
     sketch_of = mechanism("sjlt", variant, num_rows=4, density=density)
     entries = choose_entries(sketch_of, matrix, 4, 0)
-    scores = sketch_scores(sketch_of, matrix, entries, 100, 0)
+    scores = scores_of(sketch_of, matrix, entries, 100, 0)
     right = scores * np.array([1.0, -1.0])[:, None]
     assert right.min() > -1e9  # no proof is wrong
     single = binom.pmf(1, size, density)
@@ -166,14 +170,14 @@ def test_identical_datasets_cannot_be_told_apart() -> None:
     matrix = binary(8, 6)
     missing = np.argwhere(matrix == 0)[:4]  # leaving these ratings out changes nothing
     sketch_of, trials = gaussian("paper", 1.0, 6), 2000
-    scores = sketch_scores(sketch_of, matrix, missing, trials, 0)
+    scores = scores_of(sketch_of, matrix, missing, trials, 0)
     assert np.abs(scores).max() < 1e-12  # rounding errors of sums that are 0
     np.testing.assert_array_equal(held_out_advantage(scores.round(9))[0], 0.0)
     # And with the real test, when the world holds no secret: both sides are sketches without the rating.
     entries = choose_entries(sketch_of, matrix, 4, 0)
-    scores = sketch_scores(sketch_of, matrix, entries, trials, 0)
+    scores = scores_of(sketch_of, matrix, entries, trials, 0)
     assert held_out_advantage(scores)[0].mean() > 0.1
-    secretless = np.stack([sketch_scores(sketch_of, matrix, entries, trials, 1)[:, 1], scores[:, 1]], axis=1)
+    secretless = np.stack([scores_of(sketch_of, matrix, entries, trials, 1)[:, 1], scores[:, 1]], axis=1)
     assert abs(held_out_advantage(secretless)[0].mean()) < 2 * uniform_bound(4 * trials // 2)
 
 

@@ -12,8 +12,8 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import plain
 from dpassay.data.ratings import synthetic
 from dpassay.experiments.pricdr import experiment as pricdr
-from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, SINGLE_DOMAIN, TABLE
-from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS
+from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, SINGLE_DOMAIN, TABLE
+from dpassay.experiments.pricdr.ranking import PROTOCOLS
 from dpassay.experiments.request import Request
 from dpassay.models.task import load_task, synthetic_task
 

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import label_ranking_average_precision_score, ndcg_score
 
 from dpassay.core.errors import InvalidInput
-from dpassay.experiments.pricdr.ranking import CUTOFFS, METRICS, evaluate, metrics, ranks
+from dpassay.experiments.pricdr.printed import METRICS
+from dpassay.experiments.pricdr.ranking import CUTOFFS, evaluate, metrics, ranks
 from dpassay.models.task import Scores, Task, synthetic_task
 
 TASK = synthetic_task(30, 40, 120, 300, 300)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings
-from dpassay.mechanisms.batched_users import Block, Selection
+from dpassay.mechanisms.batched_users import Block, Selection, signed_root
 from dpassay.mechanisms.selection import Ties
 from dpassay.mechanisms.similarity import Similarity, similarity_matrix
 
@@ -202,9 +202,9 @@ class _Data:
         products = dot[cells] - own * theirs
         squares1, squares2 = squares[cells] - both * own**2, squares.T[cells] - theirs**2
         if kind == "cosine":
-            return _signed_root(products, squares1 * squares2)
+            return signed_root(products, squares1 * squares2)
         if kind == "full_cosine":
-            return _signed_root(products, (self.norm[users][:, None] - own**2) * self.norm[columns][None, :])
+            return signed_root(products, (self.norm[users][:, None] - own**2) * self.norm[columns][None, :])
         # Sums of products of deviations from each user's mean, times both numbers of ratings, which keeps to integers.
         overlap, sums = self._pearson_sums
         count1, total1 = self.count[users][:, None] - 1, self.total[users][:, None] - own
@@ -216,7 +216,7 @@ class _Data:
         )
         variance1 = count1**2 * squares1 - 2 * count1 * total1 * sum1 + total1**2 * number
         variance2 = count2**2 * squares2 - 2 * count2 * total2 * sum2 + total2**2 * number
-        return _signed_root(covariance, np.maximum(variance1, 0.0) * np.maximum(variance2, 0.0))
+        return signed_root(covariance, np.maximum(variance1, 0.0) * np.maximum(variance2, 0.0))
 
     @functools.cached_property
     def _cosine_sums(self) -> tuple[np.ndarray, np.ndarray]:
@@ -285,9 +285,3 @@ def _in_tie_order(block: Block, selection: Selection, ties: Ties, generator: np.
 def _quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     covered = denominator > 0
     return np.where(covered, numerator / np.where(covered, denominator, 1.0), np.nan)
-
-
-def _signed_root(dot: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """dot / sqrt(squares), 0 where `squares` is 0; equal similarities are equal floats, as in the mechanisms."""
-    positive = squares > 0
-    return np.where(positive, np.sign(dot) * np.sqrt(dot**2 / np.where(positive, squares, 1.0)), 0.0)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.records import Plot, Series, Table
-from dpassay.experiments.pricdr.printed import TABLE
-from dpassay.experiments.pricdr.ranking import METRICS, PROTOCOLS, evaluate
+from dpassay.experiments.pricdr.printed import METRICS, TABLE
+from dpassay.experiments.pricdr.ranking import PROTOCOLS, evaluate
 from dpassay.experiments.pricdr.sweeps import MODELS as PRICDR
 from dpassay.experiments.pricdr.sweeps import given_task
 from dpassay.experiments.request import Request

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.experiments.pricdr.printed import METRICS
 from dpassay.models.task import Scores, Task
 
 CUTOFFS = (5, 10)
-METRICS = ("HR5", "NDCG5", "MRR5", "HR10", "NDCG10", "MRR10")
 PROTOCOLS = {
     "authors": "the epoch that is best on validation, chosen for HR, NDCG and MRR apart, each at 10",
     "clean": "one epoch for all metrics, the best on validation by NDCG@10",
