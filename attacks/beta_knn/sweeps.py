@@ -71,6 +71,8 @@ def compare(
     """Several recommenders and attacks on the same ratings; see `sweep`. Targets have the shape (targets,), and
     `jobs` may be an executor.
 
+    Targets are rows, shape (targets,), or a number.
+
     Returns:
         One row per setting: "fakes", "targets", every metric of `UserOutcome` by name as a `Metric`, and "seconds".
     """

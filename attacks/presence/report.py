@@ -172,7 +172,7 @@ def _plots(looks: list[_Look], crowds: dict[int, np.ndarray]) -> list[Plot]:
         Series("most on any data", numbers, [look.worst for look in looks]),
         Series("permitted by epsilon", numbers, [look.permitted for look in looks]),
     ]
-    means = np.array([limits.mean(0) for limits in crowds.values()]).T.tolist()
+    means = [[float(limits[:, place].mean()) for limits in crowds.values()] for place in (0, 1)]
     labels = ("1 recommendation", f"{numbers[-1]} recommendations")
     crowd = [Series(label, sizes, line) for label, line in zip(labels, means, strict=True)]
     advantage = "advantage (TPR - FPR)"
