@@ -68,8 +68,7 @@ def compare(
     jobs: int | Executor = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Several recommenders and attacks on the same ratings; see `sweep`. Targets have the shape (targets,), and
-    `jobs` may be an executor.
+    """Several recommenders and attacks on the same ratings; see `sweep`; `jobs` may be an executor.
 
     Targets are rows, shape (targets,), or a number.
 
