@@ -15,7 +15,7 @@ from dpassay.report.markdown import tables_page
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 RESULTS = sorted((ROOT / "src/dpassay/results").glob("*.json"))
-WRITTEN = sorted({*DOCS.glob("verdicts/*.md"), *DOCS.glob("*/tables/*.md")} - {DOCS / "verdicts/index.md"})
+WRITTEN = sorted({*DOCS.glob("verdicts/*.md"), *DOCS.glob("*/tables/*.md")})
 OUTSIDE = re.compile(r"""<(?:link|script|img|iframe|source)\b[^>]*\b(?:href|src)=["']?(?:https?:)?//""")
 BY = re.compile(r"^Written by `(dpassay [^`]+)`", re.MULTILINE)
 
