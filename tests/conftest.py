@@ -25,6 +25,16 @@ SLOW = frozenset((ROOT / "tests/slow.txt").read_text().split())
 """Tests, without their parameters, and whole files that `dev.py test --fast` leaves out."""
 
 
+QUICKLY_COMPILED = (
+    "mechanisms",
+    "models",
+    "attacks/presence",
+    "experiments/rating_collection",
+    "replay/test_item_laws.py",
+)
+"""Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """What one process compiled, all others load: xdist's, notebooks' kernels and the command line's."""
     if getattr(config, "cache", None) and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
@@ -46,6 +56,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = item.nodeid.partition("[")[0]
         if not SLOW.isdisjoint((name, name.partition("::")[0])):
             item.add_marker("slow")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compiles without optimizing where that is quicker altogether."""
+    if not any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED):
+        yield
+        return
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()  # else later tests run what was compiled here, several times slower
 
 
 @pytest.fixture(scope="session")

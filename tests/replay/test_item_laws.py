@@ -1,7 +1,6 @@
 """The checker's laws of X-Map's selections against the mechanisms', and against numbers worked out by hand."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -34,14 +33,6 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("pnsa", "repaired", {"similarity": "cosine", "width": 0.125, "num_neighbors": 1, "target": 1}),
     ("pnsa", "repaired", {"similarity": "adjusted_cosine", "epsilon": 11.0}),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.clear_caches()
 
 
 def exact_law(described: dict[str, Any], matrix: np.ndarray) -> dict[tuple[int, ...], Any]:
