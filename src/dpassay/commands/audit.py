@@ -90,10 +90,14 @@ class Files:
 
     def write(self, content: dict[str, Any], certificate: dict[str, Any] | None) -> None:
         """Writes an audit in every form that was asked for."""
+        if not any(vars(self).values()):
+            return  # the libraries of checked JSON and of pages take a second to import
         from dpassay.report.audit_html import render_audits
         from dpassay.report.junit import to_junit
         from dpassay.report.sarif import to_sarif
+        from dpassay.report.schema import validate_audits
 
+        (content,) = validate_audits(content)
         write_file(self.json_path, "audit", lambda: as_json(content))
         write_file(self.sarif_path, "code-scanning result", lambda: as_json(to_sarif(content)))
         write_file(self.junit_path, "test result", lambda: to_junit(content))
@@ -226,10 +230,9 @@ def _replayed(
 def _reported(content: dict[str, Any], certificate: dict[str, Any] | None, mechanism: Any, files: Files) -> int:
     """Prints an audit and writes the files that were asked for; returns the exit code."""
     from dpassay.report.audit_text import definition
-    from dpassay.report.schema import validate_audits
     from dpassay.report.terminal import print_audit
 
-    (content,) = validate_audits({**content, "location": definition(mechanism)})
+    content = {**content, "location": definition(mechanism)}
     print_audit(content)
     files.write(content, certificate)
     return VIOLATED if content["verdict"]["outcome"] == "refuted" else 0

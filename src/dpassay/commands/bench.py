@@ -6,6 +6,9 @@ from typing import Any
 import click
 
 from dpassay.commands.output import VIOLATED, interruptible, path_type, what_is_kept, writable, write_tables
+from dpassay.core.errors import InvalidInput
+
+REPOSITORY = "https://github.com/dpassay/dpassay"
 
 
 @click.command()
@@ -33,9 +36,15 @@ def bench(
 ) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
-    Exits with 1 when a row says FAIL.
+    In a clone of the repository only. Exits with 1 when a row says FAIL.
     """
-    from dpassay.benchmarks import run
+    try:
+        from dpassay.benchmarks import run
+    except ModuleNotFoundError as error:
+        if error.name != "dpassay.benchmarks":
+            raise
+        clone = f"clone {REPOSITORY} and run `python3 dev.py run bench {name}` there"
+        raise InvalidInput(f"the benchmarks measure a commit and are not in the package: {clone}") from None
     from dpassay.report.terminal import print_tables
 
     for path in (output, resume):
