@@ -25,6 +25,9 @@ SLOW = frozenset((ROOT / "tests/slow.txt").read_text().split())
 """Tests, without their parameters, and whole files that `dev.py test --fast` leaves out."""
 
 
+HALF_WRITTEN = "Error reading persistent compilation cache entry"
+"""What JAX says of an entry that another process is writing; it then compiles the program itself."""
+
 QUICKLY_COMPILED = (
     "mechanisms",
     "models",
@@ -40,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config, "cache", None) and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         folder = str(config.cache.mkdir("compiled"))
         os.environ.update(JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")
+        os.environ["PYTHONWARNINGS"] = f"ignore:{HALF_WRITTEN}:UserWarning"  # for the processes that tests start
         jax.config.update("jax_compilation_cache_dir", folder)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
