@@ -124,7 +124,11 @@ class _Follower:
         return carry
 
     def _scan(self, parameters: Any, values: list[_Value]) -> list[_Value]:
-        first, last = parameters["num_consts"], parameters["num_consts"] + parameters["num_carry"]
+        if "ft_in" in parameters:  # JAX 0.12
+            first, carried = map(len, parameters["ft_in"].unpack()[:2])
+        else:
+            first, carried = parameters["num_consts"], parameters["num_carry"]
+        last = first + carried
         carry, outputs = values[first:last], []
         for _ in range(3 * len(carry) + 1):
             after = self.run(parameters["jaxpr"].jaxpr, [*values[:first], *carry, *values[last:]])
