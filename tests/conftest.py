@@ -1,9 +1,10 @@
 """Fixtures for every test. The only file that knows where real ratings lie."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -72,6 +73,26 @@ def quick_compilation(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     jax.config.update("jax_disable_most_optimizations", False)
     jax.clear_caches()  # else later tests run what was compiled here, several times slower
+
+
+@pytest.fixture
+def review(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes certificates reviewed evidence of a claim: review(claim_id, kind, inputs, concludes, part=False)."""
+    from dpassay.core.registry import Reviewed, reviewed_evidence
+    from dpassay.replay.says import says
+
+    added: dict[str, tuple[Reviewed, ...]] = {}
+
+    def lookup(claim_id: str) -> tuple[Reviewed, ...]:
+        return (*reviewed_evidence(claim_id), *added.get(claim_id, ()))
+
+    def add(claim_id: str, kind: str, inputs: Mapping[str, Any], concludes: str, part: bool = False) -> None:
+        lines = says(kind, {name: each for name, each in inputs.items() if name != "supports"})
+        added[claim_id] = (*added.get(claim_id, ()), Reviewed(kind, lines, concludes, part))
+
+    for module in ("replay", "judging.judge"):
+        monkeypatch.setattr(f"dpassay.{module}.reviewed_evidence", lookup)
+    return add
 
 
 @pytest.fixture(scope="session")

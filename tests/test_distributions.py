@@ -24,6 +24,7 @@ from dpassay.core.extras import EXTRAS
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import synthetic
 from dpassay.judging.judge import judge
+from dpassay.proofs.rating_collection.accuracy import union_proof
 
 ROOT = Path(__file__).parents[1]
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
@@ -214,17 +215,10 @@ def test_benchmarks_are_in_the_repository_alone(base, tmp_path):
 
 
 def write_proof(path: Path) -> None:
-    claim = find_claim("PP-SEC")
+    claim = find_claim("RC-UNION")
     assert claim is not None
-    step = {
-        "name": "x",
-        "engine": "smt",
-        "variables": ["x"],
-        "hypotheses": [[">", "x", 0]],
-        "conclusion": [">=", "x", 0],
-    }
-    inputs = {"supports": "holds", "argument": "a", "steps": [step]}
-    Certificate(claim.id, claim.statement, "holds", "proof", inputs, {"supports": "holds"}).write(path)
+    inputs = {name: each for name, each in union_proof()["inputs"].items() if name != "supports"}
+    Certificate(claim.id, claim.statement, "proof", inputs, {}).write(path)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dpassay.core.claims import Claim, Context, Evidence, Outcome, Verdict
+from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC
 from dpassay.proofs.decisions import shown
-from dpassay.replay import check
+from dpassay.replay import Rejected, check
 from dpassay.runs.results import committed
 
 _DOUBAN = TASKS["Douban Book to Music"]
@@ -73,33 +73,33 @@ def judged(
     sizes = {entry["name"]: entry["ratings"] for entry in result["inputs"]}
     if result["quick"] or any(sizes.get(name) != ratings for name, ratings in DATASETS.items()):
         return Verdict(claim.id, "open", f"Not decided: the committed result is not the whole one. {command}.")
-    evidence, supports, lacking = [], {}, []
-    for reading in READINGS:
-        found = differences(result["runs"], reading)
-        short = [name for name, values in found.items() if len(values) < 2]
-        if short:
-            lacking.append(f"{reading}: {', '.join(short[:3])}{' and others' if len(short) > 3 else ''}")
-        found = {name: values for name, values in found.items() if name not in short}
-        if not found:
-            continue
-        inputs = _inputs(found, reading)
+    readings = {reading: differences(result["runs"], reading) for reading in READINGS}
+    lacking = [f"{reading}: {name}" for reading, found in readings.items() for name in found if len(found[name]) < 2]
+    inputs = {
+        "form": "orderings",
+        "confidence": CONFIDENCE,
+        "description": "Douban Book to Music with the authors' split and negatives, each metric at the epoch that is "
+        "best on validation; differences of two runs of one seed; the settings of the paper and of the released code",
+        "readings": {
+            reading: {
+                name: {"claimed": "positive", "differences": [f"{v:.6f}" for v in values] if len(values) > 1 else []}
+                for name, values in found.items()
+            }
+            for reading, found in readings.items()
+        },
+    }
+    try:
         outcome = check("reproduction", inputs)
-        # A comparison that is missing may go either way: it stands against `holds`, not against `refuted`.
-        supports[reading] = "open" if short and outcome["supports"] == "holds" else outcome["supports"]
-        evidence.append((reading, outcome, inputs))
-    verdict: Outcome = "open"
-    if "holds" in supports.values():
-        verdict = "holds"
-    elif len(supports) == len(READINGS) and set(supports.values()) == {"refuted"}:
-        verdict = "refuted"
-    telling = [_evidence(*record) for record in evidence if verdict in ("open", supports[record[0]])]
-    missing = f" No two paired runs of some comparisons ({'; '.join(lacking)})." if lacking else ""
-    explanation = " ".join(_explained(reading, outcome) for reading, outcome, _ in evidence)
+    except Rejected as problem:
+        return Verdict(claim.id, "open", f"Not decided: {problem}. {command}.")
+    explanation = " ".join(_explained(reading, entry) for reading, entry in outcome["readings"].items())
+    missing = f" No two paired runs of some comparisons ({'; '.join(lacking[:3])})." if lacking else ""
+    tables = tuple(_table(reading, entry) for reading, entry in outcome["readings"].items())
     return Verdict(
         claim.id,
-        verdict,
-        f"{explanation}{missing}".strip(),
-        evidence=tuple(telling),
+        outcome["supports"],
+        f"{explanation}{missing}",
+        evidence=(shown(explanation, {"kind": "reproduction", "inputs": inputs}, tables=tables),),
         assumptions=(
             "Douban Book to Music, whose data can be had, stands for the six tasks",
             "HeteroCDR is what models/heterocdr.py makes of the equations and of the released code",
@@ -107,21 +107,8 @@ def judged(
     )
 
 
-def _inputs(found: Differences, reading: str) -> dict[str, Any]:
-    return {
-        "form": "orderings",
-        "confidence": CONFIDENCE,
-        "description": f"Douban Book to Music with the authors' split and negatives, {reading} settings, each metric "
-        "at the epoch that is best on validation; differences of two runs of one seed",
-        "comparisons": {
-            name: {"claimed": "positive", "differences": [f"{value:.6f}" for value in values]}
-            for name, values in found.items()
-        },
-    }
-
-
 def _explained(reading: str, outcome: Mapping[str, Any]) -> str:
-    entries = outcome["comparisons"]
+    entries = {name: entry for name, entry in outcome["comparisons"].items() if "mean" in entry}
     worst = min(entries, key=lambda name: float(entries[name]["mean"]))
     entry = entries[worst]
     return (
@@ -130,18 +117,22 @@ def _explained(reading: str, outcome: Mapping[str, Any]) -> str:
     )
 
 
-def _evidence(reading: str, outcome: Mapping[str, Any], inputs: Mapping[str, Any]) -> Evidence:
-    entries = outcome["comparisons"]
+def _table(reading: str, outcome: Mapping[str, Any]) -> Table:
+    parts = ("mean", "low", "high")
     rows = [
-        [name, entry["count"], *(f"{float(entry[part]):+.4f}" for part in ("mean", "low", "high")), entry["side"]]
-        for name, entry in entries.items()
+        [
+            name,
+            entry.get("count", 0),
+            *(f"{float(entry[part]):+.4f}" if part in entry else "" for part in parts),
+            entry["side"],
+        ]
+        for name, entry in outcome["comparisons"].items()
     ]
-    table = Table(
-        f"Paired differences over seeds, {reading} settings (simultaneous 95% intervals)",
-        ["comparison", "seeds", "mean", "low", "high", "side"],
+    return Table(
+        f"Paired differences over seeds, {reading} settings (all intervals of both settings together 95%)",
+        ["comparison", "seeds", *parts, "side"],
         rows,
     )
-    return shown(_explained(reading, outcome), {"kind": "reproduction", "inputs": dict(inputs)}, tables=(table,))
 
 
 def _parameters(runs: Sequence[Run], reading: str) -> Differences:

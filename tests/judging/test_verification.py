@@ -14,6 +14,7 @@ from dpassay.data.ratings import synthetic
 from dpassay.judging import judge, verification
 
 STEP = {"name": "square", "engine": "smt", "variables": ["x"], "hypotheses": [], "conclusion": [">=", ["^", "x", 2], 0]}
+PADDED = {**STEP, "conclusion": ["<", 0, 1]}
 FALSE = {**STEP, "conclusion": [">", ["^", "x", 2], 0]}
 
 
@@ -41,12 +42,13 @@ def judged(claim, context=None):
     return judge.judge(claim, context or Context(synthetic()))
 
 
-def test_accepted_certificate_stands(claim):
+def test_accepted_certificate_stands(claim, review):
     fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds")
     module.answer = verdict("holds", proof(STEP))
     item = judged(fake)
     assert item.verdict.outcome == "holds"
-    assert [c.outcome for c in item.certificates] == ["holds"]
+    assert item.concluded == ("holds",)
     (record,) = item.verdict.evidence
     assert record.summary == "a proof a square"
     assert record.tables[0].rows == [["square", "x^2 >= 0"]]
@@ -54,7 +56,7 @@ def test_accepted_certificate_stands(claim):
     (shown,) = run.to_json()["verdicts"]
     assert shown["certificates"] == ["T-1-1-proof.json"]
     assert shown["evidence"][0]["certificate"] == {
-        "file": "T-1-1-proof.json", "supports": "holds", "lines": [["shown", "1 step proved again"]],
+        "file": "T-1-1-proof.json", "concludes": "holds", "lines": [["shown", "1 step proved again"]],
     }  # fmt: skip
 
 
@@ -62,14 +64,16 @@ def test_accepted_certificate_stands(claim):
     ("outcome", "certificate"),
     [
         ("holds", proof(FALSE)),  # the checker rejects it
-        ("refuted", proof(STEP)),  # it supports the other outcome
+        ("refuted", proof(STEP)),  # it concludes the other outcome
+        ("holds", proof(PADDED)),  # true, and no reviewed evidence for this claim
         ("holds", None),  # nothing to replay
         ("holds", {"kind": "nonsense", "inputs": {}}),
         ("holds", {"kind": "proof", "inputs": {"supports": "holds"}}),  # no steps
     ],
 )
-def test_unsupported_verdict_is_reported_open(claim, outcome, certificate):
+def test_unsupported_verdict_is_reported_open(claim, review, outcome, certificate):
     fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds")
     module.answer = verdict(outcome, certificate)
     item = judged(fake)
     assert item.verdict.outcome == "open"
@@ -98,16 +102,43 @@ def test_claim_about_absent_data_is_open_and_fails_nothing(claim):
     assert item.as_expected
 
 
-def test_difference_from_the_reviewed_file_is_noticed(claim, monkeypatch):
+def test_difference_from_the_reviewed_file_is_noticed(claim, review, monkeypatch):
     _fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds")
     module.answer = verdict("holds", proof(STEP))
     monkeypatch.setattr(judge, "expected_outcomes", lambda: {"T-1": {"": "refuted"}})
     result = verification.run("test")
     assert [item.claim.id for item in result.unexpected] == ["T-1"]
 
 
-def test_written_certificates_replay_and_tampered_ones_fail(claim, tmp_path):
+def test_one_part_alone_concludes_nothing_and_a_note_never_does(claim, review):
+    fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds", part=True)
+    review("T-1", **proof(PADDED), concludes="holds", part=True)
+    module.answer = verdict("holds", proof(STEP))
+    assert judged(fake).verdict.outcome == "open"
+    both = (Evidence("proof", "one", proof(STEP)), Evidence("proof", "two", proof(PADDED)))
+    module.answer = Verdict("T-1", "holds", "because", evidence=both)
+    item = judged(fake)
+    assert (item.verdict.outcome, item.concluded) == ("holds", ("part of holds",) * 2)
+    review("T-1", **proof({**STEP, "name": "note"}), concludes="")
+    module.answer = verdict("holds", proof({**STEP, "name": "note"}))
+    item = judged(fake)
+    assert (item.verdict.outcome, item.concluded) == ("open", ("note",))
+
+
+def test_evidence_for_both_outcomes_decides_nothing(claim, review):
+    fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds")
+    review("T-1", **proof(PADDED), concludes="refuted")
+    both = (Evidence("proof", "one", proof(STEP)), Evidence("proof", "two", proof(PADDED)))
+    module.answer = Verdict("T-1", "holds", "because", evidence=both)
+    assert judged(fake).verdict.outcome == "open"
+
+
+def test_written_certificates_replay_and_tampered_ones_fail(claim, review, tmp_path):
     _fake, module = claim
+    review("T-1", **proof(STEP), concludes="holds")
     module.answer = verdict("holds", proof(STEP))
     result = verification.run("test")
     assert result.write_certificates(tmp_path) == 1

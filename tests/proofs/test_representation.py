@@ -44,7 +44,7 @@ def test_verdicts_and_certificates(name: str, quick: bool) -> None:
     assert item.verdict.outcome == OUTCOMES[name]
     assert item.verdict.arithmetic == "executed"
     assert any("Threefry" in assumption for assumption in item.verdict.assumptions)
-    assert all(certificate.outcome == OUTCOMES[name] for certificate in item.certificates)
+    assert set(item.concluded) <= {OUTCOMES[name], f"part of {OUTCOMES[name]}"}
 
 
 def test_only_the_integer_samplers_pass() -> None:

@@ -54,7 +54,7 @@ def anytime(seed: int = 0, batches: int = 30) -> tuple[dict[str, Any], float]:
 
 def sealed(inputs: dict[str, Any]) -> dict[str, Any]:
     result = check("audit", inputs)
-    return Certificate("AUDIT", result["statement"], result["supports"], "audit", inputs, result).to_json()
+    return Certificate("AUDIT", result["statement"], "audit", inputs, result).to_json()
 
 
 def replays(content: dict[str, Any], folder: Path) -> bool:
@@ -106,7 +106,8 @@ def test_certificates_replay_without_a_registered_claim(tmp_path: Path) -> None:
         assert replays(content, tmp_path)
         assert not replays({**content, "statement": content["statement"] + " "}, tmp_path)
         assert not replays({**content, "claim": "PP-L2"}, tmp_path)
-        assert not replays({**content, "outcome": "not refuted"}, tmp_path)
+        claimed = {"refuted": "not refuted", "not refuted": "refuted"}[content["result"]["supports"]]
+        assert not replays({**content, "result": {**content["result"], "supports": claimed}}, tmp_path)
         assert not replays({**content, "kind": "statistics"}, tmp_path)
         for part in ("inputs", "result"):
             for name in content[part]:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -127,14 +128,16 @@ def test_a_delta_beyond_the_error_bounds_is_not_decided() -> None:
         check("profile", changed(profiles={"d": tiny}, formulas=[[">", "d", ["exp", -10000]]]))
 
 
-def test_certificate_replays_although_a_file_sorts_its_fields(tmp_path: Path) -> None:
+def test_certificate_replays_although_a_file_sorts_its_fields(tmp_path: Path, review: Callable[..., None]) -> None:
+    review(CLAIM, "profile", INPUTS, "holds")
     claim = find_claim(CLAIM)
     assert claim is not None
     seal(CLAIM, claim.statement, "profile", INPUTS).write(tmp_path / "c.json")
     assert replay(tmp_path / "c.json").checks
 
 
-def test_a_changed_digit_does_not_replay(tmp_path: Path) -> None:
+def test_a_changed_digit_does_not_replay(tmp_path: Path, review: Callable[..., None]) -> None:
+    review(CLAIM, "profile", INPUTS, "holds")
     claim = find_claim(CLAIM)
     assert claim is not None
     sealed = seal(CLAIM, claim.statement, "profile", INPUTS).to_json()

@@ -95,7 +95,6 @@ def test_an_impossible_set_refutes_every_epsilon() -> None:
         ({"dataset2": [[1], [None], [None], [1, 1]]}, "matrix"),
         ({"dataset2": [[1.0], [None], [None], [1]]}, "not an exact number"),
         ({"scale": [2, 3]}, "scale"),
-        ({"supports": "open"}, "supports"),
         ({"impossible": "yes"}, "impossible"),
         ({"minimality": {}}, "scale"),
         ({"minimality": {"scale": [1], "fixed": ["size"]}}, "fixed"),

@@ -87,7 +87,7 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
         content = verdict.to_json()
         for name, record in zip(files, content["evidence"], strict=True):
             lines = [["certainly true", "a < b"], ["", "b < c"], ["first dataset", "5 . | 1 2"]]
-            record["certificate"] = {"file": name, "supports": verdict.outcome, "lines": lines}
+            record["certificate"] = {"file": name, "concludes": verdict.outcome, "lines": lines}
         verdicts.append(
             {
                 **content,

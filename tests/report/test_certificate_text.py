@@ -18,7 +18,6 @@ SELECTION = {
     "weights": ["2", "1"],
     "methods": {"npns": {}},
     "condition": ["<", "mu_npns_1", "3/4"],
-    "supports": "holds",
 }
 
 
@@ -27,12 +26,12 @@ def shown(kind: str, inputs: dict) -> list[tuple[str, str]]:
 
 
 def test_formulas_come_before_the_numbers_that_enter_them() -> None:
-    inputs = {"values": {"x": "1/3", "y": 2}, "formulas": [["<", "x", "y"], [">", "y", 0]], "supports": "holds"}
+    inputs = {"values": {"x": "1/3", "y": 2}, "formulas": [["<", "x", "y"], [">", "y", 0]]}
     assert shown("formula", inputs) == [("certainly true", "x < y; y > 0"), ("where", "x = 1/3; y = 2")]
 
 
 def test_a_proof_says_how_many_steps_stand_in_the_table_beside_it() -> None:
-    assert shown("proof", {"supports": "holds", "argument": "", "steps": [STEP]}) == [("shown", "1 step proved again")]
+    assert shown("proof", {"argument": "", "steps": [STEP]}) == [("shown", "1 step proved again")]
 
 
 def test_counts_are_shown_with_the_outcome_they_decide() -> None:
@@ -49,11 +48,10 @@ def test_a_list_of_two_numbers_is_no_interval_and_a_computed_number_is_one() -> 
 
 def test_long_certificates_are_cut_and_say_so() -> None:
     result = {
-        "supports": "holds",
         "summary": "x" * 1000,
         "values": {f"a_name_that_is_quite_long_{index}": ["1/3", "2/5"] for index in range(100)},
     }
-    lines = rows(Certificate("T-1", "A sentence.", "holds", "law", {}, result))
+    lines = rows(Certificate("T-1", "A sentence.", "law", {}, result))
     assert len(lines) == 20
     assert lines[-1] == ("", "and 82 more")
     assert lines[1] == ("where", "a_name_that_is_quite_long_0 in [1/3, 2/5]")

@@ -77,7 +77,7 @@ def test_the_content_of_every_certificate_is_shown(text: str, page: Any, example
     number = sum(len(verdict["certificates"]) for verdict in run["verdicts"])
     assert len(page.all("details", **{"class": "certificate"})) == number > 40
     shown = words(section(text, "PP-DP"))
-    assert "Certificate PP-DP-0.json , which supports: refuted certainly true a &lt; b b &lt; c first dataset" in shown
+    assert "Certificate PP-DP-0.json , which concludes: refuted certainly true a &lt; b b &lt; c first dataset" in shown
 
 
 def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:

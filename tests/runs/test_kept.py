@@ -58,7 +58,7 @@ def test_a_flipped_digit_is_noticed(tmp_path: Path, place: str) -> None:
 
 def test_what_is_no_kept_run_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "runs"
-    certificate = Certificate("T", "s", "holds", "law", {}, {})
+    certificate = Certificate("T", "s", "law", {}, {})
     path.write_bytes(json.dumps(certificate.to_json()).encode() + b'\n[1]\n7\n{"key": 1}\n\xff\xfe\n{"key": "cut o')
     assert kept(path, {"value": 1}) == kept(path)
 

@@ -250,5 +250,6 @@ def _certify(certificate: dict[str, Any] | None, outcome: str, path: Path) -> st
     except Rejected as problem:
         return f"no certificate: {problem}"
     sealed.write(path)
-    alone = "" if sealed.outcome == outcome else f" (this run alone supports: {sealed.outcome})"
+    supported = sealed.result["supports"]
+    alone = "" if supported == outcome else f" (this run alone supports: {supported})"
     return f"certificate in {path}{alone}; re-check it with: dpassay replay {path}"

@@ -21,6 +21,7 @@ def replay(certificates: tuple[Path, ...]) -> int:
         outcome = recheck(path)
         failed += not outcome.checks
         mark = "checks" if outcome.checks else "FAILS "
-        click.echo(f"{mark}  {outcome.claim:12} {outcome.outcome:8} {path.name}: {outcome.reason}")
+        concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
+        click.echo(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}")
     click.echo(f"{len(certificates) - failed} of {len(certificates)} certificates check")
     return VIOLATED if failed else 0

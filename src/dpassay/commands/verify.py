@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 @click.option(
     "--certificates", type=path_type(), help="Write every certificate into this folder, for `dpassay replay`."
 )
+@click.option(
+    "--add-evidence",
+    type=path_type(),
+    metavar="FOLDER",
+    help="Add what is no reviewed evidence yet to FOLDER/PAPER/evidence.json, for a person to review.",
+)
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(
     paper: str | None,
@@ -47,6 +53,7 @@ def verify(
     markdown: Path | None,
     mapping_path: Path | None,
     certificates: Path | None,
+    add_evidence: Path | None,
     list_only: bool,
 ) -> int:
     """Judge the papers' claims: the main job.
@@ -74,6 +81,12 @@ def verify(
     if certificates is not None:
         count = result.write_certificates(certificates)
         click.echo(f"{count} certificates in {certificates}; re-check them with: dpassay replay {certificates}/*.json")
+    if add_evidence is not None:
+        from dpassay.judging import reviewing
+
+        click.echo(
+            f"{reviewing.add_evidence(result.judged, add_evidence)} pieces of evidence to review in {add_evidence}"
+        )
     write_file(json_path, "verdicts", lambda: as_json(content))
     write_file(html_path, "report", lambda: render(content))
     if markdown is not None:

@@ -1,7 +1,8 @@
 """Certificate files: what `replay` re-checks, written and read as JSON.
 
 A certificate has `inputs`, from which everything follows, and the `result` that the trusted checker for its kind
-computed from them. Replaying computes the result again and compares; nothing that a search found is believed.
+computed from them. Replaying computes the result again and compares; nothing that a search found is believed. What
+the evidence concludes about the claim is not in the file: the checker derives it.
 """
 
 import hashlib
@@ -14,8 +15,8 @@ from typing import Any
 from dpassay.core.errors import InvalidInput
 
 FORMAT = "dpassay-certificate"
-VERSION = 1
-FIELDS = ("format", "version", "claim", "statement", "outcome", "kind", "inputs", "result", "sha256")
+VERSION = 2
+FIELDS = ("format", "version", "claim", "statement", "kind", "inputs", "result", "sha256")
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,6 @@ class Certificate:
     Attributes:
         claim: the claim's id.
         statement: what is claimed, in words; must be the registry's sentence when the id is registered.
-        outcome: the verdict that this piece supports.
         kind: the checker: `witness`, `law`, `formula`, `proof`, `statistics`, `reproduction`, ...
         inputs: everything the checker needs, numbers as integers or fractions in strings.
         result: what the checker computed.
@@ -33,7 +33,6 @@ class Certificate:
 
     claim: str
     statement: str
-    outcome: str
     kind: str
     inputs: Mapping[str, Any]
     result: Mapping[str, Any]
@@ -45,7 +44,6 @@ class Certificate:
             "version": VERSION,
             "claim": self.claim,
             "statement": self.statement,
-            "outcome": self.outcome,
             "kind": self.kind,
             "inputs": dict(self.inputs),
             "result": dict(self.result),

@@ -4,9 +4,13 @@ Claims are looked up by name, as their deciders are: they lie beside what decide
 """
 
 import difflib
+import functools
 import importlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
@@ -55,6 +59,43 @@ def select(paper: str | None = None, claims: list[str] | None = None) -> tuple[C
             hint = f"; did you mean {', '.join(close)}" if close else ""
             raise InvalidInput(f"no claim is called {name!r}{hint}; `dpassay verify --list` shows all")
     return tuple(claim for claim in chosen if claim.id in set(claims))
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """One piece of evidence for a claim, as it was reviewed.
+
+    Attributes:
+        kind: of certificate.
+        says: what it says, in the lines of `dpassay.replay.says`.
+        concludes: the outcome that it shows for the claim; "measured" where its numbers decide; "" for a note, which
+            shows something beside the claim.
+        part: it shows that only together with all other parts.
+    """
+
+    kind: str
+    says: tuple[str, ...]
+    concludes: str
+    part: bool = False
+
+
+@functools.cache
+def reviewed_evidence(claim_id: str) -> tuple[Reviewed, ...]:
+    """What may be evidence for a claim: nothing else counts."""
+    claim = find_claim(claim_id)
+    content = _reviewed(claim.paper) if claim is not None and claim.paper in _HOMES else {}
+    return tuple(
+        Reviewed(entry["kind"], tuple(entry["says"]), entry["concludes"], entry.get("part", False))
+        for entry in content.get(claim_id, {}).get("evidence", ())
+    )
+
+
+@functools.cache
+def _reviewed(paper: str) -> Mapping[str, Any]:
+    home = _HOMES[paper].rpartition(".")[0]
+    file = resources.files(home).joinpath("evidence.json")
+    content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return content
 
 
 def expected_outcomes() -> dict[str, dict[str, str]]:

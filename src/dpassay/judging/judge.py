@@ -1,7 +1,7 @@
 """Judges one claim: runs its decider and seals its certificates with the trusted checker."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,19 +9,24 @@ from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.core.registry import expected_outcomes
-from dpassay.replay import Rejected, seal
+from dpassay.core.registry import Reviewed, expected_outcomes, reviewed_evidence
+from dpassay.replay import Rejected, conclusion, seal
 
+NOT_REVIEWED = "not reviewed"
 DECIDED = ("holds", "refuted", "vacuous")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took."""
+    """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took.
+
+    What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed".
+    """
 
     claim: Claim
     verdict: Verdict
     certificates: tuple[Certificate, ...]
+    concluded: tuple[str, ...]
     expected: str | None
     seconds: float
 
@@ -40,6 +45,7 @@ class Judged:
             "verdict": self.verdict.to_json(),
             "bodies": [record.certificate for record in self.verdict.evidence],
             "certificates": [certificate.to_json() for certificate in self.certificates],
+            "concluded": list(self.concluded),
             "expected": self.expected,
             "seconds": self.seconds,
         }
@@ -51,14 +57,15 @@ class Judged:
         pairs = zip(verdict.evidence, content["bodies"], strict=True)
         evidence = tuple(replace(record, certificate=body) for record, body in pairs)
         certificates = tuple(map(Certificate.from_json, content["certificates"]))
-        return cls(claim, replace(verdict, evidence=evidence), certificates, content["expected"], content["seconds"])
+        verdict = replace(verdict, evidence=evidence)
+        return cls(claim, verdict, certificates, tuple(content["concluded"]), content["expected"], content["seconds"])
 
 
 def judge(claim: Claim, context: Context) -> Judged:
     """Decides one claim and seals its certificates with the trusted checker.
 
-    A verdict that says more than `open` must be backed by a certificate that the checker accepts and that supports the
-    same outcome; otherwise it is reported `open`, since nobody could replay it.
+    A verdict that says more than `open` must be concluded by certificates that the checker accepts and whose content
+    was reviewed as evidence for this claim; otherwise it is reported `open`, since nobody could replay it.
     """
     begin = time.perf_counter()
     expected = expected_outcomes().get(claim.id, {}).get(claim.data if context.data.name == claim.data else "")
@@ -69,6 +76,7 @@ def judge(claim: Claim, context: Context) -> Judged:
     except Exception as error:  # one broken check must not cost the other verdicts; it shows as unexpected
         verdict = Verdict(claim.id, "open", f"the check broke off: {type(error).__name__}: {error}")
     certificates: list[Certificate] = []
+    shown: list[Reviewed | Rejected] = []
     evidence = list(verdict.evidence)
     for place, record in enumerate(verdict.evidence):
         if record.certificate is None:
@@ -77,15 +85,46 @@ def judge(claim: Claim, context: Context) -> Judged:
             sealed = seal(claim.id, claim.statement, record.certificate["kind"], record.certificate["inputs"])
         except Rejected as rejection:
             verdict = _unreplayable(verdict, f"its {record.kind} was rejected by the checker: {rejection}")
-            certificates = []
+            certificates, shown = [], []
             break
         certificates.append(sealed)
+        shown.append(_shown(sealed))
         if sealed.kind == "proof":
             evidence[place] = _with_argument(record, sealed)
     verdict = replace(verdict, evidence=tuple(evidence))
-    if verdict.outcome in DECIDED and not any(c.outcome == verdict.outcome for c in certificates):
-        verdict = _unreplayable(verdict, "no certificate supports that outcome")
-    return Judged(claim, verdict, tuple(certificates), expected, time.perf_counter() - begin)
+    if unreviewed := [str(each) for each in shown if isinstance(each, Rejected)]:
+        verdict = _unreplayable(verdict, unreviewed[0])
+    elif verdict.outcome in DECIDED and not _concluded(claim.id, verdict.outcome, shown):
+        verdict = _unreplayable(verdict, "its certificates do not conclude that outcome")
+    return Judged(
+        claim,
+        verdict,
+        tuple(certificates),
+        tuple(map(_said, shown)),
+        expected,
+        time.perf_counter() - begin,
+    )
+
+
+def _shown(certificate: Certificate) -> Reviewed | Rejected:
+    try:
+        return conclusion(certificate)
+    except Rejected as rejection:
+        return rejection
+
+
+def _said(shown: Reviewed | Rejected) -> str:
+    if isinstance(shown, Rejected):
+        return NOT_REVIEWED
+    return f"part of {shown.concludes}" if shown.part else shown.concludes or "note"
+
+
+def _concluded(claim_id: str, outcome: str, shown: Sequence[Reviewed | Rejected]) -> bool:
+    """Whether one piece of evidence concludes the outcome, or all its parts do together; and none another one."""
+    known = [each for each in shown if isinstance(each, Reviewed)]
+    alone = {each.concludes for each in known if each.concludes in DECIDED and not each.part}
+    parts = [each for each in reviewed_evidence(claim_id) if each.part and each.concludes == outcome]
+    return alone == {outcome} or (not alone and bool(parts) and all(each in shown for each in parts))
 
 
 def _unreplayable(verdict: Verdict, reason: str) -> Verdict:

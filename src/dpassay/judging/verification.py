@@ -154,12 +154,12 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
 def _verdict(item: Judged) -> dict[str, Any]:
     """The verdict, and beside each piece of evidence what its certificate says."""
     content = item.verdict.to_json()
-    files = zip(item.file_names(), item.certificates, strict=True)
+    files = zip(item.file_names(), item.certificates, item.concluded, strict=True)
     for record, shown in zip(item.verdict.evidence, content["evidence"], strict=True):
         if record.certificate is not None and (file := next(files, None)) is not None:
-            name, certificate = file
+            name, certificate, concluded = file
             lines = [list(row) for row in rows(certificate)]
-            shown["certificate"] = {"file": name, "supports": certificate.outcome, "lines": lines}
+            shown["certificate"] = {"file": name, "concludes": concluded, "lines": lines}
     more = {"certificates": item.file_names(), "expected": item.expected, "seconds": round(item.seconds, 2)}
     return content | more
 

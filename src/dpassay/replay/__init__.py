@@ -1,26 +1,26 @@
 """The trusted base: re-checks a certificate from the file alone, on exact rationals and interval arithmetic.
 
 Nothing here imports JAX, a mechanism, or anything that searched for the evidence. Each kind of certificate has one
-checker, a function from the certificate's inputs to a result that says which outcome they support; a certificate is
-good when the result computed again equals the one in the file. `seal` makes certificates with the same functions.
+checker, a function from the certificate's inputs to a result; a certificate is good when the result computed again
+equals the one in the file, and when what it says is among the evidence that was reviewed for its claim: from there
+comes what it concludes, never from the file. `seal` makes certificates with the same functions.
 """
 
 import functools
 import importlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpassay.core.callable_module import make_callable
 from dpassay.core.certificate import Certificate, read
+from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
-
-if TYPE_CHECKING:
-    from dpassay.core.claims import Claim
+from dpassay.core.registry import Reviewed, expected_outcomes, find_claim, reviewed_evidence
 
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
@@ -47,7 +47,14 @@ class Rejected(Exception):
 
 @dataclass(frozen=True)
 class Replay:
-    """Outcome of replaying one certificate."""
+    """Outcome of replaying one certificate.
+
+    Attributes:
+        outcome: what the evidence concludes about the claim, as the checker derives it; "note" when it shows something
+            beside the claim, "" when it does not check.
+        part: it concludes that only together with the other parts of the evidence.
+        reason: what was computed, or why the certificate fails.
+    """
 
     path: str
     claim: str
@@ -55,10 +62,27 @@ class Replay:
     outcome: str
     checks: bool
     reason: str
+    part: bool = False
 
 
 def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Computes the result for `inputs`; `result["supports"]` is the outcome they establish.
+    """What `computed` finds, with the outcome that it supports as `result["supports"]`.
+
+    Where the numbers do not decide that by themselves it is the one that whoever made the inputs has in mind,
+    `inputs["supports"]`. A certificate does not carry it: `conclusion` derives it.
+
+    Raises:
+        Rejected: the inputs are malformed or establish nothing.
+    """
+    meant = inputs.get("supports", "refuted" if kind == "witness" else None) if isinstance(inputs, Mapping) else None
+    result = {"supports": meant, **computed(kind, _bare(inputs))}
+    if result["supports"] not in OUTCOMES:
+        raise Rejected(f"supports is {result['supports']!r}: use one of {', '.join(OUTCOMES)}")
+    return result
+
+
+def computed(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of the inputs of a certificate, by the checker of its kind.
 
     Raises:
         Rejected: the inputs are malformed or establish nothing.
@@ -66,36 +90,67 @@ def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in CHECKERS:
         raise Rejected(f"unknown kind of certificate {kind!r}")
     try:
-        text = _checked(kind, json.dumps(inputs, sort_keys=True))  # the order of a file, whoever wrote it
+        result: dict[str, Any] = json.loads(_computed(kind, json.dumps(inputs, sort_keys=True)))  # as in a file
     except Rejected:
         raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
-    result: dict[str, Any] = json.loads(text)
-    if result["supports"] not in OUTCOMES:
-        raise Rejected(f"supports is {result['supports']!r}: use one of {', '.join(OUTCOMES)}")
     return result
 
 
 @functools.lru_cache(maxsize=256)
-def _checked(kind: str, inputs: str) -> str:
+def _computed(kind: str, inputs: str) -> str:
     """A checker is a function of the inputs as they stand in a file; a decider and `seal` often ask it the same."""
     return json.dumps(importlib.import_module(CHECKERS[kind]).compute(json.loads(inputs)))
 
 
+def _bare(inputs: Any) -> Any:
+    return (
+        {name: each for name, each in inputs.items() if name != "supports"} if isinstance(inputs, Mapping) else inputs
+    )
+
+
 def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Certificate:
-    """A certificate whose result the trusted checker computed.
+    """A certificate whose result the trusted checker computed. What it concludes is not in it: see `conclusion`.
 
     Raises:
         Rejected: the checker finds that the inputs establish nothing.
     """
-    result = check(kind, inputs)
-    return Certificate(claim, statement, result["supports"], kind, inputs, result)
+    bare = _bare(inputs)
+    return Certificate(claim, statement, kind, bare, computed(kind, bare))
+
+
+def conclusion(certificate: Certificate) -> Reviewed:
+    """What a certificate, once it checks, concludes about its claim: `concludes` is an outcome, or "" for a note.
+
+    Raises:
+        Rejected: the claim is not registered or reads otherwise, or this is not among its reviewed evidence.
+    """
+    claim = find_claim(certificate.claim)
+    if claim is None:
+        raise Rejected(f"no registered claim is called {certificate.claim!r}")
+    if claim.statement != certificate.statement:
+        raise Rejected(f"the statement is not the registered one of {certificate.claim}")
+    lines = _says(certificate)
+    for entry in reviewed_evidence(claim.id):
+        if (entry.kind, entry.says) == (certificate.kind, lines):
+            _on_subject(claim, certificate)
+            return replace(entry, concludes=certificate.result["supports"]) if entry.concludes == "measured" else entry
+    raise Rejected(f"this is not among the evidence that was reviewed for {claim.id}")
+
+
+def _says(certificate: Certificate) -> tuple[str, ...]:
+    from dpassay.replay.says import says
+
+    try:
+        return says(certificate.kind, certificate.inputs)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
 
 
 @explained()
 def replay(path: str | Path) -> Replay:
-    """Re-checks the certificate in a file, from the file alone.
+    """Re-checks the certificate in a file, from the file alone, and derives what it concludes about its claim.
 
     Raises:
         InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver that it
@@ -103,39 +158,33 @@ def replay(path: str | Path) -> Replay:
     """
     certificate = read(Path(path))
     try:
-        if certificate.kind != "audit":
-            _on_subject(_same_statement(certificate), certificate)
-        result = check(certificate.kind, certificate.inputs)
-        if certificate.kind == "audit" and (certificate.claim, certificate.statement) != (AUDIT, result["statement"]):
+        shown = None if certificate.kind == "audit" else conclusion(certificate)
+        result = computed(certificate.kind, certificate.inputs)
+        if shown is None and (certificate.claim, certificate.statement) != (AUDIT, result["statement"]):
             raise Rejected(f"an audit's certificate is filed under {AUDIT}, with the statement of its inputs")
-        if result["supports"] != certificate.outcome:
-            raise Rejected(f"the file says {certificate.outcome!r}, its inputs support {result['supports']!r}")
         recomputed, stated = _canonical(result), _canonical(certificate.result)
         differing = sorted(key for key in {*recomputed, *stated} if recomputed.get(key) != stated.get(key))
         if differing:
             raise Rejected(f"recomputed values differ from the file's: {', '.join(differing)}")
+        outcome = result["supports"] if shown is None else shown.concludes or "note"
+        reviewed = tuple(expected_outcomes().get(certificate.claim, {}).values())
+        if shown is not None and reviewed and outcome not in ("note", *reviewed):
+            raise Rejected(
+                f"the evidence checks, but it concludes {outcome!r} and contradicts the reviewed verdict on "
+                f"{certificate.claim}: {' or '.join(reviewed)}"
+            )
     except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
-        return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, False, str(rejection))
+        return Replay(str(path), certificate.claim, certificate.kind, "", False, str(rejection))
     summary = str(result.get("summary", ""))
-    return Replay(str(path), certificate.claim, certificate.kind, certificate.outcome, True, summary)
+    part = shown is not None and shown.part
+    return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, part)
 
 
 def _canonical(result: Mapping[str, Any]) -> dict[str, str]:
     return {key: json.dumps(value, sort_keys=True) for key, value in result.items()}
 
 
-def _same_statement(certificate: Certificate) -> "Claim":
-    from dpassay.core.registry import find_claim
-
-    claim = find_claim(certificate.claim)
-    if claim is None:
-        raise Rejected(f"no registered claim is called {certificate.claim!r}")
-    if claim.statement != certificate.statement:
-        raise Rejected(f"the statement is not the registered one of {certificate.claim}")
-    return claim
-
-
-def _on_subject(claim: "Claim", certificate: Certificate) -> None:
+def _on_subject(claim: Claim, certificate: Certificate) -> None:
     """A true witness against something else, or of a smaller loss than the claim allows, is no witness here."""
     mechanism = certificate.inputs.get("mechanism")
     if mechanism is None or not claim.about:

@@ -6,7 +6,6 @@ Inputs:
     "relation": "add_or_remove_one" (D with and without one more row) or "replace_one" (one more row x, or another z)
     "size": k, to condition on subsets of k items, or 0 for all subsets
     "largest": the ratio that must be the largest of Pr[Y | D'] / Pr[Y | D], an exact rational
-    "supports": the outcome that this supports
 
 Laws are exact rationals: det(L_Y) over its sum, which for all subsets is also compared with det(L + I). Rows are binary
 and not zero (a zero row changes nothing, except as a replacement); datasets are multisets of rows.
@@ -31,7 +30,7 @@ Law = list[fmpq]
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Enumerates again; raises `Rejected` unless the largest ratio is the stated one."""
-    fields(inputs, "an enumeration", ("items", "subjects", "jitter", "relation", "size", "largest", "supports"))
+    fields(inputs, "an enumeration", ("items", "subjects", "jitter", "relation", "size", "largest"))
     items, subjects = (integer(inputs[name], name, at_least=low) for name, low in (("items", 1), ("subjects", 0)))
     size = integer(inputs["size"], "size", at_least=0)
     jitter, stated, relation = rational(inputs["jitter"]), rational(inputs["largest"]), inputs["relation"]
@@ -58,7 +57,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     if largest != stated or place is None:
         raise Rejected(f"the largest ratio is {show(largest)}, not {show(stated)}")
     return {
-        "supports": inputs["supports"],
         "relation": relation,
         "process": f"{items} items, jitter {show(jitter)}, {f'{size} items shown' if size else 'any number of items'}",
         "datasets": datasets,

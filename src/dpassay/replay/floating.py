@@ -4,7 +4,6 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "form": see below
     "mechanism": {"id", "variant", "parameters"}
     "relation", "dataset1", "dataset2": neighboring datasets
-    "supports": the outcome that the difference, when certain, supports
 
 Forms. The randomness itself is taken as ideal: every value that the code's random words can take has a chance.
     "addition": the released float is fl(v + n), n a random float and v what a dataset of one entry says: the rating, 0
@@ -43,7 +42,7 @@ from dpassay.replay.witness import neighboring_cells
 FORMATS: Mapping[str, tuple[int, int, int]] = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
 """name -> (significant bits, exponent of the smallest positive number, exponent that overflows)."""
 
-_COMMON = ("form", "mechanism", "relation", "dataset1", "dataset2", "supports")
+_COMMON = ("form", "mechanism", "relation", "dataset1", "dataset2")
 _LEAST_SLACK = fmpq(1, 10**9)
 _ULPS = 16  # rounding of a decomposition of a 1 x 2 matrix, in units of 2^-53
 
@@ -60,7 +59,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         datasets = (read_dataset(inputs["dataset1"]), read_dataset(inputs["dataset2"]))
         cells = _changed(*datasets, inputs["relation"])
         return {
-            "supports": inputs["supports"],
             "form": form,
             "mechanism": mechanism_text(inputs["mechanism"]),
             "relation": inputs["relation"],

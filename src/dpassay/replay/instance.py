@@ -3,7 +3,6 @@
 Inputs:
     "values": {name: number}, integers or strings "3", "1/2", "0.25"
     "formulas": [formula, ...] (see `replay.formula`), each a comparison or a combination of comparisons
-    "supports": the outcome that they support together
 
 Each formula must be certainly true: decided on exact rationals where both its sides are rational, else by enclosures.
 """
@@ -18,7 +17,7 @@ from dpassay.replay.numbers import fields, precision, rational, show
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Evaluates every formula again; raises `Rejected` at the first that is not certainly true."""
-    fields(inputs, "a formula instance", ("values", "formulas", "supports"))
+    fields(inputs, "a formula instance", ("values", "formulas"))
     values = {symbol(name): rational(value) for name, value in inputs["values"].items()}
     if not inputs["formulas"]:
         raise Rejected("an instance needs at least one formula")
@@ -29,7 +28,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     statements = [text(formula) for formula in inputs["formulas"]]
     where = ", ".join(f"{name} = {show(value)}" for name, value in sorted(values.items()))
     return {
-        "supports": inputs["supports"],
         "values": {name: show(value) for name, value in values.items()},
         "formulas": statements,
         "summary": f"certainly true{f' at {where}' if where else ''}: " + "; ".join(statements),

@@ -7,7 +7,6 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "values"?: {name: number}, constants of the condition
     "condition": formula (see `replay.formula`) over the events' probabilities by their names, the constants, and
         sim_<row>, mu_<row> (similarity and selection probability of each candidate), alpha (sum of sim_i mu_i)
-    "supports": the outcome that the condition, when true, supports
 
 The condition is decided on exact rationals where both sides are rational, else by Arb enclosures.
 """
@@ -27,7 +26,7 @@ from dpassay.replay.numbers import bounds, down, fields, precision, rational, sh
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes the law and decides the condition; raises `Rejected` unless it is certainly true."""
-    fields(inputs, "a law", ("mechanism", "dataset", "condition", "supports"), ("events", "values"))
+    fields(inputs, "a law", ("mechanism", "dataset", "condition"), ("events", "values"))
     mechanism = inputs["mechanism"]
     with precision():
         dataset = read_dataset(inputs["dataset"])
@@ -44,7 +43,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
             known |= {f"sim_{row}": similarity, f"mu_{row}": chances.get(row, fmpq(0))}
         known["alpha"] = sum((similarities[row] * chance for row, chance in chances.items()), fmpq(0))
         return {
-            "supports": inputs["supports"],
             "mechanism": mechanism_text(mechanism),
             "dataset": dataset_text(dataset),
             "events": {name: "; ".join(rows_text(rows) for rows in event) for name, event in events.items()},

@@ -5,7 +5,6 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; there are no other f
     "profiles": {name: {"rows": r, "noise": formula, "epsilon": formula, "columns"?: "gaussian" or "fixed",
         "raters"?: c}}, formulas (see `replay.formula`) over the constants
     "formulas": comparisons, or combinations of them, over the constants and the profiles' names; each certainly true
-    "supports": the outcome that they support together
 
 A profile is the smallest delta for which publishing (M R + w N) / sqrt(r), N standard Gaussian, is (epsilon, delta)-
 differentially private when one row of R changes by a vector of norm at most 1:
@@ -35,7 +34,7 @@ TAIL = 200  # nats: mass of the chi-square distribution that is bounded instead 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Encloses every profile and decides every formula; raises `Rejected` at the first that is not certainly true."""
-    fields(inputs, "a profile certificate", ("profiles", "formulas", "supports"), ("values",))
+    fields(inputs, "a profile certificate", ("profiles", "formulas"), ("values",))
     if not inputs["formulas"] or not inputs["profiles"]:
         raise Rejected("a profile certificate needs at least one profile and one formula")
     constants = {symbol(name): rational(value) for name, value in inputs.get("values", {}).items()}
@@ -54,7 +53,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     statements = [text(formula) for formula in inputs["formulas"]]
     shown = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in enclosures.items())
     return {
-        "supports": inputs["supports"],
         "values": {name: show(value) for name, value in constants.items()},
         "profiles": {name: words for name, (_, words) in profiles.items()},
         "enclosures": enclosures,

@@ -1,6 +1,6 @@
 """Checks proofs: every step is a query rebuilt from its formulas and rerun, or an identity expanded again.
 
-Inputs: {"supports": outcome, "argument": how the steps make the claim, "steps": [step, ...]}. A step is one of
+Inputs: {"argument": how the steps make the claim, "steps": [step, ...]}. A step is one of
     {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula],
      "conclusion": formula, "model": {variable: rational}?}
     {"name", "engine": "identity", "left": formula, "right": formula}
@@ -21,12 +21,14 @@ from typing import Any
 from dpassay.replay import Rejected
 from dpassay.replay.cvc5_process import answer
 from dpassay.replay.formula import evaluate, is_number, smtlib, symbol, text, variables
+from dpassay.replay.numbers import fields
 
 TIMEOUT_MILLISECONDS = 60_000
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Reruns every step; raises `Rejected` at the first that fails."""
+    fields(inputs, "a proof", ("argument", "steps"))
     steps: Sequence[Mapping[str, Any]] = inputs["steps"]
     if not steps:
         raise Rejected("a proof needs at least one step")
@@ -39,7 +41,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         model = {name: str(Fraction(value)) for name, value in step.get("model", {}).items()}
         checked.append({"name": step["name"], "statement": statement(step), **({"model": model} if model else {})})
     return {
-        "supports": inputs["supports"],
         "argument": str(inputs.get("argument", "")),
         "steps": checked,
         "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again: "

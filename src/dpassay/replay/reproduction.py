@@ -17,6 +17,8 @@ form "orderings": do paired differences lie on the claimed side of 0?
         "count", "sum", "sum_of_squares" of them}}
   The interval is mean -/+ t s / sqrt(count). Supports "refuted" if one interval lies on the other side of 0 (for
   "zero": on either), "holds" if each lies on the claimed side, else "open"; an interval never shows "zero".
+  A comparison without differences lacks runs, and decides nothing. Or "readings": {reading: comparisons}: supports
+  "holds" if one reading does, "refuted" if every reading does, else "open".
 
 form "trend": do printed numbers decrease along each row?
     "rows": {row: [{"printed": "0.8065", "runs": [number, ...]}, ...]}, in the claimed order
@@ -43,7 +45,8 @@ _SHOWN = 20
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes the summary of every run, and the outcome by the rule of its form."""
-    forms = {"cells": (_cells, ("printed", "readings")), "orderings": (_orderings, ("comparisons",))}
+    ordered = "readings" if "readings" in inputs else "comparisons"
+    forms = {"cells": (_cells, ("printed", "readings")), "orderings": (_orderings, (ordered,))}
     forms["trend"] = (_trend, ("rows",))
     form = inputs["form"]
     if form not in forms:
@@ -150,12 +153,28 @@ def _interval(mean: fmpq, square: fmpq) -> dict[str, str]:
 
 
 def _orderings(inputs: Mapping[str, Any], failure: fmpq) -> dict[str, Any]:
-    comparisons: Mapping[str, Any] = inputs["comparisons"]
-    if not comparisons:
+    readings: Mapping[str, Mapping[str, Any]] = inputs.get("readings") or {"": inputs["comparisons"]}
+    if not all(readings.values()):
         raise Rejected("needs at least one comparison")
-    tail = failure / (2 * len(comparisons))
+    tail = failure / (2 * sum(map(len, readings.values())))
+    found = {name: _ordered(comparisons, tail) for name, comparisons in sorted(readings.items())}
+    if "readings" not in inputs:
+        return found[""]
+    for name, entry in found.items():
+        if all(each["side"] == "lacks runs" for each in entry["comparisons"].values()):
+            raise Rejected(f"no comparison of {name} has two runs")
+    outcomes = {entry["supports"] for entry in found.values()}
+    return {
+        "supports": "holds" if "holds" in outcomes else "refuted" if outcomes == {"refuted"} else "open",
+        "readings": found,
+        "summary": "; ".join(f"{name}: {entry['summary']}" for name, entry in found.items()),
+    }
+
+
+def _ordered(comparisons: Mapping[str, Any], tail: fmpq) -> dict[str, Any]:
     entries = {name: _comparison(name, record, tail) for name, record in sorted(comparisons.items())}
-    wrong = [name for name, e in entries.items() if e["side"] != "undecided" and e["side"] != e["claimed"]]
+    open_sides = ("undecided", "lacks runs")
+    wrong = [name for name, e in entries.items() if e["side"] not in open_sides and e["side"] != e["claimed"]]
     right = [name for name, e in entries.items() if e["side"] == e["claimed"]]
     supports = "refuted" if wrong else "holds" if len(right) == len(entries) else "open"
     named = f" ({', '.join(wrong[:4])}{', ...' if len(wrong) > 4 else ''})" if wrong else ""
@@ -171,6 +190,8 @@ def _comparison(name: str, record: Mapping[str, Any], tail: fmpq) -> dict[str, A
     fields(record, f"comparison {name}", ("claimed", *(sums if "count" in record else ("differences",))))
     if record["claimed"] not in ("positive", "negative", "zero"):
         raise Rejected(f"claimed is {record['claimed']!r}: use positive, negative or zero")
+    if not record.get("differences", True):
+        return {"claimed": record["claimed"], "side": "lacks runs"}
     if "count" in record:
         count = integer(record["count"], "count", at_least=2)
         sample = _Sample.from_sums(count, rational(record["sum"]), rational(record["sum_of_squares"]))

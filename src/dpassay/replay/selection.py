@@ -16,7 +16,6 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; there are no other f
         theorem_bound = 1 - ((n-k)/n)^w_1, and for each method mu_<method>_<i> (selection probability), first_<method>
         (expected number from the first partition, mu_1 + ... + mu_k), alpha_<method> (sum of s_i mu_i), p_<method>
         (ppns), and p when only one method has a probability
-    "supports": the outcome that the condition, when true, supports
 
 Probabilities are exact rationals when the weights are rational, else Arb enclosures.
 """
@@ -53,7 +52,7 @@ _CHOICES = {
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes every selection probability and decides the condition; raises `Rejected` unless certainly true."""
-    required = ("similarities", "num_neighbors", "methods", "condition", "supports")
+    required = ("similarities", "num_neighbors", "methods", "condition")
     fields(inputs, "a selection", required, ("weights", "base", "rate", "values"))
     with precision():
         similarities = [rational(value) for value in inputs["similarities"]]
@@ -81,7 +80,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         if len(probabilities) == 1:
             (known["p"],) = probabilities
         return {
-            "supports": inputs["supports"],
             "similarities": [show(value) for value in similarities],
             "weights": weighing.text,
             "num_neighbors": k,

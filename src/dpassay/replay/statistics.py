@@ -6,7 +6,7 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; there are no other f
     "num_looks"?: how often the data were looked at with these bounds, or could have been (default 1)
     "sides"?: "both" (default), "lower" or "upper"
     "values"?: {name: number}, constants of the formulas
-    "condition": formula (see `replay.formula`) and "supports": the outcome it supports when true;
+    "condition": formula (see `replay.formula`), which must be true;
         or "outcomes": {outcome: formula}, of which at most one may be true; when none is, the data support "open"
     "description"?: what was counted, in words
 Names in the formulas: successes, trials, lower, upper of one count; successes_<name>, trials_<name>, lower_<name>,
@@ -35,7 +35,7 @@ _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes every bound; raises `Rejected` unless the condition, or at most one of the outcomes, is true."""
     several = "counts" in inputs
-    decided = ("outcomes",) if "outcomes" in inputs else ("condition", "supports")
+    decided = ("outcomes",) if "outcomes" in inputs else ("condition",)
     counted = ("counts",) if several else ("successes", "trials")
     required = (*counted, "failure_probability", *decided)
     fields(inputs, "statistics", required, ("num_looks", "sides", "values", "description"))
@@ -61,7 +61,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         supports, statements = _supported(inputs, values)
     one = ", ".join(f"{field} {value}" for count in bounds for field, value in sorted(count.items()))
     return {
-        "supports": supports,
+        **supports,
         "bounds": bounds,
         "method": f"Clopper-Pearson, failure probability {show(share)} each: {show(failure)} over {len(counts)} "
         f"{'count' if len(counts) == 1 else 'counts'}, {sides} sides, {looks} {'look' if looks == 1 else 'looks'}",
@@ -126,16 +126,17 @@ def _bounds(name: str, count: Mapping[str, Any], sides: str, share: fmpq) -> dic
     return known
 
 
-def _supported(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The outcome, and every formula as a person writes it."""
+def _supported(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The outcome where the data choose it, and every formula as a person writes it."""
     if "outcomes" not in inputs:
         if not decide(inputs["condition"], values):
             raise Rejected(f"the condition is false: {text(inputs['condition'])}")
-        return inputs["supports"], {inputs["supports"]: text(inputs["condition"])}
+        return {}, {"condition": text(inputs["condition"])}
     outcomes: Mapping[str, Any] = inputs["outcomes"]
     if not outcomes or set(outcomes) - set(_OUTCOMES):
         raise Rejected(f"outcomes must be among {', '.join(_OUTCOMES)}")
     true = [outcome for outcome, formula in sorted(outcomes.items()) if decide(formula, values)]
     if len(true) > 1:
         raise Rejected(f"the data support {' and '.join(true)} at once")
-    return (true[0] if true else "open"), {outcome: text(formula) for outcome, formula in outcomes.items()}
+    supports = true[0] if true else "open"
+    return {"supports": supports}, {outcome: text(formula) for outcome, formula in outcomes.items()}

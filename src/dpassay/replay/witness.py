@@ -8,8 +8,6 @@ Inputs (numbers are integers or strings "3", "1/2", "0.25"; a missing rating is 
     "dataset1", "dataset2": rows of ratings; the event is the likelier one under dataset1
     "event": distinct outputs, each a list of integers such as the ascending row numbers of one set of neighbors
     "scale"?: the allowed values of a rating
-    "supports"?: what the violation means for the claim: "refuted" (default), or "holds" for a claim that says that
-        privacy is broken
     "impossible"?: true demands Pr2 = 0 exactly, so that no finite epsilon will do, whatever "epsilon" says
     "minimality"?: {"fixed"?: [component, ...], "scale"?: [value, ...]}, a search that is done again, see below
 
@@ -55,14 +53,11 @@ _RELATIONS = tuple(
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes both probabilities; raises `Rejected` unless they violate the claim."""
     required = ("mechanism", "relation", "epsilon", "delta", "dataset1", "dataset2", "event")
-    fields(inputs, "a witness", required, ("scale", "supports", "impossible", "minimality"))
-    supports = inputs.get("supports", "refuted")
-    if supports not in ("refuted", "holds"):
-        raise Rejected(f"a violation supports 'refuted' or 'holds', not {supports!r}")
+    fields(inputs, "a witness", required, ("scale", "impossible", "minimality"))
     if not isinstance(inputs.get("impossible", False), bool):
         raise Rejected("impossible must be true or false")
     with precision():
-        return {"supports": supports, **_violation(inputs)}
+        return _violation(inputs)
 
 
 def neighboring_cells(dataset1: Dataset, dataset2: Dataset, relation: str) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import mechanism
 from dpassay.proofs.ppns import privacy as module
 from dpassay.proofs.ppns.privacy import Membership, sensitivity_family
-from dpassay.replay import Rejected, check, seal
+from dpassay.replay import Rejected, check, conclusion, seal
 
 ADD, REPLACE = module.ADD, module.REPLACE
 OUTCOMES = {"PP-EM": "refuted", "PP-PNCF-NOT": "holds", "PP-DP": "refuted", "PP-MARG": "refuted", "PP-ORIG": "holds"}
@@ -46,7 +46,7 @@ def test_verdict_and_certificates(verdicts, name):
     outcomes = []
     for record in verdict.evidence:
         sealed = seal(claim.id, claim.statement, record.certificate["kind"], record.certificate["inputs"])
-        outcomes.append(sealed.outcome)
+        outcomes.append(conclusion(sealed).concludes)
         assert sealed.kind == record.kind
     assert verdict.outcome in outcomes
     assert verdict.to_json()

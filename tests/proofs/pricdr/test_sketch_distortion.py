@@ -23,7 +23,7 @@ Z_LIMIT = 5.0  # two-sided alpha below 1e-6
 def test_verdicts_are_certified(claim_id, outcome):
     judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
-    assert all(certificate.outcome == outcome for certificate in judged.certificates)
+    assert set(judged.concluded) <= {outcome, f"part of {outcome}", "note"}
 
 
 def lifted(ratings, w):

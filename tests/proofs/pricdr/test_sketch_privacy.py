@@ -44,7 +44,7 @@ def test_deciders(claim_id, outcome):
     assert claim is not None
     judged = judge(claim, Context(data=synthetic(), quick=True))
     assert judged.verdict.outcome == outcome
-    assert judged.certificates[0].outcome == outcome
+    assert judged.concluded[0] in (outcome, f"part of {outcome}")
 
 
 def test_row_space_of_random_neighbors():

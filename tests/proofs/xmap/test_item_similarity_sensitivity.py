@@ -22,7 +22,7 @@ def test_deciders(claim_id):
     judged = judge(claim, Context(data=synthetic()))
     outcome = "refuted" if claim_id in REFUTED else "holds"
     assert judged.verdict.outcome == outcome, judged.verdict.explanation
-    assert outcome in {certificate.outcome for certificate in judged.certificates}
+    assert {outcome, f"part of {outcome}"} & set(judged.concluded)
 
 
 def change_and_terms(centered, user):

@@ -10,7 +10,7 @@ from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import mechanism
 from dpassay.proofs.xmap import privacy as module
 from dpassay.proofs.xmap.privacy import Pair, list_cut, released_family, sensitivity_family
-from dpassay.replay import Rejected, check, seal
+from dpassay.replay import Rejected, check, conclusion, seal
 
 NAMES = ("XM-T1", "XM-T1-REL", "XM-PNSA", "XM-PNSA-REL")
 INFINITE = {"XM-T1", "XM-T1-REL", "XM-PNSA-REL"}
@@ -37,7 +37,7 @@ def test_verdict_and_certificates(verdicts, name):
     assert math.isinf(verdict.epsilon_lower) == (name in INFINITE)
     for record in verdict.evidence:
         sealed = seal(claim.id, claim.statement, record.certificate["kind"], record.certificate["inputs"])
-        assert sealed.outcome == "refuted"
+        assert conclusion(sealed).concludes == "refuted"
     assert verdict.to_json()
 
 

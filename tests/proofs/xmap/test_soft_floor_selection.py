@@ -21,7 +21,7 @@ def test_decider():
     assert claim is not None
     judged = judge(claim, Context(data=synthetic()))
     assert judged.verdict.outcome == "holds", judged.verdict.explanation
-    assert {certificate.outcome for certificate in judged.certificates} == {"holds"}
+    assert set(judged.concluded) <= {"holds", "part of holds", "note"}
 
 
 def losses(before, after, num_neighbors, width, sensitivity=0.1):

@@ -1,0 +1,193 @@
+"""Evidence from elsewhere is no evidence for a claim, however true it is: nothing forged is accepted.
+
+What a certificate says is held against the evidence that was reviewed for its claim before anything is computed, so
+every claim can be tried with every proof and with every kind of trivial truth.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from dpassay.core import registry
+from dpassay.core.certificate import Certificate
+from dpassay.core.claims import OUTCOMES, Claim
+from dpassay.core.registry import all_claims, expected_outcomes, reviewed_evidence
+from dpassay.replay import Rejected, conclusion, replay, says, seal
+from tests.proofs.test_every_proof import modules, proofs_of
+
+TRUE = ["<", 0, 1]
+IDENTITY = {"name": "x", "engine": "identity", "left": ["+", "x", 0], "right": "x"}
+QUERY: dict[str, Any] = {"name": "x", "engine": "smt", "variables": [], "hypotheses": [], "conclusion": TRUE}
+LISTED: dict[str, Any] = {
+    "similarities": ["1", "1/2"],
+    "num_neighbors": 1,
+    "weights": ["2", "1"],
+    "methods": {"npns": {}},
+}
+COMPARED = {"x": {"claimed": "positive", "differences": [1, 1]}}
+TRIVIAL: list[tuple[str, dict[str, Any]]] = [
+    ("proof", {"argument": "", "steps": [IDENTITY]}),
+    ("proof", {"argument": "", "steps": [QUERY]}),
+    ("formula", {"values": {}, "formulas": [TRUE]}),
+    ("statistics", {"successes": 1, "trials": 2, "failure_probability": "1/2", "outcomes": {"holds": TRUE}}),
+    ("reproduction", {"form": "orderings", "confidence": "1/2", "comparisons": COMPARED}),
+    ("selection", {**LISTED, "condition": TRUE}),
+    ("law", {"mechanism": {"id": "knn", "variant": "paper", "parameters": {}}, "dataset": [[1]], "condition": TRUE}),
+    ("determinantal", {"items": 1, "subjects": 1, "jitter": 1, "relation": "", "size": 1, "largest": TRUE}),
+    ("profile", {"profiles": {}, "formulas": [TRUE]}),
+    ("floating", {"form": "noise"}),
+    ("audit", {}),
+    ("none", {}),
+]
+
+
+def concluded(claim: Claim, kind: str, inputs: dict[str, Any]) -> str | None:
+    """What the certificate would conclude about the claim; None when it is refused."""
+    result = {"supports": next(iter(expected_outcomes()[claim.id].values()))}
+    try:
+        return conclusion(Certificate(claim.id, claim.statement, kind, inputs, result)).concludes
+    except Rejected:
+        return None
+
+
+@cache
+def proofs() -> list[dict[str, Any]]:
+    """The inputs of every proof of the package."""
+    found = [{k: v for k, v in proof["inputs"].items() if k != "supports"} for m in modules() for proof in proofs_of(m)]
+    assert len(found) > 140
+    return found
+
+
+def mine(claim: Claim) -> list[dict[str, Any]]:
+    lines = {entry.says for entry in reviewed_evidence(claim.id) if entry.kind == "proof"}
+    return [inputs for inputs in proofs() if said(inputs) in lines]
+
+
+@cache
+def _said(place: int) -> tuple[str, ...]:
+    return says.says("proof", proofs()[place])
+
+
+def said(inputs: dict[str, Any]) -> tuple[str, ...]:
+    return _said(next(place for place, each in enumerate(proofs()) if each is inputs))
+
+
+@pytest.mark.parametrize("claim", all_claims(), ids=lambda claim: claim.id)
+def test_a_trivial_truth_concludes_no_claim(claim: Claim) -> None:
+    assert [kind for kind, inputs in TRIVIAL if concluded(claim, kind, inputs) is not None] == []
+
+
+def test_a_proof_concludes_only_the_claims_it_was_reviewed_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {id(inputs): said(inputs) for inputs in proofs()}
+    monkeypatch.setattr(says, "says", lambda kind, inputs: texts[id(inputs)])
+    accepted = {
+        (claim.id, texts[id(inputs)])
+        for claim in all_claims()
+        for inputs in proofs()
+        if concluded(claim, "proof", inputs) is not None
+    }
+    reviewed = {
+        (claim.id, entry.says)
+        for claim in all_claims()
+        for entry in reviewed_evidence(claim.id)
+        if entry.kind == "proof"
+    }
+    assert accepted <= reviewed
+    assert len(reviewed) > 150
+
+
+def changes(inputs: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The proof as a forger would change it."""
+    yield "argument", {**inputs, "argument": inputs["argument"] + "."}
+    yield "padded", {**inputs, "steps": [*inputs["steps"], IDENTITY]}
+    for place, step in enumerate(inputs["steps"]):
+        others = copy.deepcopy(inputs["steps"])
+        del others[place]
+        yield f"step {place} deleted", {**inputs, "steps": others}
+        for name, changed in changed_steps(step):
+            steps = copy.deepcopy(inputs["steps"])
+            steps[place] = changed
+            yield f"step {place}: {name}", {**inputs, "steps": steps}
+
+
+def changed_steps(step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "renamed", {**step, "name": step["name"] + "!"}
+    if step["engine"] == "smt":
+        yield "vacuous", {**step, "hypotheses": [*step["hypotheses"], [">", 0, 1]]}
+        yield (
+            "both changed",
+            {**step, "hypotheses": [*step["hypotheses"], TRUE], "conclusion": ["or", TRUE, step["conclusion"]]},
+        )
+        yield "negated", {**step, "conclusion": ["not", step["conclusion"]]}
+        if step["hypotheses"]:
+            yield "hypothesis dropped", {**step, "hypotheses": step["hypotheses"][1:]}
+    if step["engine"] == "identity":
+        yield "both changed", {**step, "left": 0, "right": 0}
+        yield (
+            "as a query",
+            {
+                "name": step["name"],
+                "engine": "smt",
+                "variables": [],
+                "hypotheses": [],
+                "conclusion": ["=", step["left"], step["right"]],
+            },
+        )
+
+
+@pytest.mark.parametrize("claim", all_claims(), ids=lambda claim: claim.id)
+def test_a_changed_proof_concludes_nothing(claim: Claim) -> None:
+    survivors = [
+        name
+        for inputs in mine(claim)
+        for name, changed in changes(inputs)
+        if concluded(claim, "proof", changed) is not None
+    ]
+    assert survivors == []
+
+
+def test_another_claims_certificate_does_not_replay_under_this_one(tmp_path) -> None:
+    claim, other = (registry.find_claim(name) for name in ("RC-UNION", "RC-DEC"))
+    assert claim is not None
+    assert other is not None
+    (inputs,) = mine(claim)
+    seal(claim.id, claim.statement, "proof", inputs).write(tmp_path / "right.json")
+    found = replay(tmp_path / "right.json")
+    assert (found.checks, found.outcome) == (True, "holds")
+    seal(other.id, other.statement, "proof", inputs).write(tmp_path / "wrong.json")
+    found = replay(tmp_path / "wrong.json")
+    assert (found.checks, found.outcome) == (False, "")
+    assert found.reason == "this is not among the evidence that was reviewed for RC-DEC"
+
+
+def test_evidence_against_the_reviewed_verdict_is_said_to_be_that(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = registry.find_claim("RC-UNION")
+    assert claim is not None
+    (inputs,) = mine(claim)
+    (entry,) = reviewed_evidence(claim.id)
+    monkeypatch.setattr(
+        "dpassay.replay.reviewed_evidence", lambda _: (dataclasses.replace(entry, concludes="refuted"),)
+    )
+    seal(claim.id, claim.statement, "proof", inputs).write(tmp_path / "c.json")
+    found = replay(tmp_path / "c.json")
+    assert not found.checks
+    assert found.reason.startswith(
+        "the evidence checks, but it concludes 'refuted' and contradicts the reviewed verdict"
+    )
+
+
+@pytest.mark.parametrize("claim", all_claims(), ids=lambda claim: claim.id)
+def test_what_was_reviewed_fits_the_reviewed_verdict(claim: Claim) -> None:
+    entries = reviewed_evidence(claim.id)
+    (outcome,) = set(expected_outcomes()[claim.id].values())
+    concluding = {entry.concludes for entry in entries} - {"", "measured"}
+    assert concluding <= {outcome}
+    assert concluding <= set(OUTCOMES)
+    assert outcome == "open" or [entry for entry in entries if entry.concludes]
+    parts = [entry for entry in entries if entry.part]
+    assert len(parts) != 1
+    assert len({(entry.kind, entry.says) for entry in entries}) == len(entries)
