@@ -35,6 +35,7 @@ RUN = {
             "assumptions": ["z"],
             "arithmetic": "ideal",
             "repair": "",
+            "level": "whole",
             "epsilon_lower": "inf",
             "epsilon_claimed": 1.0,
             "certificates": ["T-1-1-witness.json"],
@@ -52,8 +53,8 @@ RUN = {
 def test_page_is_whole_and_names_no_folder():
     page = pages(RUN)["t"]
     assert "1 claims: 1 refuted. [What the symbols mean](#notation)." in page
-    assert "## Refuted: 1\n\n| claim | evidence | loss / claimed (nats) | statement |" in page
-    assert "| [T-1](#t-1) | witness | infinite / 1 | A \\| B. |" in page
+    assert "## Refuted: 1\n\n| claim | level | evidence | loss / claimed (nats) | statement |" in page
+    assert "| [T-1](#t-1) | whole | witness | infinite / 1 | A \\| B. |" in page
     assert (
         "## Notation\n\n| symbol | meaning |\n|---|---|\n| s, \\|S\\| | a set \\{0, ..., d} and its size, sec. 2 |"
         in page
@@ -103,7 +104,7 @@ def test_the_index_links_every_claim_and_says_by_which_command_it_was_made() -> 
     page = index(RUN)
     assert "Written by `dpassay verify --data ml-100k --markdown page.md`." in page
     assert "| [A paper](t.md) | 1 claims: 1 refuted |" in page
-    assert "| [T-1](t.md#t-1) | sec. 1 | refuted | A \\| B. |" in page
+    assert "| [T-1](t.md#t-1) | sec. 1 | refuted | whole | A \\| B. |" in page
 
 
 def test_images_stand_above_the_tables() -> None:

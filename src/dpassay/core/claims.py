@@ -18,7 +18,14 @@ _SHOWN = 3  # pieces of evidence that a printed verdict names
 Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]
 EvidenceKind = Literal["proof", "certificate", "witness", "statistics", "reproduction"]
 Arithmetic = Literal["ideal", "executed"]
+Level = Literal["kernel", "whole", "steps"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
+LEVELS: Mapping[Level, str] = {
+    "kernel": "a proof assistant's kernel checks the whole statement",
+    "whole": "the statement is decided as it stands, exactly or by both solvers",
+    "steps": "the steps are checked; the argument that joins them is text",
+}
+"""How far the machine goes in what a verdict rests on."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,8 @@ class Evidence:
     """One piece of evidence.
 
     Attributes:
-        kind: what it carries: a proof whose steps two solvers checked, a certificate on a finite instance, a witness,
-            statistics, or a reproduction of published numbers.
+        kind: what it carries: a proof (its level says how much is checked), a certificate on a finite instance, a
+            witness, statistics, or a reproduction of published numbers.
         summary: one or two sentences for a reader who has not seen the paper.
         certificate: the body that `replay` re-checks (see `certificate.py`), without which nothing is replayable.
         tables, plots: what a reader is shown beside the summary.
@@ -64,6 +71,8 @@ class Verdict:
         confidence: 1 - failure probability; None unless statistical.
         arithmetic: `ideal` (exact real arithmetic) or `executed` (the floating-point code).
         repair: the nearest mechanism or constant for which the claim is true.
+        level: how far the machine goes, see `LEVELS`; None where nothing is proved (statistics, reproductions, open).
+        rechecked: whether the kernel checked the theorem on this machine, in this run.
     """
 
     id: str
@@ -78,6 +87,8 @@ class Verdict:
     assumptions: tuple[str, ...] = field(default=(), repr=False)
     arithmetic: Arithmetic = "ideal"
     repair: str = field(default="", repr=False)
+    level: Level | None = None
+    rechecked: bool = False
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -92,6 +103,7 @@ class Verdict:
         rows = [
             *under("loss", [self._loss()]),
             *under("why", [self.explanation]),
+            *under("level", [f"{self.level}: {LEVELS[self.level]}" if self.level else ""]),
             *under("evidence", [*pieces[:_SHOWN], *more]),
             *under("judged on", [self.dataset]),
             *under("about", [executed]),
@@ -125,6 +137,8 @@ class Verdict:
             "assumptions": list(self.assumptions),
             "arithmetic": self.arithmetic,
             "repair": self.repair,
+            "level": self.level,
+            "rechecked": self.rechecked,
         }
 
     @classmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from dpassay.core.claims import Claim
+from dpassay.core.claims import Claim, Level
 from dpassay.core.errors import InvalidInput
 
 _HOMES = {
@@ -88,6 +88,14 @@ def reviewed_evidence(claim_id: str) -> tuple[Reviewed, ...]:
         Reviewed(entry["kind"], tuple(entry["says"]), entry["concludes"], entry.get("part", False))
         for entry in content.get(claim_id, {}).get("evidence", ())
     )
+
+
+def reviewed_level(claim_id: str) -> Level:
+    """The reviewed level of the proofs of a claim."""
+    claim = find_claim(claim_id)
+    content = _reviewed(claim.paper) if claim is not None and claim.paper in _HOMES else {}
+    level: Level = content.get(claim_id, {}).get("level", "steps")
+    return level
 
 
 @functools.cache

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpassay.core.certificate import Certificate
-from dpassay.core.claims import Claim, Context, Evidence, Verdict
+from dpassay.core.claims import Claim, Context, Evidence, Level, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.core.registry import Reviewed, expected_outcomes, reviewed_evidence
+from dpassay.core.registry import Reviewed, expected_outcomes, reviewed_evidence, reviewed_level
 from dpassay.replay import Rejected, conclusion, seal
 
 NOT_REVIEWED = "not reviewed"
@@ -96,6 +96,7 @@ def judge(claim: Claim, context: Context) -> Judged:
         verdict = _unreplayable(verdict, unreviewed[0])
     elif verdict.outcome in DECIDED and not _concluded(claim.id, verdict.outcome, shown):
         verdict = _unreplayable(verdict, "its certificates do not conclude that outcome")
+    verdict = replace(verdict, level=_level(claim.id, verdict.outcome, shown))
     return Judged(
         claim,
         verdict,
@@ -104,6 +105,18 @@ def judge(claim: Claim, context: Context) -> Judged:
         expected,
         time.perf_counter() - begin,
     )
+
+
+def _level(claim_id: str, outcome: str, shown: Sequence[Reviewed | Rejected]) -> Level | None:
+    """How far the machine goes: as far as the best single piece of evidence, else as its weakest part."""
+    concluding = [each for each in shown if isinstance(each, Reviewed) and each.concludes == outcome]
+    if outcome not in DECIDED or any(each.kind in ("reproduction", "statistics") for each in concluding):
+        return None
+    if any(each.kind == "kernel" for each in concluding):
+        return "kernel"
+    if any(each.kind != "proof" and not each.part for each in concluding):
+        return "whole"
+    return reviewed_level(claim_id) if any(each.kind == "proof" for each in concluding) else "whole"
 
 
 def _shown(certificate: Certificate) -> Reviewed | Rejected:

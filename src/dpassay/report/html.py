@@ -16,7 +16,7 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.core.claims import OUTCOMES, EvidenceKind
+from dpassay.core.claims import LEVELS, OUTCOMES, EvidenceKind
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
@@ -33,7 +33,7 @@ OUTCOME_MEANINGS: Mapping[str, str] = {
     "open": "Not decided. The verdict says what was tried, or which data were missing.",
 }
 EVIDENCE_MEANINGS: Mapping[str, str] = {
-    "proof": "Its steps are checked by two independent solvers or by exact algebra; what joins them is the argument.",
+    "proof": "Steps that two independent solvers or exact algebra check; the level says whether text joins them.",
     "certificate": "A calculation on one stated finite case, in exact fractions or in intervals that hold the value.",
     "witness": "Two datasets that differ in one allowed way and an event whose two probabilities break the claim.",
     "statistics": "Counts from repeated random runs, with the test, its error probability and the number of looks.",
@@ -85,6 +85,8 @@ def render(run: Mapping[str, Any]) -> str:
             outcome_meanings=OUTCOME_MEANINGS,
             evidence_meanings=EVIDENCE_MEANINGS,
             arithmetic_meanings=ARITHMETIC_MEANINGS,
+            level_meanings=LEVELS,
+            levels=summary.levels(run["verdicts"]),
             kinds=[kind for kind in get_args(EvidenceKind) if any(kind in page["kinds"] for page in pages)],
             agreement=summary.agreement(run),
             differs=bool(summary.differing(run)),

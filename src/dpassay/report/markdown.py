@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dpassay.core.claims import LEVELS
 from dpassay.core.text import first_sentence, loss
 from dpassay.report import summary
 
@@ -29,7 +30,10 @@ def index(run: Mapping[str, Any]) -> str:
         "",
         f"Written by `{_portable(run['command'])}`.",
         "",
-        f"{_tally(run['verdicts'])}.",
+        f"{_tally(run['verdicts'])}. Proved at the level {summary.levels(run['verdicts'])}.",
+        "",
+        *[f"- `{level}`: {meaning}" for level, meaning in LEVELS.items()],
+        "- no level: nothing is proved (statistics, reproductions, open claims)",
         "",
         *_table(
             ["paper", "verdicts"],
@@ -41,8 +45,9 @@ def index(run: Mapping[str, Any]) -> str:
         for verdict in _verdicts(run, paper):
             claim = run["claims"][verdict["id"]]
             statement = first_sentence(claim["statement"])
-            rows.append([_link(claim["id"], f"{paper}.md"), claim["place"], verdict["outcome"], statement])
-        lines += ["", f"## {title}", "", *_table(["claim", "place", "verdict", "statement"], rows)]
+            outcome, level = verdict["outcome"], verdict["level"]
+            rows.append([_link(claim["id"], f"{paper}.md"), claim["place"], outcome, level, statement])
+        lines += ["", f"## {title}", "", *_table(["claim", "place", "verdict", "level", "statement"], rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -90,9 +95,9 @@ def _page(run: Mapping[str, Any], paper: str) -> str:
         rows = []
         for each in chosen:
             losses = loss(each["epsilon_lower"], each["epsilon_claimed"])
-            rows.append([_link(each["id"]), _kinds(each), losses, claims[each["id"]]["statement"]])
+            rows.append([_link(each["id"]), each["level"], _kinds(each), losses, claims[each["id"]]["statement"]])
         if chosen:
-            columns = ["claim", "evidence", "loss / claimed (nats)", "statement"]
+            columns = ["claim", "level", "evidence", "loss / claimed (nats)", "statement"]
             lines += ["", f"## {outcome.capitalize()}: {len(chosen)}", "", *_table(columns, rows)]
     notation = run.get("notation", {}).get(paper, [])
     lines += ["", "## Notation", "", *_table(["symbol", "meaning"], notation)] if notation else []
@@ -137,6 +142,7 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
     if verdict["assumptions"]:
         lines += ["", f"Assuming: {_escaped('; '.join(verdict['assumptions']))}."]
     lines += ["", f"**{verdict['outcome']}.** {_escaped(verdict['explanation'])}"]
+    lines += ["", f"Level `{verdict['level']}`: {LEVELS[verdict['level']]}."] if verdict["level"] else []
     if verdict["arithmetic"] == "executed":
         lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:

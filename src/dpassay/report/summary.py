@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from dpassay.core.claims import OUTCOMES
+from dpassay.core.claims import LEVELS, OUTCOMES
 
 
 def counts(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """The number of verdicts of each outcome, zeros included, in the order of `OUTCOMES`."""
     found = Counter(verdict["outcome"] for verdict in verdicts)
     return {outcome: found[outcome] for outcome in OUTCOMES}
+
+
+def levels(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """How many verdicts rest on proofs of each level, as in "kernel 40, whole 90, steps 60"."""
+    found = Counter(verdict["level"] for verdict in verdicts)
+    return ", ".join(f"{level} {found[level]}" for level in LEVELS)
 
 
 def papers(run: Mapping[str, Any]) -> dict[str, str]:

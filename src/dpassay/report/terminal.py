@@ -15,7 +15,7 @@ import rich.table
 import rich.text
 
 from dpassay.core.text import first_sentence, loss
-from dpassay.report import attack_text, audit_text
+from dpassay.report import attack_text, audit_text, summary
 
 if TYPE_CHECKING:
     from dpassay.judging.verification import Run
@@ -157,6 +157,7 @@ def print_verdicts(run: "Run") -> None:
     table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("claim", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
+    table.add_column("level", no_wrap=True)
     table.add_column("evidence", max_width=12)
     table.add_column("loss / claim", max_width=14)
     table.add_column("why", ratio=1)
@@ -167,6 +168,7 @@ def print_verdicts(run: "Run") -> None:
         table.add_row(
             item.claim.id,
             rich.text.Text(verdict.outcome + mark, style=STYLES[verdict.outcome]),
+            verdict.level or "",
             kinds,
             loss(verdict.epsilon_lower, verdict.epsilon_claimed),
             rich.text.Text(first_sentence(verdict.explanation)),
@@ -174,9 +176,9 @@ def print_verdicts(run: "Run") -> None:
     console.print(table)
     counts = {outcome: sum(item.verdict.outcome == outcome for item in run.judged) for outcome in STYLES}
     tally = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-    console.print(
-        f"{len(run.judged)} claims: {tally}. Judged on {run.data.name} ratings in {run.seconds:.0f} s.", highlight=False
-    )
+    levels = summary.levels([{"level": item.verdict.level} for item in run.judged])
+    console.print(f"{len(run.judged)} claims: {tally}. Proved at the level {levels}.", highlight=False)
+    console.print(f"Judged on {run.data.name} ratings in {run.seconds:.0f} s.", highlight=False)
     differing = ", ".join(item.claim.id for item in run.unexpected)
     console.print(
         f"[red]Differs from the reviewed verdicts: {differing}[/red]"
