@@ -1,11 +1,11 @@
 """The proof checker refuses what is false, what follows from a contradiction, and what is not what it says."""
 
-import sys
 from typing import Any
 
 import pytest
 
 from dpassay.replay import Rejected, check, cvc5_process
+from dpassay.replay.worker import Worker
 
 STEP: dict[str, Any] = {
     "name": "square",
@@ -46,8 +46,8 @@ def test_true_statements_are_proved() -> None:
         "engine": "smt",
         "variables": ["u", "v"],
         "functions": {"f": 1},
-        "hypotheses": [["=>", ["<=", "u", "v"], ["<=", ["call", "f", "u"], ["call", "f", "v"]]]],
-        "conclusion": ["=>", ["<", ["call", "f", "v"], ["call", "f", "u"]], ["<", "v", "u"]],
+        "hypotheses": [["=>", ["<=", "u", "v"], ["<=", ["call", "f", "u"], ["call", "f", "v"]]], ["<=", "u", "v"]],
+        "conclusion": ["<=", ["call", "f", "u"], ["call", "f", "v"]],
     }
     prove(monotone)
     with pytest.raises(Rejected, match="not proved"):
@@ -118,8 +118,9 @@ def test_a_proof_has_steps() -> None:
 def test_cvc5_out_of_time_is_unknown_and_the_next_query_is_answered(monkeypatch):
     question = "(set-logic QF_NRA)(declare-const x Real)(assert (> (* x x) 2.0))(check-sat)"
     assert cvc5_process.answer(question, 60) == "sat"
-    cvc5_process._stop()
     with monkeypatch.context() as patched:
-        patched.setattr(cvc5_process, "COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
+        patched.setattr(cvc5_process, "_worker", Worker("import time; time.sleep(600)"))
         assert cvc5_process.answer(question, 0.2) == "unknown"
+        patched.setattr(cvc5_process, "_worker", Worker("raise SystemExit"))
+        assert cvc5_process.answer(question, 60) == "unknown"
     assert cvc5_process.answer(question, 60) == "sat"

@@ -27,6 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.formula import decide, symbol, text
 from dpassay.replay.numbers import down, fields, integer, precision, rational, show
 
+MAX_TRIALS = 10**12
 _PLACES = 10**12
 _SIDES = ("both", "lower", "upper")
 _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")
@@ -114,6 +115,8 @@ def clopper_pearson_upper(successes: int, trials: int, failure_probability: fmpq
 def _bounds(name: str, count: Mapping[str, Any], sides: str, share: fmpq) -> dict[str, fmpq]:
     fields(count, f"count {name}", ("successes", "trials"))
     trials = integer(count["trials"], "trials", at_least=1)
+    if trials > MAX_TRIALS:
+        raise Rejected(f"{trials} trials: bounds are computed of at most {MAX_TRIALS}")
     successes = integer(count["successes"], "successes")
     if successes > trials:
         raise Rejected(f"{successes} successes are more than {trials} trials")
