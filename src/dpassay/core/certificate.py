@@ -20,6 +20,7 @@ from dpassay.core.errors import InvalidInput
 FORMAT = "dpassay-certificate"
 VERSION = 1
 FIELDS = ("format", "version", "claim", "statement", "outcome", "kind", "inputs", "result", "sha256")
+OBJECTS = ("inputs", "result")
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 200
 MAX_DIGITS = 1000
@@ -108,6 +109,11 @@ def read(path: Path) -> Certificate:
     absent = [name for name in FIELDS if name not in content]
     if absent:
         raise InvalidInput(f"{path} lacks {', '.join(absent)}; write it again with verify --certificates")
+    wrong = [
+        name for name in FIELDS if name != "version" and not isinstance(content[name], dict if name in OBJECTS else str)
+    ]
+    if wrong:
+        raise InvalidInput(f"{path}: {wrong[0]} must be {'an object' if wrong[0] in OBJECTS else 'a text'}")
     if content["sha256"] != checksum(content):
         raise InvalidInput(f"{path} was damaged (its checksum differs); write it again with verify --certificates")
     return Certificate.from_json(content)

@@ -97,6 +97,9 @@ def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Ce
 def replay(path: str | Path) -> Replay:
     """Re-checks the certificate in a file, from the file alone.
 
+    It runs here, without limits of time or memory: check files that you do not trust with `dpassay replay`, which has
+    them (`dpassay.replay.budget`).
+
     Raises:
         InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver that it
             needs is not installed.

@@ -24,8 +24,9 @@ from typing import Any
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.formula import decide, symbol, text
+from dpassay.replay.formula import Term, decide, read, symbol, text
 from dpassay.replay.numbers import down, fields, integer, precision, rational, show
+from dpassay.replay.operators import TRUTH
 
 MAX_TRIALS = 10**12
 _PLACES = 10**12
@@ -36,10 +37,13 @@ _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes every bound; raises `Rejected` unless the condition, or at most one of the outcomes, is true."""
     several = "counts" in inputs
-    decided = ("outcomes",) if "outcomes" in inputs else ("condition", "supports")
+    open_too = "outcomes" in inputs
+    decided = ("outcomes",) if open_too else ("condition", "supports")
     counted = ("counts",) if several else ("successes", "trials")
     required = (*counted, "failure_probability", *decided)
     fields(inputs, "statistics", required, ("num_looks", "sides", "values", "description"))
+    listed = inputs["outcomes"] if open_too else {inputs["supports"]: inputs["condition"]}
+    formulas = {outcome: read(formula, TRUTH) for outcome, formula in listed.items()}
     counts = inputs["counts"] if several else {"": {name: inputs[name] for name in counted}}
     failure, looks = (
         rational(inputs["failure_probability"]),
@@ -59,7 +63,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
                 raise Rejected(f"the constants {sorted(known.keys() & values.keys())} have names that are taken")
             values |= known
             bounds.append({field: down(value) for field, value in known.items()})
-        supports, statements = _supported(inputs, values)
+        supports = _supported(formulas, values, open_too)
     one = ", ".join(f"{field} {value}" for count in bounds for field, value in sorted(count.items()))
     return {
         "supports": supports,
@@ -67,7 +71,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "method": f"Clopper-Pearson, failure probability {show(share)} each: {show(failure)} over {len(counts)} "
         f"{'count' if len(counts) == 1 else 'counts'}, {sides} sides, {looks} {'look' if looks == 1 else 'looks'}",
         "constants": constants,
-        "formulas": statements,
+        "formulas": {outcome: text(formula) for outcome, formula in formulas.items()},
         "description": str(inputs.get("description", "")),
         "summary": f"{one} (all together with probability {show(1 - failure)})",
     }
@@ -129,16 +133,13 @@ def _bounds(name: str, count: Mapping[str, Any], sides: str, share: fmpq) -> dic
     return known
 
 
-def _supported(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The outcome, and every formula as a person writes it."""
-    if "outcomes" not in inputs:
-        if not decide(inputs["condition"], values):
-            raise Rejected(f"the condition is false: {text(inputs['condition'])}")
-        return inputs["supports"], {inputs["supports"]: text(inputs["condition"])}
-    outcomes: Mapping[str, Any] = inputs["outcomes"]
-    if not outcomes or set(outcomes) - set(_OUTCOMES):
+def _supported(formulas: Mapping[str, Term], values: Mapping[str, Any], open_too: bool) -> str:
+    """The outcome whose formula is true; "open" where that may be none."""
+    if not formulas or set(formulas) - set(_OUTCOMES):
         raise Rejected(f"outcomes must be among {', '.join(_OUTCOMES)}")
-    true = [outcome for outcome, formula in sorted(outcomes.items()) if decide(formula, values)]
+    true = [outcome for outcome, formula in sorted(formulas.items()) if decide(formula, values)]
     if len(true) > 1:
         raise Rejected(f"the data support {' and '.join(true)} at once")
-    return (true[0] if true else "open"), {outcome: text(formula) for outcome, formula in outcomes.items()}
+    if not (true or open_too):
+        raise Rejected(f"the condition is false: {text(next(iter(formulas.values())))}")
+    return true[0] if true else "open"

@@ -47,7 +47,12 @@ class Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
-        timer = threading.Timer(seconds, lambda: (late.set(), self._kill(process)))
+
+        def end() -> None:
+            late.set()
+            self._kill(process)
+
+        timer = threading.Timer(seconds, end)
         timer.start()
         try:
             process.stdin.write(json.dumps(request) + "\n")
