@@ -246,7 +246,7 @@ def phase_one_proof() -> dict[str, Any]:
         "Let r_i = max(l'_i/l_i, l_i/l'_i), so that |log l'_i - log l_i| = log r_i. Either face of coin i changes "
         "its probability by at most r_i (steps 1 and 2). The coins are independent: the probability of J changes by "
         "at most the product of the r_i (step 3, from no coins), which is e^Delta_u at most by DP-DU, whose steps "
-        "follow; an event is a set of such J. Delta_u <= 2 Delta_u.",
+        "follow; an event is a set of such J. Then 2 Delta_u will do too (last step, r = e^Delta_u >= 1).",
         smt(
             "heads",
             "l > 0, m > 0, r >= 1, m <= r * l, l <= r * m",
@@ -261,7 +261,7 @@ def phase_one_proof() -> dict[str, Any]:
         ),
         *PRODUCT_KEEPS_RATIO,
         *score_sensitivity_proof()["inputs"]["steps"],
-        smt("a factor 2 is not needed", "D >= 0", "D <= 2 * D", model="D = 0"),
+        smt("a factor 2 is not needed", "q >= 0, r >= 1, p <= r * q", "p <= r ** 2 * q", model="q = 1, r = 1, p = 1"),
     )
 
 

@@ -179,16 +179,19 @@ def recommendations_proof() -> dict[str, Any]:
 def composition_proof() -> dict[str, Any]:
     """T eps* is exact; a loss within a range of width r is r^2/8-zCDP."""
     return proof(
-        "Pure epsilon: as in DP-FUT. For zCDP let Z = log P'(Y)/P(Y), Y drawn from P. It lies between -log(1 + b) "
-        "and log(1 + a) - log(1 + b), a range of width log(1 + a) <= r (first step). Let K(t) = log E[e^(tZ)]: K(0) "
-        "= K(1) = 0, and K''(t) is the variance of Z under the law tilted by e^(tZ), still within that range, so at "
-        "most r^2/4 (the next two steps: the average of (Z - u)(u + r - Z) >= 0 bounds the variance by (m - u)(u + r "
-        "- m) for the mean m). Hence F(t) = K(t) - r^2 t(t-1)/8 is concave (the two derivatives), with F(0) = F(1) = "
-        "0, and negative or 0 beyond 1 (the chord from 0 to t passes above 1 otherwise). So the Renyi divergence "
-        "K(t)/(t-1) of order t is at most t r^2/8: r^2/8-zCDP. The same with P and P' exchanged, as the range has "
-        "the same width. zCDP adds up over draws (Bun and Steinke 2016).",
+        "Pure epsilon: as in DP-FUT. For zCDP let Z = log P'(Y)/P(Y), Y drawn from P. It lies between -log(1 + b) and "
+        "log(1 + a) - log(1 + b), a range of width at most r = log(1 + q) with q = N/s (first step, of e^Z). Let K(t) "
+        "= log E[e^(tZ)]: K(0) = K(1) = 0, and K''(t) is the variance of Z under the law tilted by e^(tZ), still "
+        "within that range, so at most r^2/4 (the next two steps: the average of (Z - u)(u + r - Z) >= 0 bounds the "
+        "variance by (m - u)(u + r - m) for the mean m). Hence F(t) = K(t) - r^2 t(t-1)/8 is concave (the two "
+        "derivatives), with F(0) = F(1) = 0, and negative or 0 beyond 1 (the chord from 0 to t passes above 1 "
+        "otherwise). So the Renyi divergence K(t)/(t-1) of order t is at most t r^2/8: r^2/8-zCDP. The same with P "
+        "and P' exchanged, as the range has the same width. zCDP adds up over draws (Bun and Steinke 2016).",
         smt(
-            "the range of one draw", "s > 0, N >= 0, 0 <= a <= N / s", "1 + a <= 1 + N / s", model="s = 1, N = 1, a = 0"
+            "the range of one draw",
+            "b >= 0, a <= q, high * (1 + b) == 1 + a, low * (1 + b) == 1",
+            "high <= (1 + q) * low",
+            model="a = 0, b = 0, q = 1, high = 1, low = 1",
         ),
         identity(
             "the average of (Z - u)(u + r - Z)",

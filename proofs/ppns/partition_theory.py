@@ -254,9 +254,9 @@ def pk_proof() -> dict[str, Any]:
         "1/m gives 1 - 1/m (step 3).",
         smt(
             "the gap is at least 0 and below 1",
-            "p * k <= q, q < p * k + 1",
-            "0 <= q - p * k < 1",
-            model="p = 1/2, k = 3, q = 2",
+            "p * k <= q, q < p * k + 1, gap == q - p * k",
+            "0 <= gap < 1",
+            model="p = 1/2, k = 3, q = 2, gap = 1/2",
         ),
         smt(
             "above (k-1)/k there are fewer than pk",
@@ -314,8 +314,8 @@ def monotone_proof() -> dict[str, Any]:
         "derivative w_1 (1 - theta)^(w_1 - 1) is positive for theta < 1.",
         smt(
             "a larger theta has the smaller base",
-            "0 <= theta_1, theta_1 < theta_2, theta_2 <= 1",
-            "0 <= 1 - theta_2 and 1 - theta_2 < 1 - theta_1 and 1 - theta_1 <= 1",
+            "0 <= theta_1, theta_1 < theta_2, theta_2 <= 1, base_1 == 1 - theta_1, base_2 == 1 - theta_2",
+            "0 <= base_2 < base_1 <= 1",
         ),
         smt(
             "so the lower end is larger",

@@ -327,11 +327,11 @@ def positivity_proof() -> dict[str, Any]:
     """Every candidate is selected with positive probability while the list of candidates is fixed."""
     return proof(
         "In partition i the quota is the integer q = ceil(p (1-p)^(i-1) k), capped at what is missing (at least 1 "
-        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive as a power of a "
-        "positive number. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at "
+        "while the loop runs) and at the size of the partition. t stands for (1-p)^(i-1), positive by the first "
+        "step, from 1. By the first two steps q > 0, so q >= 1 as an integer: a visited partition supplies at "
         "least one neighbor, and the first one drawn is any given member with probability w/W > 0 by the third. A "
         "member of an unvisited partition is the last neighbor with probability w/W > 0 by the same step.",
-        smt("1 - p is positive", "0 < p, p < 1", "0 < 1 - p"),
+        smt("the factor of one more partition stays positive", "0 < t, p < 1", "0 < t * (1 - p)"),
         smt("the quota is positive", "0 < p, 0 < t, 1 <= k, p * t * k <= q", "0 < q"),
         smt("one draw takes any given member with positive probability", "0 < w, 0 <= others", "0 < w / (w + others)"),
     )

@@ -54,9 +54,7 @@ def decide_one_item(claim: Claim, context: Context) -> Verdict:
     """XM-T2-N: false when norms run over all raters of an item, true over co-raters."""
     data = ONE_ITEM_ONLY
     moved = f"abs({data.cosine(1, 2)} - {data.cosine(1, 2, (1,))}) > 1 / 2"
-    same = f"{data.square(1, beside=2)} == {data.square(1, (1,), beside=2)}"
-    dots = f"{data.dot(1, 2)} == {data.dot(1, 2, (1,))}"
-    certificate = data.certificate((1, 2), moved, same, dots, supports="refuted")
+    certificate = data.certificate((1, 2), moved, supports="refuted")
     return decided(
         claim,
         "refuted",
@@ -208,8 +206,6 @@ def inference_fails() -> tuple[dict[str, Any], dict[str, Any]]:
     mean_square = f"({other.square(1, both)} / {len(both)} * ({other.square(2, both)} / {len(both)}))"
     lengths = other.certificate(
         (1, 2),
-        f"{other.dot(1, 2)} == {other.dot(1, 2, both)}",
-        f"{other.square(1, beside=2)} == {other.square(1, both, beside=2)}",
         f"{other.square(1, (2,))} * {other.square(2, (2,))} > {mean_square}",
         supports="refuted",
     )

@@ -164,7 +164,6 @@ def candidate_vanishes() -> dict[str, Any]:
     return data.certificate(
         (source, kept, lost),
         f"{data.square(lost, beside=source)} > 0",
-        f"{data.square(lost, left, beside=source)} == 0",
         f"{data.square(kept, left, beside=source)} > 0",
         f"{draw_probability(weights, 1)} > 1 / 3",
         supports="refuted",

@@ -16,6 +16,8 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import absent
 
 VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
+LINE = 300
+"""Characters of a line that a file's content could make longer."""
 
 
 def path_type(**options: Any) -> click.Path:
@@ -42,6 +44,12 @@ def what_is_kept(resume: Path | None) -> str:
     if resume is None:
         return "nothing was written"
     return f"what was finished is in {resume}; the same command goes on from it"
+
+
+def line(text: str) -> str:
+    """One line of a terminal: control characters shown escaped, and no more than a person reads."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: LINE + 1])
+    return shown if len(shown) <= LINE else f"{shown[: LINE - 4]} ..."
 
 
 class Interrupted(Exception):

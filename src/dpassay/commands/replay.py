@@ -4,24 +4,47 @@ from pathlib import Path
 
 import click
 
-from dpassay.commands.output import VIOLATED, path_type
+from dpassay.commands.output import UNUSABLE, VIOLATED, line, path_type
+from dpassay.core.errors import InvalidInput
+from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
 
 
 @click.command()
 @click.argument("certificates", nargs=-1, required=True, type=path_type())
-def replay(certificates: tuple[Path, ...]) -> int:
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=SECONDS,
+    show_default=True,
+    help="Seconds for each file.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(min=256),
+    default=MEGABYTES,
+    show_default=True,
+    help="Megabytes for each file, where the system can limit them.",
+)
+def replay(certificates: tuple[Path, ...], time_limit: float, memory_limit: int) -> int:
     """Re-check certificate files from the files alone.
 
-    Exits with 1 when a certificate does not check.
-    """
-    from dpassay.replay import replay as recheck
+    Files may come from anybody: each is an ordinary file of at most 16 megabytes, checked in a process apart that is
+    killed when it takes more time or memory than allowed.
 
-    failed = 0
-    for path in certificates:
-        outcome = recheck(path)
-        failed += not outcome.checks
-        mark = "checks" if outcome.checks else "FAILS "
-        concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
-        click.echo(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}")
-    click.echo(f"{len(certificates) - failed} of {len(certificates)} certificates check")
-    return VIOLATED if failed else 0
+    Exits with 1 when a certificate does not check, else with 2 when a file could not be checked.
+    """
+    failed = unusable = 0
+    with BudgetedReplay(Limits(time_limit, memory_limit)) as recheck:
+        for path in certificates:
+            try:
+                outcome = recheck(path)
+            except InvalidInput as error:
+                unusable += 1
+                click.echo(line(f"unusable  {error}"), err=True)
+                continue
+            failed += not outcome.checks
+            mark = "checks" if outcome.checks else "FAILS "
+            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
+            click.echo(line(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}"))
+    click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
+    return VIOLATED if failed else UNUSABLE if unusable else 0

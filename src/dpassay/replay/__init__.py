@@ -152,6 +152,9 @@ def _says(certificate: Certificate) -> tuple[str, ...]:
 def replay(path: str | Path) -> Replay:
     """Re-checks the certificate in a file, from the file alone, and derives what it concludes about its claim.
 
+    It runs here, without limits of time or memory: check files that you do not trust with `dpassay replay`, which has
+    them (`dpassay.replay.budget`).
+
     Raises:
         InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver that it
             needs is not installed.

@@ -1,63 +1,27 @@
-"""cvc5 in a process of its own: some of its procedures heed no time limit, so the limit is kept from outside.
-
-One process answers query after query; one that runs out of time is killed, and the next query starts another.
-"""
+"""cvc5 in a process of its own: some of its procedures heed no time limit, so the limit is kept from outside."""
 
 import atexit
 import importlib.util
-import json
-import subprocess
-import sys
-import threading
 
-COMMAND = [sys.executable, "-c", "from dpassay.replay.cvc5_process import _serve; _serve()"]
+from dpassay.replay.worker import Ended, Worker, serve
 
-_running: list[subprocess.Popen[str]] = []
+_worker = Worker("from dpassay.replay.cvc5_process import answer_queries; answer_queries()")
+atexit.register(_worker.stop)
 
 
 def answer(query: str, seconds: float) -> str:
     """What cvc5 says to an SMT-LIB query: sat, unsat, unknown, or "(error ...)"; `unknown` when time runs out."""
-    process = _process()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    timer = threading.Timer(seconds, process.kill)
-    timer.start()
-    try:
-        process.stdin.write(json.dumps(query) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-    except BrokenPipeError:
-        line = ""
-    finally:
-        timer.cancel()
-    if not line:
-        _stop()
-        return "unknown"
-    return str(json.loads(line))
-
-
-def _process() -> subprocess.Popen[str]:
-    if _running and _running[0].poll() is not None:  # killed just after its last answer
-        _stop()
-    if not _running and importlib.util.find_spec("cvc5") is None:
+    if importlib.util.find_spec("cvc5") is None:
         raise ModuleNotFoundError("No module named 'cvc5'", name="cvc5")  # the other process could not say so
-    if not _running:
-        _running.append(subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-    return _running[0]
+    try:
+        return str(_worker.ask(query, seconds))
+    except Ended:
+        return "unknown"
 
 
-@atexit.register
-def _stop() -> None:
-    while _running:
-        process = _running.pop()
-        process.kill()
-        process.communicate()
-
-
-def _serve() -> None:
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(_solve(json.loads(line))) + "\n")
-        sys.stdout.flush()
+def answer_queries() -> None:
+    """What the process does."""
+    serve(_solve)
 
 
 def _solve(query: str) -> str:

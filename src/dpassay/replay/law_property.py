@@ -18,16 +18,17 @@ from flint import fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.datasets import dataset_text, mechanism_text, read_dataset, read_event, rows_text
-from dpassay.replay.formula import decide, symbol, text, variables
+from dpassay.replay.formula import decide, read, symbol, text, variables
 from dpassay.replay.laws import marginals, signed_root
 from dpassay.replay.neighbor_laws import Profile
 from dpassay.replay.numbers import bounds, down, fields, precision, rational, show
+from dpassay.replay.operators import TRUTH
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes the law and decides the condition; raises `Rejected` unless it is certainly true."""
     fields(inputs, "a law", ("mechanism", "dataset", "condition"), ("events", "values"))
-    mechanism = inputs["mechanism"]
+    mechanism, condition = inputs["mechanism"], read(inputs["condition"], TRUTH)
     with precision():
         dataset = read_dataset(inputs["dataset"])
         events = {
@@ -46,7 +47,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
             "mechanism": mechanism_text(mechanism),
             "dataset": dataset_text(dataset),
             "events": {name: "; ".join(rows_text(rows) for rows in event) for name, event in events.items()},
-            **settle(inputs["condition"], values, known),
+            **settle(condition, values, known),
         }
 
 

@@ -25,8 +25,9 @@ from typing import Any
 from flint import acb, arb
 
 from dpassay.replay import Rejected
-from dpassay.replay.formula import decide, enclose, symbol, text, variables
+from dpassay.replay.formula import decide, enclose, read, symbol, text, variables
 from dpassay.replay.numbers import bounds, fields, integer, precision, rational, show
+from dpassay.replay.operators import TRUTH
 
 MAX_ROWS = 20_000
 TAIL = 200  # nats: mass of the chi-square distribution that is bounded instead of integrated, at most e^-TAIL
@@ -37,20 +38,21 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     fields(inputs, "a profile certificate", ("profiles", "formulas"), ("values",))
     if not inputs["formulas"] or not inputs["profiles"]:
         raise Rejected("a profile certificate needs at least one profile and one formula")
+    formulas = [read(formula, TRUTH) for formula in inputs["formulas"]]
     constants = {symbol(name): rational(value) for name, value in inputs.get("values", {}).items()}
     with precision():
         profiles = {symbol(name): _profile(record, constants) for name, record in inputs["profiles"].items()}
         if constants.keys() & profiles.keys():
             raise Rejected(f"{sorted(constants.keys() & profiles.keys())} name both a constant and a profile")
-        used = frozenset().union(*(variables(formula) for formula in inputs["formulas"]))
+        used = frozenset().union(*(variables(formula) for formula in formulas))
         if not profiles.keys() <= used:
             raise Rejected(f"no formula uses the profiles {sorted(profiles.keys() - used)}")
         values = {**constants, **{name: delta for name, (delta, _) in profiles.items()}}
-        for formula in inputs["formulas"]:
+        for formula in formulas:
             if not decide(formula, values):
                 raise Rejected(f"the formula is false: {text(formula)}")
         enclosures = {name: bounds(delta, 12) for name, (delta, _) in profiles.items()}
-    statements = [text(formula) for formula in inputs["formulas"]]
+    statements = [text(formula) for formula in formulas]
     shown = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in enclosures.items())
     return {
         "values": {name: show(value) for name, value in constants.items()},

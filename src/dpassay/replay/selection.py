@@ -28,11 +28,12 @@ from typing import Any
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.formula import symbol
+from dpassay.replay.formula import read, symbol
 from dpassay.replay.law_property import settle
 from dpassay.replay.laws import MAX_CANDIDATES, MAX_NEIGHBORS, Law, draws, marginals
 from dpassay.replay.neighbor_laws import Raised, partition_groups, partition_law, pncf_law
 from dpassay.replay.numbers import fields, integer, power, precision, rational, show
+from dpassay.replay.operators import TRUTH
 
 _BISECTIONS = 200
 # kind -> required and optional fields
@@ -54,6 +55,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes every selection probability and decides the condition; raises `Rejected` unless certainly true."""
     required = ("similarities", "num_neighbors", "methods", "condition")
     fields(inputs, "a selection", required, ("weights", "base", "rate", "values"))
+    condition = read(inputs["condition"], TRUTH)
     with precision():
         similarities = [rational(value) for value in inputs["similarities"]]
         n, k = len(similarities), integer(inputs["num_neighbors"], "num_neighbors", at_least=1)
@@ -87,7 +89,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
                 name: ", ".join(f"{field} {value}" for field, value in sorted(method.items()))
                 for name, method in inputs["methods"].items()
             },
-            **settle(inputs["condition"], constants, known),
+            **settle(condition, constants, known),
         }
 
 

@@ -24,9 +24,11 @@ from typing import Any
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
-from dpassay.replay.formula import decide, symbol, text
+from dpassay.replay.formula import Term, decide, read, symbol, text
 from dpassay.replay.numbers import down, fields, integer, precision, rational, show
+from dpassay.replay.operators import TRUTH
 
+MAX_TRIALS = 10**12
 _PLACES = 10**12
 _SIDES = ("both", "lower", "upper")
 _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")
@@ -35,10 +37,13 @@ _OUTCOMES = ("holds", "refuted", "not refuted", "vacuous", "open")
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Recomputes every bound; raises `Rejected` unless the condition, or at most one of the outcomes, is true."""
     several = "counts" in inputs
-    decided = ("outcomes",) if "outcomes" in inputs else ("condition",)
+    open_too = "outcomes" in inputs
+    decided = ("outcomes",) if open_too else ("condition",)
     counted = ("counts",) if several else ("successes", "trials")
     required = (*counted, "failure_probability", *decided)
     fields(inputs, "statistics", required, ("num_looks", "sides", "values", "description"))
+    listed = inputs["outcomes"] if open_too else {"condition": inputs["condition"]}
+    formulas = {outcome: read(formula, TRUTH) for outcome, formula in listed.items()}
     counts = inputs["counts"] if several else {"": {name: inputs[name] for name in counted}}
     failure, looks = (
         rational(inputs["failure_probability"]),
@@ -58,7 +63,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
                 raise Rejected(f"the constants {sorted(known.keys() & values.keys())} have names that are taken")
             values |= known
             bounds.append({field: down(value) for field, value in known.items()})
-        supports, statements = _supported(inputs, values)
+        supports = _supported(formulas, values, open_too)
     one = ", ".join(f"{field} {value}" for count in bounds for field, value in sorted(count.items()))
     return {
         **supports,
@@ -66,7 +71,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "method": f"Clopper-Pearson, failure probability {show(share)} each: {show(failure)} over {len(counts)} "
         f"{'count' if len(counts) == 1 else 'counts'}, {sides} sides, {looks} {'look' if looks == 1 else 'looks'}",
         "constants": constants,
-        "formulas": statements,
+        "formulas": {outcome: text(formula) for outcome, formula in formulas.items()},
         "description": str(inputs.get("description", "")),
         "summary": f"{one} (all together with probability {show(1 - failure)})",
     }
@@ -114,6 +119,8 @@ def clopper_pearson_upper(successes: int, trials: int, failure_probability: fmpq
 def _bounds(name: str, count: Mapping[str, Any], sides: str, share: fmpq) -> dict[str, fmpq]:
     fields(count, f"count {name}", ("successes", "trials"))
     trials = integer(count["trials"], "trials", at_least=1)
+    if trials > MAX_TRIALS:
+        raise Rejected(f"{trials} trials: bounds are computed of at most {MAX_TRIALS}")
     successes = integer(count["successes"], "successes")
     if successes > trials:
         raise Rejected(f"{successes} successes are more than {trials} trials")
@@ -126,17 +133,16 @@ def _bounds(name: str, count: Mapping[str, Any], sides: str, share: fmpq) -> dic
     return known
 
 
-def _supported(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """The outcome where the data choose it, and every formula as a person writes it."""
-    if "outcomes" not in inputs:
-        if not decide(inputs["condition"], values):
-            raise Rejected(f"the condition is false: {text(inputs['condition'])}")
-        return {}, {"condition": text(inputs["condition"])}
-    outcomes: Mapping[str, Any] = inputs["outcomes"]
-    if not outcomes or set(outcomes) - set(_OUTCOMES):
+def _supported(formulas: Mapping[str, Term], values: Mapping[str, Any], open_too: bool) -> dict[str, str]:
+    """The outcome whose formula is true, "open" where none is; nothing where one condition must be true."""
+    if not open_too:
+        (condition,) = formulas.values()
+        if not decide(condition, values):
+            raise Rejected(f"the condition is false: {text(condition)}")
+        return {}
+    if not formulas or set(formulas) - set(_OUTCOMES):
         raise Rejected(f"outcomes must be among {', '.join(_OUTCOMES)}")
-    true = [outcome for outcome, formula in sorted(outcomes.items()) if decide(formula, values)]
+    true = [outcome for outcome, formula in sorted(formulas.items()) if decide(formula, values)]
     if len(true) > 1:
         raise Rejected(f"the data support {' and '.join(true)} at once")
-    supports = true[0] if true else "open"
-    return {"supports": supports}, {outcome: text(formula) for outcome, formula in outcomes.items()}
+    return {"supports": true[0] if true else "open"}
