@@ -191,3 +191,18 @@ def test_what_was_reviewed_fits_the_reviewed_verdict(claim: Claim) -> None:
     parts = [entry for entry in entries if entry.part]
     assert len(parts) != 1
     assert len({(entry.kind, entry.says) for entry in entries}) == len(entries)
+
+
+@pytest.mark.parametrize("name", ["statement", "formula", "assumptions", "predicate", "allows"])
+def test_a_claim_that_reads_otherwise_has_no_evidence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = registry.find_claim("RC-UNION")
+    assert claim is not None
+    (inputs,) = mine(claim)
+    changed = dataclasses.replace(claim, **{name: ("2",) if name == "assumptions" else "2"})
+    monkeypatch.setattr("dpassay.replay.find_claim", lambda _: changed)
+    monkeypatch.setattr(registry, "find_claim", lambda _: changed)
+    monkeypatch.setattr("dpassay.replay.reviewed_evidence", registry.reviewed_evidence.__wrapped__)
+    assert concluded(changed, "proof", inputs) is None
+    monkeypatch.setattr(registry, "find_claim", lambda _: claim)
+    monkeypatch.setattr("dpassay.replay.find_claim", lambda _: claim)
+    assert concluded(claim, "proof", inputs) == "holds"

@@ -1,6 +1,8 @@
 """A paper's claim, the verdict on it, and the evidence behind the verdict: pure values, JSON in and out."""
 
+import hashlib
 import importlib
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -203,6 +205,11 @@ class Claim:
     data: str = ""
     about: tuple[str, ...] = ()
     allows: str = "1"
+
+    def digest(self) -> str:
+        """Of all that the claim says, to notice that it says something else than when its evidence was reviewed."""
+        said = (self.statement, self.formula, self.assumptions, self.predicate, self.data, self.about, self.allows)
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
     def judge(self, context: Context) -> Verdict:
         """Decides the claim; without the dataset it is about, the verdict is `open`."""

@@ -81,27 +81,33 @@ class Reviewed:
 
 @functools.cache
 def reviewed_evidence(claim_id: str) -> tuple[Reviewed, ...]:
-    """What may be evidence for a claim: nothing else counts."""
-    claim = find_claim(claim_id)
-    content = _reviewed(claim.paper) if claim is not None and claim.paper in _HOMES else {}
+    """What may be evidence for a claim: nothing else counts, and nothing once the claim reads otherwise."""
+    content, claim = reviewed(claim_id), find_claim(claim_id)
+    if claim is None or content.get("claim") != claim.digest():
+        return ()
     return tuple(
         Reviewed(entry["kind"], tuple(entry["says"]), entry["concludes"], entry.get("part", False))
-        for entry in content.get(claim_id, {}).get("evidence", ())
+        for entry in content["evidence"]
     )
 
 
 def reviewed_level(claim_id: str) -> Level:
     """The reviewed level of the proofs of a claim."""
-    claim = find_claim(claim_id)
-    content = _reviewed(claim.paper) if claim is not None and claim.paper in _HOMES else {}
-    level: Level = content.get(claim_id, {}).get("level", "steps")
+    level: Level = reviewed(claim_id).get("level", "steps")
     return level
 
 
+def reviewed(claim_id: str) -> Mapping[str, Any]:
+    """What `proofs/<paper>/evidence.json` has on a claim: "claim" (its digest), "evidence" and perhaps "level"."""
+    claim = find_claim(claim_id)
+    home = None if claim is None else _HOMES.get(claim.paper)
+    content: Mapping[str, Any] = {} if home is None else _reviewed(home.rpartition(".")[0]).get(claim_id, {})
+    return content
+
+
 @functools.cache
-def _reviewed(paper: str) -> Mapping[str, Any]:
-    home = _HOMES[paper].rpartition(".")[0]
-    file = resources.files(home).joinpath("evidence.json")
+def _reviewed(package: str) -> Mapping[str, Any]:
+    file = resources.files(package).joinpath("evidence.json")
     content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return content
 

@@ -24,7 +24,10 @@ def add_evidence(judged: Sequence[Judged], folder: Path) -> int:
         for item in judged:
             entries = _new(item) if item.claim.paper == paper else []
             if entries:
-                content.setdefault(item.claim.id, {"evidence": []})["evidence"] += entries
+                known = content.setdefault(item.claim.id, {"claim": "", "evidence": []})
+                if known["claim"] != item.claim.digest():  # the claim reads otherwise: all of it is to be reviewed
+                    known |= {"claim": item.claim.digest(), "evidence": []}
+                known["evidence"] += entries
                 added += len(entries)
         write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return added

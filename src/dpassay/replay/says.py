@@ -57,7 +57,10 @@ def _reproduction(inputs: Inputs) -> list[str]:
     lines += [f"printed {cell}: {value}" for cell, value in sorted(inputs.get("printed", {}).items())]
     lines += [f"reading: {name}" for name in sorted(inputs.get("readings", {}))]
     lines += [f"{name}: {each['claimed']}" for name, each in sorted(inputs.get("comparisons", {}).items())]
-    lines += [f"{row}: {', '.join(cell['printed'] for cell in cells)}" for row, cells in inputs.get("rows", {}).items()]
+    lines += [
+        f"{row}: {', '.join(cell['printed'] for cell in cells)}"
+        for row, cells in sorted(inputs.get("rows", {}).items())
+    ]
     return lines
 
 
@@ -67,7 +70,7 @@ def _statistics(inputs: Inputs) -> list[str]:
     lines = [f"{name}: {json.dumps(value, sort_keys=True)}" for name, value in inputs.items() if name not in counted]
     return [
         *sorted(lines),
-        *(f"{name} if {text(rule)}" for name, rule in rules.items()),
+        *(f"{name} if {text(rule)}" for name, rule in sorted(rules.items())),
         *sorted(inputs.get("counts", ())),
     ]
 

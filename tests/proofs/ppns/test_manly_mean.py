@@ -20,7 +20,7 @@ from dpassay.replay import Rejected, check
 
 CERTIFICATES = [
     *manly_mean.manly_gap_certificates(),
-    *best_case.best_case_certificates(0, 4),
+    *best_case.best_case_certificates(4),
     *manly_mean.theorem1_mu_certificates(4),
     best_case.truncation_certificate(),
 ]
@@ -74,7 +74,7 @@ def test_certificates_are_accepted_and_their_opposites_rejected(inputs: dict[str
 def test_the_best_case_bound_is_attained_and_no_smaller_one_accepted() -> None:
     top = Fraction(3)
     best = manly_mean.expected_heavy_draws(2, 2, top, 2)
-    inputs = best_case.best_case_certificates(0, 1)[0]
+    inputs = best_case.best_case_certificates(1)[0]
     inputs = {**inputs, "similarities": ["1", "1", "1/3", "1/3"], "weights": ["3", "3", "1", "1"], "num_neighbors": 2}
     check("selection", {**inputs, "condition": ["<=", "first_npns", str(best)]})
     with pytest.raises(Rejected):
