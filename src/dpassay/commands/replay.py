@@ -40,7 +40,7 @@ def replay(certificates: tuple[Path, ...], time_limit: float, memory_limit: int)
                 outcome = recheck(path)
             except InvalidInput as error:
                 unusable += 1
-                click.echo(line(f"unusable  {error}"), err=True)
+                click.echo(line(f"dpassay: {error}"), err=True)
                 continue
             failed += not outcome.checks
             mark = "checks" if outcome.checks else "FAILS "
