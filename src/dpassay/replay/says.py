@@ -75,10 +75,16 @@ def _statistics(inputs: Inputs) -> list[str]:
     ]
 
 
+def _kernel(inputs: Inputs) -> list[str]:
+    """Not the digest of all statements: another theorem's may change."""
+    return [f"theorem {inputs['theorem']}", inputs["definition"]]
+
+
 _LINES: Mapping[str, Callable[[Inputs], list[str]]] = {
     "proof": _proof,
     "formula": _formula,
     "witness": _witness,
     "reproduction": _reproduction,
     "statistics": _statistics,
+    "kernel": _kernel,
 }
