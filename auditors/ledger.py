@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.files import is_stream
 from dpassay.runs.fingerprint import fingerprint
 
 __all__ = ["Ledger", "LedgerRun", "fingerprint"]
@@ -80,11 +81,13 @@ class Ledger:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
-        if self.path.is_dir():
-            raise InvalidInput(
-                f"the ledger {self.path} is a folder; name a file, for example {self.path / 'ledger.db'}"
-            )
         try:
+            if self.path.is_dir():
+                raise InvalidInput(
+                    f"the ledger {self.path} is a folder; name a file, for example {self.path / 'ledger.db'}"
+                )
+            if is_stream(self.path):
+                raise InvalidInput(f"the ledger {self.path} is no ordinary file; give another path")
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInput(f"cannot make the ledger's folder {self.path.parent}: {error.strerror}") from error

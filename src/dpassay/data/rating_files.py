@@ -200,11 +200,14 @@ def fetch_movielens(folder: str | Path, version: str = "100k") -> Path:
         raise InvalidInput(
             f"{address} has the MD5 sum {found}, published is {checksum}; nothing was unpacked, try again later"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        with zipfile.ZipFile(file) as archive:
-            archive.extractall(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as whole:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                archive.extractall(whole)
+            (Path(whole) / unpacked.name).rename(unpacked)
+    except OSError as error:
+        raise InvalidInput(f"cannot unpack into {unpacked}: {error.strerror}; choose a writable place") from error
     return unpacked
 
 
