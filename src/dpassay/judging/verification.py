@@ -122,6 +122,7 @@ def run(
     """
     chosen = select(paper, list(claims) if claims else None)
     require("papers")
+    _heed_interruptions()
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
     kept = None if cache is None else KeptVerdicts(cache, context)
@@ -150,6 +151,13 @@ def run(
         kept.clear()
     ordered = tuple(judged[claim.id] for claim in chosen)
     return Run(ordered, context.data, quick, seed, time.perf_counter() - begin, command)
+
+
+def _heed_interruptions() -> None:
+    """Lets Python hear of Ctrl-C: z3 takes it for itself while it works, and the step it worked on would be `open`."""
+    import z3
+
+    z3.set_param("ctrl_c", False)
 
 
 def _ratings(data: Ratings | Path | None) -> Ratings:
