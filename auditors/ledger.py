@@ -14,10 +14,13 @@ tests enrolled in groups have shares that sum to one in the same way (`Ledger.en
 than checked: whether a process is killed does not depend on samples it has drawn but not yet recorded.
 
 How it is kept. Every operation is one transaction on a connection of its own (SQLite in WAL mode, with a busy timeout):
-a process killed at any moment leaves what it had recorded, whole, and two processes wait for each other.
+a process killed at any moment leaves what it had recorded, whole, and two processes wait for each other. Every row has
+a digest in a table of its own, so that neither a changed row nor a lost one passes for evidence: all are compared when
+the file is opened, and each again whenever it is read.
 """
 
 import contextlib
+import hashlib
 import json
 import math
 import sqlite3
@@ -30,12 +33,13 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.files import is_stream
 from dpassay.runs.fingerprint import fingerprint
 
 __all__ = ["Ledger", "LedgerRun", "fingerprint"]
 
 APPLICATION = 0x64706173  # "dpas": what `file` and we ourselves recognize a ledger by
-VERSION = 1
+VERSION = 2
 SECONDS_TO_WAIT = 60.0
 
 SCHEMA = """
@@ -50,7 +54,7 @@ CREATE TABLE hypotheses (
     UNIQUE (name, fingerprint, grid)
 );
 CREATE TABLE runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER PRIMARY KEY,
     hypothesis INTEGER NOT NULL REFERENCES hypotheses (id),
     log_e BLOB,
     samples INTEGER NOT NULL DEFAULT 0,
@@ -65,7 +69,17 @@ CREATE TABLE tests (
     enrolled INTEGER NOT NULL,
     share REAL NOT NULL
 );
+CREATE TABLE digests (
+    relation TEXT NOT NULL,
+    row TEXT NOT NULL,
+    sha256 BLOB NOT NULL,
+    PRIMARY KEY (relation, row)
+) WITHOUT ROWID
 """
+STATEMENTS = tuple(statement.strip() for statement in SCHEMA.split(";"))
+KEYS = {"hypotheses": "id", "runs": "number", "tests": "name"}
+"""The tables whose rows have digests, and the column that tells their rows apart. No row is ever deleted."""
+UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 
 
 class Ledger:
@@ -80,11 +94,13 @@ class Ledger:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
-        if self.path.is_dir():
-            raise InvalidInput(
-                f"the ledger {self.path} is a folder; name a file, for example {self.path / 'ledger.db'}"
-            )
         try:
+            if self.path.is_dir():
+                raise InvalidInput(
+                    f"the ledger {self.path} is a folder; name a file, for example {self.path / 'ledger.db'}"
+                )
+            if is_stream(self.path):
+                raise InvalidInput(f"the ledger {self.path} is no ordinary file; give another path")
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInput(f"cannot make the ledger's folder {self.path.parent}: {error.strerror}") from error
@@ -104,10 +120,9 @@ class Ledger:
         key = (name, fingerprint, points.tobytes())
         now = time.time()
         with self._transaction() as database:
-            found = database.execute(
-                "SELECT id, position FROM hypotheses WHERE name = ? AND fingerprint = ? AND grid = ?", key
-            ).fetchone()
-            if found is None:
+            same = "name = ? AND fingerprint = ? AND grid = ?"
+            found = next(((row["id"], row["position"]) for row in _rows(database, "hypotheses", same, key)), (0, 0))
+            if not found[0]:
                 (last,) = database.execute(
                     "SELECT coalesce(max(position), 0) FROM hypotheses WHERE name = ?", (name,)
                 ).fetchone()
@@ -115,11 +130,13 @@ class Ledger:
                     "INSERT INTO hypotheses (name, fingerprint, grid, position, peak) VALUES (?, ?, ?, ?, ?)",
                     (*key, last + 1, np.zeros_like(points).tobytes()),
                 )
-                found = (cursor.lastrowid, last + 1)
+                found = (int(cursor.lastrowid or 0), last + 1)
+                _sign(database, "hypotheses", found[0])
             hypothesis, position = found
             number = database.execute(
                 "INSERT INTO runs (hypothesis, started, updated) VALUES (?, ?, ?)", (hypothesis, now, now)
             ).lastrowid
+            _sign(database, "runs", number)
         return LedgerRun(self, int(hypothesis), int(number or 0), int(position), points.size)
 
     def enroll(self, wanted: Mapping[str, float | None]) -> dict[str, float]:
@@ -138,11 +155,11 @@ class Ledger:
             InvalidInput: the shares asked for exceed what is left.
         """
         with self._transaction() as database:
-            rows = database.execute("SELECT name, enrolled, share FROM tests").fetchall()
-            known = {str(name): float(share) for name, _, share in rows}
+            rows = list(_rows(database, "tests"))
+            known = {str(row["name"]): float(row["share"]) for row in rows}
             new = {name: share for name, share in wanted.items() if name not in known}
             if new:
-                group = 1 + max((int(enrolled) for _, enrolled, _ in rows), default=0)
+                group = 1 + max((int(row["enrolled"]) for row in rows), default=0)
                 left = 1.0 - math.fsum(known.values()) - math.fsum(share for share in new.values() if share is not None)
                 equal = [name for name, share in new.items() if share is None]
                 if left < 0 or (equal and left <= 0):
@@ -153,18 +170,22 @@ class Ledger:
                 for name, share in new.items():
                     known[name] = left / (group + 1) / len(equal) if share is None else share
                     database.execute("INSERT INTO tests VALUES (?, ?, ?)", (name, group, known[name]))
+                    _sign(database, "tests", name)
         return {name: known[name] for name in wanted}
 
     def _prepare(self) -> None:
         """Checks that the file is a ledger, or makes it one."""
         with self._connection() as database:
-            if self._checked(database):
+            database.execute("BEGIN")  # one moment of a file that others may be writing
+            ready = self._checked(database)
+            database.execute("COMMIT")
+            if ready:
                 return
             self._log_writes_ahead(database)
         with self._transaction() as database:
             if self._checked(database):  # another process was faster
                 return
-            for statement in SCHEMA.split(";"):
+            for statement in STATEMENTS:
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {APPLICATION}")
             database.execute(f"PRAGMA user_version = {VERSION}")
@@ -185,14 +206,17 @@ class Ledger:
         """True for a ledger, False for an empty file; raises for anything else."""
         # Tables first: whoever sees them sees the rest too, which another process may be writing just now.
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if not tables:
-            return False
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
+        if not tables and application != APPLICATION:
+            return False
         if application != APPLICATION:
             raise InvalidInput(f"{self.path} is another program's database, not a ledger; give another path")
         if version > VERSION:
             raise InvalidInput(f"the ledger {self.path} was written by a newer dpassay; upgrade dpassay")
+        if version < VERSION:
+            raise InvalidInput(f"the ledger {self.path} was written by an older dpassay; start a new one")
+        _check_whole(database)
         return True
 
     @contextlib.contextmanager
@@ -213,16 +237,17 @@ class Ledger:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT, isolation_level=None)
             ) as database:
+                database.row_factory = sqlite3.Row
                 database.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
                 yield database
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for a damaged name of a table or a column
             raise InvalidInput(self._explained(error)) from error
 
-    def _explained(self, error: sqlite3.Error) -> str:
-        text = str(error)
+    def _explained(self, error: Exception) -> str:
+        text = " ".join(str(error).split())
         if "locked" in text or "busy" in text:
             return f"the ledger {self.path} was locked for {SECONDS_TO_WAIT:g} s by another process; end it, or wait"
-        if isinstance(error, sqlite3.OperationalError) and "no such" not in text:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNWRITABLE:  # the rest says more exactly what fails
             return f"cannot write the ledger {self.path}: {text}; give a path in a folder that can be written"
         return f"{self.path} is not a ledger, or is damaged ({text}); move it away or give another path"
 
@@ -251,7 +276,7 @@ class LedgerRun:
     def past(self) -> np.ndarray:
         """Shape (G,): the log e-values of all other runs against this hypothesis, summed; zeros when there are none."""
         with self.ledger._connection() as database:
-            return self._sum_of_others(database)
+            return self._sum(self._others(database))
 
     @property
     def peak(self) -> np.ndarray:
@@ -261,20 +286,20 @@ class LedgerRun:
         turn red into green by chance.
         """
         with self.ledger._connection() as database:
-            (blob,) = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
-        return np.frombuffer(blob, "<f8").copy()
+            (row,) = _rows(database, "hypotheses", "id = ?", (self.hypothesis,))
+        return np.frombuffer(row["peak"], "<f8").copy()
 
     @property
     def past_runs(self) -> int:
         """How many other runs have recorded evidence."""
         with self.ledger._connection() as database:
-            return len(_others(database, "number", self._key))
+            return len(self._others(database))
 
     @property
     def past_samples(self) -> int:
         """How many samples the other runs have recorded."""
         with self.ledger._connection() as database:
-            return sum(int(samples) for (samples,) in _others(database, "samples", self._key))
+            return sum(int(row["samples"]) for row in self._others(database))
 
     def commit(self, log_e: Any, samples: int, stamp: str = "") -> np.ndarray:
         """Records this run's evidence so far, in place of what it recorded before, whole or not at all.
@@ -297,44 +322,77 @@ class LedgerRun:
             raise InvalidInput(f"evidence must be {self.size} log e-values below infinity, got shape {evidence.shape}")
         details = json.dumps({"stamp": stamp} if stamp else {})
         with self.ledger._transaction() as database:
-            if stamp and (same := _others(database, "number", self._key, details)):
+            others = self._others(database)
+            if stamp and (same := [row["number"] for row in others if row["details"] == details]):
                 raise InvalidInput(
-                    f"runs {same[0][0]} and {self.run} of the ledger {self.ledger.path} drew the same samples; draw "
+                    f"runs {same[0]} and {self.run} of the ledger {self.ledger.path} drew the same samples; draw "
                     "all randomness from the generator or key that is passed in, not from one that your code seeds"
                 )
-            changed = database.execute(
-                "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? "
-                "WHERE number = ? AND hypothesis = ?",
-                (evidence.tobytes(), int(samples), details, time.time(), *self._key),
-            ).rowcount
-            found = database.execute("SELECT peak FROM hypotheses WHERE id = ?", (self.hypothesis,)).fetchone()
-            if changed != 1 or found is None or len(found[0]) != evidence.nbytes:
+            own = next(_rows(database, "runs", "number = ? AND hypothesis = ?", (self.run, self.hypothesis)), None)
+            found = next(_rows(database, "hypotheses", "id = ?", (self.hypothesis,)), None)
+            if own is None or found is None or len(found["peak"]) != evidence.nbytes:
                 raise InvalidInput(f"the ledger {self.ledger.path} was replaced during the run; start the run again")
-            total = self._sum_of_others(database) + evidence
-            peak = np.maximum(np.frombuffer(found[0], "<f8"), total)
+            total = self._sum(others) + evidence
+            peak = np.maximum(np.frombuffer(found["peak"], "<f8"), total)
+            database.execute(
+                "UPDATE runs SET log_e = ?, samples = ?, looks = looks + 1, details = ?, updated = ? WHERE number = ?",
+                (evidence.tobytes(), int(samples), details, time.time(), self.run),
+            )
             database.execute("UPDATE hypotheses SET peak = ? WHERE id = ?", (peak.tobytes(), self.hypothesis))
+            _sign(database, "runs", self.run)
+            _sign(database, "hypotheses", self.hypothesis)
         return total
 
-    @property
-    def _key(self) -> tuple[int, int]:
-        return self.run, self.hypothesis
+    def _others(self, database: sqlite3.Connection) -> list[sqlite3.Row]:
+        """Every other run that has recorded evidence against the hypothesis."""
+        others = "number <> ? AND hypothesis = ? AND log_e IS NOT NULL ORDER BY number"
+        return list(_rows(database, "runs", others, (self.run, self.hypothesis)))
 
-    def _sum_of_others(self, database: sqlite3.Connection) -> np.ndarray:
+    def _sum(self, runs: Sequence[sqlite3.Row]) -> np.ndarray:
         total = np.zeros(self.size)
-        for (blob,) in _others(database, "log_e", self._key):
-            total += np.frombuffer(blob, "<f8")
+        for row in runs:
+            total += np.frombuffer(row["log_e"], "<f8")
         return total
 
 
-def _others(
-    database: sqlite3.Connection, column: str, key: tuple[int, int], details: str | None = None
-) -> Sequence[tuple[Any]]:
-    """A column of every other run that has recorded evidence against the hypothesis; key: own run and hypothesis.
+def _rows(
+    database: sqlite3.Connection, table: str, condition: str = "TRUE", values: Sequence[Any] = ()
+) -> Iterator[sqlite3.Row]:
+    """Rows of a table, each compared with its digest.
 
-    With `details` only of the runs that have the same.
+    Raises:
+        sqlite3.DatabaseError: one differs, or has none.
     """
-    return database.execute(
-        f"SELECT {column} FROM runs WHERE number <> ? AND hypothesis = ? AND log_e IS NOT NULL "
-        "AND details = coalesce(?, details) ORDER BY number",
-        (*key, details),
-    ).fetchall()
+    signed = f"relation = '{table}' AND row = CAST({KEYS[table]} AS TEXT)"
+    query = f"SELECT {table}.*, sha256 FROM {table} LEFT JOIN digests ON {signed} WHERE {condition}"
+    for row in database.execute(query, values):
+        if row["sha256"] != _digest(table, row[:-1]):
+            raise sqlite3.DatabaseError(f"a row of {table} differs from its digest")
+        yield row
+
+
+def _sign(database: sqlite3.Connection, table: str, key: Any) -> None:
+    """Writes the digest of a row that was just written."""
+    row = database.execute(f"SELECT * FROM {table} WHERE {KEYS[table]} = ?", (key,)).fetchone()
+    database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", (table, str(key), _digest(table, row)))
+
+
+def _digest(table: str, row: Sequence[Any]) -> bytes:
+    return hashlib.sha256(repr((table, *row)).encode()).digest()
+
+
+def _check_whole(database: sqlite3.Connection) -> None:
+    """Compares every row with its digest, and sees that none is lost.
+
+    Raises:
+        sqlite3.DatabaseError: the file is damaged.
+    """
+    statements = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if statements != set(STATEMENTS):
+        raise sqlite3.DatabaseError("its tables are others")
+    (answer,) = database.execute("PRAGMA integrity_check(1)").fetchone()  # finds indexes that lost a row
+    if answer != "ok":
+        raise sqlite3.DatabaseError(" ".join(answer.split()))
+    rows = sum(1 for table in KEYS for _ in _rows(database, table))
+    if database.execute("SELECT count(*) FROM digests").fetchone()[0] != rows:
+        raise sqlite3.DatabaseError("rows are lost")

@@ -282,6 +282,16 @@ def test_reports_are_written_and_agree(session, pytester):
     assert suite.attrib["failures"] == "1"
 
 
+def test_a_report_that_cannot_be_written_is_not_green_and_costs_no_other(session, pytester):
+    tests = "def test_it():\n    import os\n    os.mkdir('reports/audits.json')\n"
+    result, _ = session(tests, "--dp-report=reports")
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    (line,) = [line for line in result.stdout.lines if line.startswith("dpassay: ")]
+    assert "audits.json: it is a folder" in line
+    assert (pytester.path / "reports/audits.xml").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "marker", "message"),
     [
@@ -292,10 +302,12 @@ def test_reports_are_written_and_agree(session, pytester):
         ([], "samples=3", "write @pytest.mark.dp(failure_probability=..., num_samples=..., time_limit=...)"),
         (["--dp-ledger=test_privacy.py"], "", "is not a ledger, or is damaged"),
         (["--dp-report=test_privacy.py"], "", "cannot make the folder"),
+        (["--dp-report=with"], "", "audits.sarif: it is a folder"),
     ],
 )
-def test_unusable_options_are_one_line(session, arguments, marker, message):
+def test_unusable_options_are_one_line(session, pytester, arguments, marker, message):
     tests = f"\nimport pytest\n\n@pytest.mark.dp({marker})\ndef test_it():\n    pass\n"
+    (pytester.path / "with/audits.sarif").mkdir(parents=True)
     result, _ = session(tests, *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = [line for line in result.stderr.lines if line.startswith("ERROR:")]

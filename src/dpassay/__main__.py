@@ -4,4 +4,8 @@ import sys
 
 from dpassay.commands.main import main
 
-sys.exit(main())
+code = main()
+# A Ctrl-C inside an `exec` of text (every dataclass is one) would end `python -m` by the signal, although it was
+# caught; the next `exec` forgets it.
+exec("")
+sys.exit(code)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.files import check_writable, write_file
 
 if TYPE_CHECKING:
     from dpassay.core.claims import Verdict
@@ -94,6 +95,7 @@ class Running:
     begun: int = 0
 
 
+REPORTS = ("audits.json", "audits.sarif", "audits.xml")
 SESSION = pytest.StashKey[Session]()
 TEST = pytest.StashKey[Running]()
 _running: list[Running] = []  # a stack: a session inside a test has tests of its own
@@ -188,8 +190,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for name in REPORTS:
+                check_writable(folder / name)
         except OSError as error:
             raise pytest.UsageError(f"cannot make the folder {folder} for reports: {error.strerror}") from None
+        except InvalidInput as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -253,7 +259,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Writes the reports, on the controller when there are workers."""
+    """Writes the reports, on the controller when there are workers; without one of them no session is green."""
     state = session.config.stash[SESSION]
     folder = state.settings.report
     if folder is None or hasattr(session.config, "workerinput"):
@@ -263,13 +269,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     audits = [{key: value for key, value in each.items() if key != "passed"} for each in state.sorted()]
     content = {"format": "dpassay-audits", "version": 1, "audits": audits}
-    texts = {
-        "audits.json": json.dumps(content, indent=1) + "\n",
-        "audits.sarif": json.dumps(to_sarif(content), indent=1) + "\n",
-        "audits.xml": to_junit(content),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    texts = (
+        json.dumps(content, indent=1) + "\n",
+        json.dumps(to_sarif(content), indent=1) + "\n",
+        to_junit(content),
+    )
+    for name, text in zip(REPORTS, texts, strict=True):
+        try:
+            write_file(folder / name, text)
+        except InvalidInput as error:
+            session.config.get_terminal_writer().line(f"\ndpassay: {error}", red=True)
+            session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
 
 
 def _settings(config: pytest.Config) -> Settings:

@@ -126,7 +126,7 @@ for look in range(1, 10**6):
 
 
 def child(code, *arguments):
-    source = str(Path(__file__).parents[1] / "src")
+    source = str(Path(__file__).parents[2] / "src")
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)], env={**os.environ, "PYTHONPATH": source}
     )
@@ -214,9 +214,35 @@ def newer(path):
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
 
 
+def older(path):
+    Ledger(path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 1")
+
+
+def changed(statement):
+    """A ledger in which a row differs from what was recorded."""
+
+    def make(path):
+        ledger = Ledger(path)
+        ledger.enroll({"a": 0.25, "b": None})
+        begin(ledger).commit([1.0, 1, 1], samples=1)
+        begin(ledger).commit([1.0, 1, 1], samples=1)
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            assert database.execute(statement).rowcount > 0
+
+    return make
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (older, "written by an older dpassay; start a new one"),
+        (changed("UPDATE runs SET samples = 2 WHERE number = 1"), "is damaged .a row of runs differs"),
+        (changed("UPDATE tests SET share = 0.5 WHERE name = 'a'"), "is damaged .a row of tests differs"),
+        (changed("UPDATE hypotheses SET peak = zeroblob(24)"), "is damaged .a row of hypotheses differs"),
+        (changed("DELETE FROM runs WHERE number = 2"), "is damaged .rows are lost"),
+        (changed("DELETE FROM digests WHERE relation = 'tests' AND row = 'b'"), "is damaged .a row of tests differs"),
         (damaged, "is not a ledger, or is damaged"),
         (text, "is not a ledger, or is damaged"),
         (foreign, "is another program's database"),
@@ -232,6 +258,43 @@ def test_what_is_no_ledger_gets_one_line_and_stays_as_it_is(tmp_path, make, mess
         begin(Ledger(path))
     assert "\n" not in str(caught.value)
     assert before == (path.read_bytes() if path.is_file() else None)
+
+
+def content(path):
+    """All that a run can learn from a ledger."""
+    ledger = Ledger(path)
+    one, other = begin(ledger), begin(ledger, version="mended")
+    read = [
+        (run.run, run.position, run.past.tolist(), run.peak.tolist(), run.past_runs, run.past_samples)
+        for run in (one, other)
+    ]
+    return repr((read, ledger.enroll({"a": None, "b": None}), one.commit([0.25, 0.5, 1.0], 1, "third").tolist()))
+
+
+def test_flipped_bytes_never_give_other_content(path):
+    ledger = Ledger(path)
+    ledger.enroll({"a": None, "b": 0.25})
+    for version in ("first", "mended"):
+        for number in range(1, 13):
+            begin(ledger, version=version).commit([0.5, -number, -math.inf], samples=number, stamp=f"{number}")
+    whole = path.read_bytes()
+    expected = content(path)
+    generator = np.random.default_rng(7)
+    lines = []
+    for place, change in zip(generator.integers(len(whole), size=150), generator.integers(1, 256, 150), strict=True):
+        damaged = bytearray(whole)
+        damaged[place] ^= change
+        for beside in path.parent.iterdir():
+            beside.unlink()
+        path.write_bytes(damaged)
+        try:
+            found = content(path)
+        except InvalidInput as error:
+            lines.append(str(error))
+        else:
+            assert found == expected, (place, change)
+    assert not any("\n" in line for line in lines)
+    assert len(lines) > 15  # much of a small file is empty pages, whose bytes say nothing
 
 
 def test_a_place_that_cannot_be_written_gets_one_line(tmp_path):

@@ -185,6 +185,13 @@ def test_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(dpassay.data.rating_files.ARCHIVES, "100k", (address, checksum))
     assert len(load_ratings(fetch_movielens(tmp_path / "data"))) == 1
 
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["ml-100k"]
+    (tmp_path / "half/ml-100k").mkdir(parents=True)
+    (tmp_path / "half/ml-100k/README").touch()
+    with pytest.raises(InvalidInput, match="cannot unpack into"):
+        fetch_movielens(tmp_path / "half")
+    assert [path.name for path in (tmp_path / "half").iterdir()] == ["ml-100k"]
+
     (tmp_path / "official.zip").unlink()
     assert fetch_movielens(tmp_path / "data") == tmp_path / "data" / "ml-100k", "a second call needs no connection"
     with pytest.raises(InvalidInput, match=r"cannot download .* fetch it elsewhere"):

@@ -7,7 +7,7 @@ from dpassay.core.claims import Context
 from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import kept_verdicts, verification
-from dpassay.judging.judge import judge
+from dpassay.judging.judge import Judged, judge
 from dpassay.judging.kept_verdicts import KeptVerdicts
 
 CLAIMS = ["PP-LAM2", "PP-P", "PP-PMF"]
@@ -67,6 +67,26 @@ def test_a_changed_verdict_is_judged_again(tmp_path, change):
     assert old in first
     path.write_text(f"{first.replace(old, new, 1)}\n{second}")
     assert len(begun_again(tmp_path)) == len(CLAIMS) - 1
+
+
+def test_flipped_bytes_never_give_another_verdict(tmp_path):
+    context = Context(synthetic(), quick=True)
+    kept = KeptVerdicts(tmp_path, context)
+    claims = select(None, CLAIMS)
+    before = {claim.id: judge(claim, context).to_json() for claim in claims}
+    for claim in claims:
+        kept.keep(Judged.from_json(claim, before[claim.id]))
+    whole = kept.path.read_bytes()
+    generator = np.random.default_rng(7)
+    lost = 0
+    for place, change in zip(generator.integers(len(whole), size=300), generator.integers(1, 256, 300), strict=True):
+        damaged = bytearray(whole)
+        damaged[place] ^= change
+        kept.path.write_bytes(damaged)
+        found = [KeptVerdicts(tmp_path, context).find(claim) for claim in claims]
+        lost += None in found
+        assert all(item is None or item.to_json() == before[item.claim.id] for item in found), (place, change)
+    assert lost > 250  # what else a byte may say without another meaning is the length of a space, or an E for an e
 
 
 def test_changed_code_and_results_are_judged_again(tmp_path, monkeypatch, code_changed):

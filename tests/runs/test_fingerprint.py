@@ -66,7 +66,7 @@ def shop(tmp_path):
             path = tmp_path / "shop" / f"{name}.py"
             assert old in path.read_text()
             path.write_text(path.read_text().replace(old, new))
-        source = str(Path(__file__).parents[1] / "src")
+        source = str(Path(__file__).parents[2] / "src")
         done = subprocess.run(
             [sys.executable, "-B", "-c", PRINT],
             cwd=tmp_path,

@@ -1,6 +1,8 @@
 """Kept runs: nothing is lost, counted twice, or taken from other code, data or settings."""
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpassay.core.certificate import Certificate
+from dpassay.core.errors import InvalidInput
 from dpassay.runs.kept import Kept, cache_folder
 
 
@@ -140,6 +143,29 @@ def test_a_short_write_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.Monke
         patch.setattr(Path, "open", lambda self, *given, **more: Short(opened(self, *given, **more)))
         kept(tmp_path / "runs", {"value": 1})
     assert kept(tmp_path / "runs")["value"] == 1
+
+
+def test_only_an_ordinary_file_keeps_runs(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # reading it would take forever
+    for place in ("pipe", "."):
+        with pytest.raises(InvalidInput, match="it is"):
+            Kept(tmp_path / place)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_full_disk_gets_one_line_and_leaves_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "runs"
+    kept(path, {"value": 1})
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    runs = Kept(path, ["hash"])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", full)
+        with pytest.raises(InvalidInput, match="No space left on device; the runs in it"):
+            runs.keep({"seed": 2}, {"value": 2})
+    assert kept(path)["value"] == 1
 
 
 def test_the_cache_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from dpassay.attacks.presence.settings import PresenceSettings
 from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch.settings import SketchSettings
-from dpassay.commands.output import VIOLATED, as_json, command_line, interruptible, path_type, writable, write_file
+from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
 from dpassay.core.errors import InvalidInput
 from dpassay.report.attack_text import ATTACKS
 
@@ -182,8 +182,7 @@ def _simulate(
     """Runs the attack, prints and writes its report; returns the exit code."""
     kind = kinds[method]
     limits = _limits(fail_above, kind.metrics)
-    for path in (json_path, html_path, sarif_path):
-        writable(path)
+    outputs = Outputs(json_path, html_path, sarif_path)
     source = click.get_current_context().get_parameter_source
     given = {key: value for key, value in settings.items() if source(key) is not ParameterSource.DEFAULT}
     for key in sorted(given.keys() - _own_settings(kind).keys()):
@@ -205,11 +204,12 @@ def _simulate(
         run = importlib.import_module(kind.report).run
         report = run(ratings, method=method, seed=seed, progress=status.note, **given)
     content = validate_attack(report.to_json(command_line(), limits))
-    print_attack(content)
-    write_file(json_path, "attack", lambda: as_json(content))
-    write_file(sarif_path, "code-scanning result", lambda: as_json(attack_to_sarif(content)))
-    write_file(html_path, "report", lambda: render_attack(content))
-    return VIOLATED if any(check["exceeded"] for check in content["checks"]) else 0
+    with outputs.attempt():
+        print_attack(content)
+    outputs.write(json_path, "attack", lambda: as_json(content))
+    outputs.write(sarif_path, "code-scanning result", lambda: as_json(attack_to_sarif(content)))
+    outputs.write(html_path, "report", lambda: render_attack(content))
+    return outputs.exit_code(any(check["exceeded"] for check in content["checks"]))
 
 
 def _limits(texts: Sequence[str], metrics: Collection[str]) -> dict[str, float]:

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpassay.commands.output import (
-    VIOLATED,
-    as_json,
-    command_line,
-    grouped,
-    interruptible,
-    path_type,
-    writable,
-    write_file,
-)
+from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, path_type
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -88,7 +79,7 @@ class Files:
     html_path: Path | None
     certificate_path: Path | None
 
-    def write(self, content: dict[str, Any], certificate: dict[str, Any] | None) -> None:
+    def write(self, content: dict[str, Any], certificate: dict[str, Any] | None, outputs: Outputs) -> None:
         """Writes an audit in every form that was asked for."""
         if not any(vars(self).values()):
             return  # the libraries of checked JSON and of pages take a second to import
@@ -98,12 +89,13 @@ class Files:
         from dpassay.report.schema import validate_audits
 
         (content,) = validate_audits(content)
-        write_file(self.json_path, "audit", lambda: as_json(content))
-        write_file(self.sarif_path, "code-scanning result", lambda: as_json(to_sarif(content)))
-        write_file(self.junit_path, "test result", lambda: to_junit(content))
-        write_file(self.html_path, "report", lambda: render_audits(content))
+        outputs.write(self.json_path, "audit", lambda: as_json(content))
+        outputs.write(self.sarif_path, "code-scanning result", lambda: as_json(to_sarif(content)))
+        outputs.write(self.junit_path, "test result", lambda: to_junit(content))
+        outputs.write(self.html_path, "report", lambda: render_audits(content))
         if self.certificate_path is not None:
-            click.echo(_certify(certificate, content["verdict"]["outcome"], self.certificate_path))
+            with outputs.attempt():
+                click.echo(_certify(certificate, content["verdict"]["outcome"], self.certificate_path))
 
 
 file_options = grouped(
@@ -148,8 +140,7 @@ def audit(
     never that the mechanism is private.
     """
     claim = stated.claim() if stated.given or not same_stream else None
-    for path in (*vars(files).values(), settings["ledger"]):
-        writable(path)
+    outputs = Outputs(*vars(files).values(), settings["ledger"])
     mechanism = target.mechanism()
     from dpassay.data.dataset_files import load_dataset_pair
 
@@ -157,7 +148,7 @@ def audit(
     if same_stream:
         _only_streams(settings, files)
         content = _replayed(mechanism, datasets, claim, sensitivity, settings["seed"], target.target)
-        return _reported(content, None, mechanism, files)
+        return _reported(content, None, mechanism, files, outputs)
     assert claim is not None, "only --same-stream needs no claim"
     if sensitivity is not None:
         raise InvalidInput("--sensitivity goes with --same-stream; add that, or leave it out")
@@ -176,7 +167,7 @@ def audit(
             progress=status.note,
             **settings,
         )
-    return _reported(found.to_json(), found.certificate, mechanism, files)
+    return _reported(found.to_json(), found.certificate, mechanism, files, outputs)
 
 
 def _only_streams(settings: dict[str, Any], files: Files) -> None:
@@ -227,15 +218,18 @@ def _replayed(
     )
 
 
-def _reported(content: dict[str, Any], certificate: dict[str, Any] | None, mechanism: Any, files: Files) -> int:
+def _reported(
+    content: dict[str, Any], certificate: dict[str, Any] | None, mechanism: Any, files: Files, outputs: Outputs
+) -> int:
     """Prints an audit and writes the files that were asked for; returns the exit code."""
     from dpassay.report.audit_text import definition
     from dpassay.report.terminal import print_audit
 
     content = {**content, "location": definition(mechanism)}
-    print_audit(content)
-    files.write(content, certificate)
-    return VIOLATED if content["verdict"]["outcome"] == "refuted" else 0
+    with outputs.attempt():
+        print_audit(content)
+    files.write(content, certificate, outputs)
+    return outputs.exit_code(content["verdict"]["outcome"] == "refuted")
 
 
 def _certify(certificate: dict[str, Any] | None, outcome: str, path: Path) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dpassay.commands.output import VIOLATED, interruptible, path_type, what_is_kept, writable, write_tables
+from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
 from dpassay.core.errors import InvalidInput
 
 REPOSITORY = "https://github.com/dpassay/dpassay"
@@ -47,8 +47,7 @@ def bench(
         raise InvalidInput(f"the benchmarks measure a commit and are not in the package: {clone}") from None
     from dpassay.report.terminal import print_tables
 
-    for path in (output, resume):
-        writable(path)
+    outputs = Outputs(*table_files(output), resume)
     options: dict[str, Any] = {} if resume is None else {"resume": resume}
     with interruptible(what_is_kept(resume)):
         result = run(
@@ -61,10 +60,10 @@ def bench(
             parts=parts,
             **options,
         )
-    print_tables(result["tables"])
-    if output is not None:
-        write_tables(result, f"Benchmark {name}", output)
+    with outputs.attempt():
+        print_tables(result["tables"])
+    write_tables(result, f"Benchmark {name}", output, outputs)
     failed = sum(row[-1] == "FAIL" for table in result["tables"] for row in table["rows"])
     if failed:
         click.echo(f"{failed} rows FAIL", err=True)
-    return VIOLATED if failed else 0
+    return outputs.exit_code(failed > 0)

@@ -1,11 +1,14 @@
 """`dpassay experiment`: a paper's tables rerun, or an attack swept."""
 
+import io
 import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dpassay.commands.output import interruptible, path_type, what_is_kept, writable, write_tables
+from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
 from dpassay.core.extras import library, require
 
 
@@ -30,8 +33,7 @@ def experiment(
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
 
-    for path in (output, resume, runs):
-        writable(path)
+    outputs = Outputs(*table_files(output), resume, runs)
     if runs is not None:
         require("parquet")
     with interruptible(what_is_kept(resume)):
@@ -40,12 +42,17 @@ def experiment(
         )
     from dpassay.report.terminal import print_tables
 
-    print_tables(result["tables"])
-    if output is not None:
-        write_tables(result, f"Experiment {name}", output)
-    if runs is not None:
-        pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
-        columns = dict.fromkeys(itertools.chain(*result["runs"]))
-        parquet.write_table(pyarrow.table({name: [run.get(name) for run in result["runs"]] for name in columns}), runs)
-        click.echo(f"runs in {runs}")
-    return 0
+    with outputs.attempt():
+        print_tables(result["tables"])
+    write_tables(result, f"Experiment {name}", output, outputs)
+    outputs.write(runs, "runs", lambda: _parquet(result["runs"]))
+    return outputs.exit_code(violated=False)
+
+
+def _parquet(runs: Sequence[Mapping[str, Any]]) -> bytes:
+    """The runs as a Parquet table, null where a run lacks a number that another has."""
+    pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    columns = dict.fromkeys(itertools.chain(*runs))
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.table({name: [run.get(name) for run in runs] for name in columns}), content)
+    return content.getvalue()

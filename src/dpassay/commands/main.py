@@ -10,7 +10,7 @@ from dpassay.commands.attack import attack
 from dpassay.commands.audit import audit
 from dpassay.commands.bench import bench
 from dpassay.commands.experiment import experiment
-from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted
+from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted, complain
 from dpassay.commands.replay import replay
 from dpassay.commands.search import search
 from dpassay.commands.verify import verify
@@ -26,20 +26,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with explained():
             code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
     except (InvalidInput, click.ClickException) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        click.echo("dpassay: " + " ".join(message.split()), err=True)
+        complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
         return UNUSABLE
     except Interrupted as stop:
-        click.echo(f"dpassay: interrupted; {stop}", err=True)
+        complain(f"interrupted; {stop}")
         return INTERRUPTED
     except (KeyboardInterrupt, click.Abort):
-        click.echo("dpassay: interrupted; nothing was written", err=True)
+        complain("interrupted; nothing was written")
         return INTERRUPTED
     except Exception as error:  # Python would exit with 1, which says "violated": an error of ours is no finding
         if os.environ.get("DPASSAY_TRACEBACK"):
             raise
-        message = " ".join(f"{type(error).__name__}: {error}".split())
-        click.echo(f"dpassay: stopped by an error of its own ({message}); DPASSAY_TRACEBACK=1 shows where", err=True)
+        message = f"{type(error).__name__}: {error}"
+        complain(f"stopped by an error of its own ({message}); DPASSAY_TRACEBACK=1 shows where")
+        return UNUSABLE
+    except SystemExit:  # click and rich end with 1, which says "violated", when nobody reads what they print
+        complain("stopped: what it prints cannot be written, or code that it ran called exit")
         return UNUSABLE
     return code if isinstance(code, int) else 0
 

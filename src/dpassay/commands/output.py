@@ -3,17 +3,19 @@
 import contextlib
 import functools
 import json
+import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpassay.core.certificate import write_text
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import absent
+from dpassay.core.files import check_writable, check_writable_folder, is_stream, write_file
 
 VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
 LINE = 300
@@ -48,8 +50,17 @@ def what_is_kept(resume: Path | None) -> str:
 
 def line(text: str) -> str:
     """One line of a terminal: control characters shown escaped, and no more than a person reads."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: LINE + 1])
+    shown = _printable(text[: LINE + 1])
     return shown if len(shown) <= LINE else f"{shown[: LINE - 4]} ..."
+
+
+def complain(message: str) -> None:
+    """Says what is wrong in one line that begins with our name."""
+    click.echo(f"dpassay: {_printable(' '.join(message.split()))}", err=True)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Interrupted(Exception):
@@ -70,21 +81,71 @@ def as_json(content: Any) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def write_file(path: Path | None, what: str, text: Callable[[], str]) -> None:
-    """Writes a file if one was asked for, and says so."""
-    if path is not None:
-        write_text(path, text())
-        click.echo(f"{what} in {path}")
+class Outputs:
+    """The files of a command: all are tried before its work begins, and one that fails costs neither another nor the
+    result, only the exit code 0.
+
+    Raises:
+        InvalidInput: a file cannot be written.
+    """
+
+    def __init__(self, *files: Path | None, folders: Iterable[Path | None] = ()) -> None:
+        self._failed = False
+        for file in files:
+            if file is not None:
+                check_writable(file)
+        for folder in folders:
+            if folder is not None:
+                check_writable_folder(folder)
+
+    def write(self, path: Path | None, what: str, content: Callable[[], str | bytes]) -> None:
+        """Writes a file if one was asked for, and says so."""
+        if path is not None:
+            with self.attempt():
+                write_file(path, content())
+                click.echo(f"{what} in {path}")
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """A part of the output; when it fails, a line says what, and the command goes on."""
+        try:
+            yield
+        except InvalidInput as error:
+            self._failed = True
+            complain(str(error))
+        except (OSError, SystemExit) as error:  # rich ends the program when nobody reads what it prints
+            self._failed = True
+            complain(f"cannot print the result: {getattr(error, 'strerror', None) or 'nobody reads it'}")
+            _print_no_more()
+
+    def exit_code(self, violated: bool) -> int:
+        """The command's exit code: what was found to be violated goes before a file that is missing."""
+        return VIOLATED if violated else UNUSABLE if self._failed else 0
 
 
-def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
-    """The result as JSON and its tables and plots as a page, whichever of the two names was given."""
+def _print_no_more() -> None:
+    """Sends standard output nowhere: Python would try again at its end to write what failed, and exit with 120."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def table_files(output: Path | None) -> tuple[Path | None, Path | None]:
+    """Where tables go as JSON and as a page, whichever of the two names was given; a stream takes the JSON alone."""
+    if output is None or is_stream(output):
+        return output, None
+    return output.with_suffix(".json" if output.suffix == ".md" else output.suffix), output.with_suffix(".md")
+
+
+def write_tables(result: Mapping[str, Any], title: str, output: Path | None, outputs: Outputs) -> None:
+    """The result as JSON, and its tables and plots as a page."""
+    numbers, page = table_files(output)
+    outputs.write(numbers, "numbers", lambda: as_json(result))
+    if page is None:
+        return
     from dpassay.report.markdown import tables_page
     from dpassay.report.plots import plot_file
 
-    numbers = output.with_suffix(".json" if output.suffix == ".md" else output.suffix)
-    page = output.with_suffix(".md")
-    write_text(numbers, as_json(result))
     images = {}
     plots = result.get("plots", ())
     if plots and (line := absent("plots")):
@@ -92,21 +153,11 @@ def write_tables(result: Mapping[str, Any], title: str, output: Path) -> None:
         plots = ()
     for number, plot in enumerate(plots, start=1):
         image = page.with_name(f"{page.stem}-{number}.svg")
-        write_text(image, plot_file(plot))
+        outputs.write(image, "plot", functools.partial(plot_file, plot))
         images[image.name] = plot["title"]
-    write_text(page, tables_page(title, result["tables"], command_line(), images))
-    click.echo(f"numbers in {numbers}, tables{' and plots' * bool(images)} in {page}")
+    outputs.write(page, "tables", lambda: tables_page(title, result["tables"], command_line(), images))
 
 
 def command_line() -> str:
     """The command line that runs now, as one would type it."""
     return shlex.join(["dpassay", *click.get_current_context().find_root().obj])
-
-
-def writable(path: Path | None) -> None:
-    """Long work must not end in a file that cannot be written."""
-    if path is None:
-        return
-    parent = path.absolute().parent
-    if path.is_dir() or not parent.is_dir():
-        raise InvalidInput(f"cannot write {path}: " + ("it is a folder" if path.is_dir() else f"no folder {parent}"))

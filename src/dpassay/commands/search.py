@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dpassay.commands.output import VIOLATED, as_json, interruptible, path_type, writable, write_file
+from dpassay.commands.output import Outputs, as_json, interruptible, path_type
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -60,7 +60,7 @@ def search(
         NeighboringRelation.parse(relation)
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
-    writable(json_path)
+    outputs = Outputs(json_path)
     mechanism = target.mechanism()
     sampled = black_box or vectors or not isinstance(mechanism, FiniteMechanism)
     shared: dict[str, Any] = {
@@ -88,9 +88,10 @@ def search(
             "this does not show the mechanism private"
         )
         return 0
-    click.echo(str(found))
-    write_file(json_path, "witness", lambda: as_json(found.to_json()))
-    return VIOLATED
+    with outputs.attempt():
+        click.echo(str(found))
+    outputs.write(json_path, "witness", lambda: as_json(found.to_json()))
+    return outputs.exit_code(violated=True)
 
 
 def _dataset(path: Path, any_kind: bool) -> Any:

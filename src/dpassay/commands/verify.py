@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpassay.commands.output import VIOLATED, as_json, command_line, interruptible, path_type, writable, write_file
-from dpassay.core.certificate import write_text
+from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
+from dpassay.core.files import write_file
 
 if TYPE_CHECKING:
     from dpassay.judging.verification import Run
@@ -67,8 +67,7 @@ def verify(
         for claim in chosen:
             click.echo(f"{claim.id:12} {claim.statement}")
         return 0
-    for path in (json_path, html_path, mapping_path):
-        writable(path)
+    outputs = Outputs(json_path, html_path, mapping_path, folders=(certificates, markdown, add_evidence))
     from dpassay.runs.parallel import processors
 
     result = _judge_with_progress(len(chosen), paper, claims, data, quick, seed, jobs or processors())
@@ -76,26 +75,30 @@ def verify(
     from dpassay.report.markdown import index, mapping, pages
     from dpassay.report.terminal import print_verdicts
 
-    print_verdicts(result)
+    with outputs.attempt():
+        print_verdicts(result)
     content = result.to_json()
     if certificates is not None:
-        count = result.write_certificates(certificates)
-        click.echo(f"{count} certificates in {certificates}; re-check them with: dpassay replay {certificates}/*.json")
+        with outputs.attempt():
+            count = result.write_certificates(certificates)
+            recheck = f"dpassay replay {certificates}/*.json"
+            click.echo(f"{count} certificates in {certificates}; re-check them with: {recheck}")
     if add_evidence is not None:
         from dpassay.judging import reviewing
 
-        click.echo(
-            f"{reviewing.add_evidence(result.judged, add_evidence)} pieces of evidence to review in {add_evidence}"
-        )
-    write_file(json_path, "verdicts", lambda: as_json(content))
-    write_file(html_path, "report", lambda: render(content))
+        with outputs.attempt():
+            count = reviewing.add_evidence(result.judged, add_evidence)
+            click.echo(f"{count} pieces of evidence to review in {add_evidence}")
+    outputs.write(json_path, "verdicts", lambda: as_json(content))
+    outputs.write(html_path, "report", lambda: render(content))
     if markdown is not None:
         whole = paper is None and not claims
-        for name, page in {**pages(content), **({"index": index(content)} if whole else {})}.items():
-            write_text(markdown / f"{name}.md", page)
-        click.echo(f"pages in {markdown}")
-    write_file(mapping_path, "map", lambda: mapping(content))
-    return VIOLATED if result.unexpected else 0
+        with outputs.attempt():
+            for name, page in {**pages(content), **({"index": index(content)} if whole else {})}.items():
+                write_file(markdown / f"{name}.md", page)
+            click.echo(f"pages in {markdown}")
+    outputs.write(mapping_path, "map", lambda: mapping(content))
+    return outputs.exit_code(bool(result.unexpected))
 
 
 def _judge_with_progress(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.files import write_file
 
 FORMAT = "dpassay-certificate"
 VERSION = 2
@@ -65,7 +66,7 @@ class Certificate:
 
     def write(self, path: Path) -> None:
         """Writes the file whole or not at all."""
-        write_text(path, json.dumps(self.to_json(), indent=1, sort_keys=True) + "\n")
+        write_file(path, json.dumps(self.to_json(), indent=1, sort_keys=True) + "\n")
 
 
 def checksum(content: Mapping[str, Any]) -> str:
@@ -160,14 +161,3 @@ def _require_shallow(content: Any) -> None:
             raise RecursionError
         parts = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list)]
         level, depth = [each for part in parts for each in part], depth + 1
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file through a temporary neighbor, so that a reader never meets half a file."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror or error}; choose a writable place") from error

@@ -1,12 +1,12 @@
 """Reads the two datasets of an audit from files of one's own: whatever the mechanism takes, not only ratings."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.data.array_files import read_array_file
 
 RATING_FIELDS = {"users", "items", "values"}
 FORMS = "give a number, a list, a matrix with null for missing, or an object of users, items and values"
@@ -66,13 +66,10 @@ def _parsed(path: Path) -> Any:
     if not path.is_file():
         raise InvalidInput(f"no file {path}; give the dataset as .npy, .json or delimited text")
     try:
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, OSError, EOFError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "it is empty"
+        content = read_array_file(path)
+    except ValueError as error:
         kind = "a .npy array" if path.suffix == ".npy" else "JSON"
-        raise InvalidInput(f"{path.name} cannot be read as {kind} ({reason}); {FORMS}") from error
+        raise InvalidInput(f"{path.name} cannot be read as {kind} ({error}); {FORMS}") from error
     if content is None:
         raise InvalidInput(f"{path.name} holds null; {FORMS}")
     return _checked_ratings(content, path) if _is_ratings(content) else content
@@ -122,8 +119,10 @@ def _checked_ratings(content: dict[str, Any], path: Path) -> dict[str, Any]:
             raise InvalidInput(f"{path.name}: {name!r} holds {array.min()}; number them from 0")
     for name in ("num_users", "num_items"):
         if name in content:
-            if not isinstance(content[name], int):
-                raise InvalidInput(f"{path.name}: {name!r} is {content[name]!r}; give a whole number")
+            if not isinstance(content[name], int) or content[name] >= 2**53:
+                raise InvalidInput(
+                    f"{path.name}: {name!r} is {str(content[name])[:40]}; give a whole number below 2^53"
+                )
             checked[name] = content[name]
     return checked
 

@@ -7,11 +7,12 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library
+from dpassay.data.array_files import read_array_file
 from dpassay.data.ratings import Ratings, synthetic
 
 MOVIELENS_100K = "movielens-100k"
@@ -31,6 +33,7 @@ ARCHIVES = {
 }
 FOLDER_FILES = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet")
 SUFFIXES = {".csv": ",", ".tsv": "\t"}
+STRAY_QUOTE = 'a quote (") opens here and closes in a later line; delete it, or the ratings between would be lost'
 COLUMN_NAMES = {
     "user": ("user", "userid", "user_id", "uid"),
     "item": ("item", "itemid", "item_id", "iid", "movie", "movieid", "movie_id"),
@@ -144,9 +147,9 @@ def load_split(path: str | Path) -> Split:
     for number, line in enumerate(lines, start=2):
         fields = line.split(separator)
         try:
-            user, validation, test = (int(fields[columns[name]]) for name in ("user", "valid", "test"))
-            negatives = [int(item) for item in fields[columns["negatives"]].split()]
-        except (IndexError, ValueError) as error:
+            user, validation, test = (int(np.int64(fields[columns[name]])) for name in ("user", "valid", "test"))
+            negatives = [int(np.int64(item)) for item in fields[columns["negatives"]].split()]
+        except (IndexError, ValueError, OverflowError) as error:
             raise InvalidInput(f"{path.name}, line {number}: ids must be whole numbers, one per column") from error
         if rows and len(negatives) != len(rows[0][3]):
             raise InvalidInput(
@@ -200,11 +203,14 @@ def fetch_movielens(folder: str | Path, version: str = "100k") -> Path:
         raise InvalidInput(
             f"{address} has the MD5 sum {found}, published is {checksum}; nothing was unpacked, try again later"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        with zipfile.ZipFile(file) as archive:
-            archive.extractall(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as whole:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                archive.extractall(whole)
+            (Path(whole) / unpacked.name).rename(unpacked)
+    except OSError as error:
+        raise InvalidInput(f"cannot unpack into {unpacked}: {error.strerror}; choose a writable place") from error
     return unpacked
 
 
@@ -242,7 +248,7 @@ class _Table:
         unusable = ~np.isfinite(values)
         if unusable.any():
             row = int(unusable.argmax())
-            written = str(self.columns["rating"][row])
+            written = str(self.columns["rating"][row])[:40]
             raise InvalidInput(f"{self.where(row)}: the rating {written!r} is not a number; correct or delete it")
         outside = (values < low) | (values > high)
         if outside.any():
@@ -263,6 +269,10 @@ class _Table:
         timestamps = None
         if "timestamp" in self.columns:
             moments = _numbers(self.columns["timestamp"])
+            beyond = np.isfinite(moments) & (np.abs(moments) >= 2.0**63)
+            if beyond.any():
+                row = int(beyond.argmax())
+                raise InvalidInput(f"{self.where(row)}: the timestamp {moments[row]:g} is no moment; correct it")
             if np.isfinite(moments).all():  # dates in words order nothing here and are left out
                 timestamps = moments.astype(np.int64)
         return Ratings(users[0], items[0], values, users[1], items[1], scale=scale, timestamps=timestamps)
@@ -298,16 +308,22 @@ def _common_codes(columns: list[np.ndarray]) -> list[tuple[np.ndarray, int]]:
 
 
 def _text(path: Path) -> str:
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}; give a file that can be read") from error
     if path.suffix == ".gz":
         try:
             content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"{path.name} is not a whole gzip file ({error}); fetch it again") from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path.name} is not text in UTF-8; give delimited text, .parquet, .npy or .json") from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise InvalidInput(f"{path.name}, line {line}: a NUL is no character of a text; delete it")
     if not text.strip():
         raise InvalidInput(f"{path.name} is empty; give at least one user,item,rating")
     return text
@@ -325,12 +341,7 @@ def _delimited(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
     separator = _separator(path, next(line for line in text.splitlines() if line.strip()))
     if separator == "::":
         text, separator = text.replace("::", "\t"), "\t"
-    lines = io.StringIO(text, newline=None)
-    parted = (line.split() for line in lines) if separator == " " else csv.reader(lines, delimiter=separator)
-    try:
-        rows = [(number, row) for number, row in enumerate(parted, start=1) if any(row)]
-    except csv.Error as error:
-        raise InvalidInput(f"{path.name} cannot be read ({error}); give one rating per line") from error
+    rows = [(number, row) for number, row in _parted(path, text, separator) if any(row)]
     fields = [field.strip() for field in rows[0][1]] if rows else []
     header = not any(_is_number(field) for field in fields)
     wanted = {name: place for place, name in enumerate(_columns(path, fields, header)) if name}
@@ -341,11 +352,32 @@ def _delimited(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
                 "give every line the same columns"
             )
         row += [""] * (len(fields) - len(row))
+        if any("\n" in row[place] for place in wanted.values()):
+            raise InvalidInput(f"{path.name}, line {number}: {STRAY_QUOTE}")
         if not all(row[wanted[name]] for name in ("user", "item", "rating")):
             raise InvalidInput(f"{path.name}, line {number}: a column is missing; give user, item and rating")
     rows = rows[header:]
     columns = {name: np.array([row[place] for _, row in rows]) for name, place in wanted.items()}
     return columns, np.array([number for number, _ in rows])
+
+
+def _parted(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The number of the line where each row begins, and its fields; only in comma-separated text may a field go on."""
+    lines = io.StringIO(text, newline=None)
+    if separator == " ":
+        yield from ((number, line.split()) for number, line in enumerate(lines, start=1))
+        return
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    number = 1
+    try:
+        for row in reader:
+            if reader.line_num > number and separator not in ",;":
+                raise InvalidInput(f"{path.name}, line {number}: {STRAY_QUOTE}")
+            yield number, row
+            number = reader.line_num + 1
+    except csv.Error as error:
+        mend = 'give one rating per line, and close or delete every quote (")'
+        raise InvalidInput(f"{path.name} cannot be read from line {number} on ({error}); {mend}") from error
 
 
 def _columns(path: Path, fields: list[str], header: bool) -> list[str]:
@@ -396,12 +428,14 @@ def _parquet(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
 def _matrix(path: Path) -> np.ndarray:
     """A float matrix of shape (users, items), NaN where missing."""
     try:
-        if path.suffix == ".npy":
-            matrix = np.asarray(np.load(path, allow_pickle=False), float)
+        content = read_array_file(path)
+        if isinstance(content, np.ndarray) and content.dtype.kind not in "biuf":
+            raise ValueError(f"it holds {content.dtype.name}")
+        if isinstance(content, np.ndarray):
+            matrix = np.asarray(content, float)
         else:
-            rows = json.loads(path.read_text(encoding="utf-8"))
-            matrix = np.array([[np.nan if cell is None else cell for cell in row] for row in rows], float)
-    except (ValueError, TypeError, OSError, EOFError) as error:
+            matrix = np.array([[np.nan if cell is None else cell for cell in row] for row in content], float)
+    except (ValueError, TypeError) as error:
         raise InvalidInput(
             f"{path.name} is not a matrix of numbers ({str(error).splitlines()[0]}); "
             "give users in rows, items in columns"

@@ -65,8 +65,18 @@ class Ratings:
         return len(self.values)
 
     def dense(self) -> np.ndarray:
-        """Matrix of shape (num_users, num_items), NaN where a rating is missing."""
-        matrix = np.full((self.num_users, self.num_items), np.nan)
+        """Matrix of shape (num_users, num_items), NaN where a rating is missing.
+
+        Raises:
+            InvalidInput: it does not fit into memory.
+        """
+        try:
+            matrix = np.full((self.num_users, self.num_items), np.nan)
+        except (ValueError, MemoryError) as error:
+            raise InvalidInput(
+                f"a matrix of {self.num_users} users and {self.num_items} items does not fit into memory; "
+                "number users and items without gaps"
+            ) from error
         matrix[self.users, self.items] = self.values
         return matrix
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.claims import Claim, Context
+from dpassay.core.errors import InvalidInput
 from dpassay.judging.judge import Judged, judge
 from dpassay.runs.code import code_digest, data_digest
 from dpassay.runs.kept import Kept
@@ -25,7 +26,7 @@ class KeptVerdicts:
         name = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:32]
         self.path = cache / f"verify-{name}.jsonl"
         self._kept = Kept(None)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, InvalidInput):
             self._kept = Kept(self.path, [*inputs, data_digest()])
 
     def find(self, claim: Claim) -> Judged | None:
@@ -35,7 +36,7 @@ class KeptVerdicts:
 
     def keep(self, judged: Judged) -> None:
         """Writes one verdict, whole or not at all."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(InvalidInput):
             self._kept.keep(_settings(judged.claim), {"judged": judged.to_json()})
 
     def clear(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpassay.core.certificate import write_text
+from dpassay.core.files import write_file
 from dpassay.judging.judge import NOT_REVIEWED, Judged
 from dpassay.replay.says import says
 
@@ -29,7 +29,7 @@ def add_evidence(judged: Sequence[Judged], folder: Path) -> int:
                     known |= {"claim": item.claim.digest(), "evidence": []}
                 known["evidence"] += entries
                 added += len(entries)
-        write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        write_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return added
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Verdict
+from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import require
 from dpassay.core.registry import NOTATION, TITLES, select
 from dpassay.core.version import __version__
@@ -61,10 +62,20 @@ class Run:
         }
 
     def write_certificates(self, folder: Path) -> int:
-        """Writes every certificate as a file of its own; returns how many."""
+        """Writes every certificate as a file of its own; returns how many.
+
+        Raises:
+            InvalidInput: some cannot be written, which costs none of the others.
+        """
+        failed: list[InvalidInput] = []
         for item in self.judged:
             for name, certificate in zip(item.file_names(), item.certificates, strict=True):
-                certificate.write(folder / name)
+                try:
+                    certificate.write(folder / name)
+                except InvalidInput as error:
+                    failed.append(error)
+        if failed:
+            raise InvalidInput(f"{len(failed)} certificates are missing: {failed[0]}")
         return sum(len(item.certificates) for item in self.judged)
 
 
@@ -111,6 +122,7 @@ def run(
     """
     chosen = select(paper, list(claims) if claims else None)
     require("papers")
+    _heed_interruptions()
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
     kept = None if cache is None else KeptVerdicts(cache, context)
@@ -139,6 +151,13 @@ def run(
         kept.clear()
     ordered = tuple(judged[claim.id] for claim in chosen)
     return Run(ordered, context.data, quick, seed, time.perf_counter() - begin, command)
+
+
+def _heed_interruptions() -> None:
+    """Lets Python hear of Ctrl-C: z3 takes it for itself while it works, and the step it worked on would be `open`."""
+    import z3
+
+    z3.set_param("ctrl_c", False)
 
 
 def _ratings(data: Ratings | Path | None) -> Ratings:

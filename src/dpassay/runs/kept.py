@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.certificate import checksum
+from dpassay.core.errors import InvalidInput
+from dpassay.core.files import is_stream
 from dpassay.runs.code import code_digest
 
 _FIELDS = {"key", "run", "sha256"}
@@ -25,6 +27,9 @@ class Kept:
         path: the file; None keeps nothing beyond this object.
         inputs: JSON-able; what the runs read beside their settings and code: hashes of data and of other files.
         modules: names of those that make the runs; with them counts all that they import.
+
+    Raises:
+        InvalidInput: no ordinary file, or one that cannot be read.
     """
 
     def __init__(self, path: Path | None, inputs: Any = (), *modules: str) -> None:
@@ -51,7 +56,11 @@ class Kept:
         return run
 
     def keep(self, settings: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """Keeps a run, and returns it with its settings as `find` will."""
+        """Keeps a run, and returns it with its settings as `find` will.
+
+        Raises:
+            InvalidInput: the file cannot be written; the runs in it stay.
+        """
         key = self._key(settings)
         self._runs[key] = json.dumps({**settings, **numbers})
         run: dict[str, Any] = json.loads(self._runs[key])
@@ -70,7 +79,13 @@ def cache_folder() -> Path:
 
 def _read(path: Path) -> Iterator[tuple[str, str]]:
     """Keys and runs of the lines that are whole."""
-    for line in path.read_bytes().splitlines():
+    if is_stream(path):
+        raise InvalidInput(f"cannot keep runs in {path}: it is no ordinary file; give another path")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}; give another path") from error
+    for line in content.splitlines():
         try:
             record = json.loads(line)
         except ValueError:
@@ -83,7 +98,12 @@ def _append(path: Path, record: Mapping[str, Any]) -> None:
     """Adds a line in one write, after whatever other processes add; makes the folder if need be."""
     # The line break comes first: what a kill cut off before cannot spoil this line.
     line = b"\n" + json.dumps({**record, "sha256": checksum(record)}).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as file:
-        while line:
-            line = line[file.write(line) :]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab", buffering=0) as file:
+            while line:
+                line = line[file.write(line) :]
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write {path}: {error.strerror}; the runs in it stay, and the same command goes on from them"
+        ) from error

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpassay.core.files import write_file
 from dpassay.experiments.frontier.tables import REFERENCE
 from dpassay.report.plots import GRID, INK, PAGE, SERIES, figure_file
 from dpassay.runs.results import committed
@@ -224,4 +225,4 @@ if __name__ == "__main__":
     saved = committed("frontier")
     if saved is None or len(sys.argv) != 2:
         sys.exit("give the SVG file to write; src/dpassay/results/frontier.json must be there")
-    Path(sys.argv[1]).write_text(draw(saved), encoding="utf-8")
+    write_file(Path(sys.argv[1]), draw(saved))

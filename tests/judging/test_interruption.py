@@ -1,0 +1,73 @@
+"""One Ctrl-C ends `verify`, also while a solver works, and no half-judged claim is kept."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLAIMS = ("PP-LAM2", "XM-T1-REP", "PP-DP-REP")  # the latter two take seconds, which the solvers spend
+SLOW_SOLVER = """
+import os, signal, sys, threading
+import z3
+from dpassay.commands.main import main
+from dpassay.replay import proof
+
+def slow(text):  # a problem that no solver decides in the time
+    solver, (x, y, z) = z3.Solver(), z3.Ints("x y z")
+    solver.set("timeout", 3000)
+    solver.add(x**3 + y**3 + z**3 == 114, x > 10, y > 10)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return str(solver.check())
+
+proof._z3 = slow
+sys.exit(main(["verify", "--jobs", "1", "--claim", "XM-T1-REP"]))
+"""
+
+
+def environment(cache: Path) -> dict[str, str]:
+    return {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def kept(cache: Path) -> list[dict]:
+    """The verdicts that a run left, by claim."""
+    lines = [line for path in cache.glob("dpassay/verify-*") for line in path.read_text().splitlines() if line]
+    return [json.loads(line)["run"]["judged"]["verdict"] for line in lines]
+
+
+def test_ctrl_c_during_a_solvers_work_ends_verify(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_SOLVER], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("dpassay: interrupted; what verify had judged is kept")
+    assert kept(tmp_path) == []
+
+
+def test_ctrl_c_while_a_dataclass_is_made_ends_with_3_too(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text('exec("raise KeyboardInterrupt")')
+    (tmp_path / "a.json").write_text("1")
+    files = ("--dataset1", "a.json", "--dataset2", "a.json", "--epsilon", "1")
+    command = [sys.executable, "-m", "dpassay", "audit", "interrupted:mechanism", *files]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (3, "dpassay: interrupted; nothing was written")
+
+
+@pytest.mark.parametrize("after", [0.0, 0.9, 2.5])
+def test_ctrl_c_at_any_moment_ends_verify(tmp_path: Path, after: float) -> None:
+    claims = [word for claim in CLAIMS for word in ("--claim", claim)]
+    command = [sys.executable, "-m", "dpassay", "verify", "--quick", "--jobs", "1", *claims]
+    with subprocess.Popen(command, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(after)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(60) == 3, first + rest
+    assert "holds" in first
+    assert rest.splitlines()[-1].startswith("dpassay: interrupted; what verify had judged is kept"), rest
+    assert all(verdict["outcome"] == "holds" for verdict in kept(tmp_path))
