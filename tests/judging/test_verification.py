@@ -14,7 +14,7 @@ from dpassay.data.ratings import synthetic
 from dpassay.judging import judge, verification
 
 STEP = {"name": "square", "engine": "smt", "variables": ["x"], "hypotheses": [], "conclusion": [">=", ["^", "x", 2], 0]}
-PADDED = {**STEP, "conclusion": ["<", 0, 1]}
+PADDED = {**STEP, "conclusion": [">", ["^", "x", 2], -1]}
 FALSE = {**STEP, "conclusion": [">", ["^", "x", 2], 0]}
 
 

@@ -198,7 +198,8 @@ def test_a_claim_that_reads_otherwise_has_no_evidence(name: str, monkeypatch: py
     claim = registry.find_claim("RC-UNION")
     assert claim is not None
     (inputs,) = mine(claim)
-    changed = dataclasses.replace(claim, **{name: ("2",) if name == "assumptions" else "2"})
+    other: Any = ("2",) if name == "assumptions" else "2"
+    changed = dataclasses.replace(claim, **{name: other})
     monkeypatch.setattr("dpassay.replay.find_claim", lambda _: changed)
     monkeypatch.setattr(registry, "find_claim", lambda _: changed)
     monkeypatch.setattr("dpassay.replay.reviewed_evidence", registry.reviewed_evidence.__wrapped__)

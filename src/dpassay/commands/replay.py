@@ -1,5 +1,6 @@
 """`dpassay replay`: certificates re-checked from the files alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,7 +11,8 @@ from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
 
 
 @click.command()
-@click.argument("certificates", nargs=-1, required=True, type=path_type())
+@click.argument("certificates", nargs=-1, type=path_type())
+@click.option("--kernel", is_flag=True, help="Compile and check the theorems in Rocq too; without files, all of them.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -25,7 +27,7 @@ from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
     show_default=True,
     help="Megabytes for each file, where the system can limit them.",
 )
-def replay(certificates: tuple[Path, ...], time_limit: float, memory_limit: int) -> int:
+def replay(certificates: tuple[Path, ...], kernel: bool, time_limit: float, memory_limit: int) -> int:
     """Re-check certificate files from the files alone.
 
     Files may come from anybody: each is an ordinary file of at most 16 megabytes, checked in a process apart that is
@@ -33,7 +35,10 @@ def replay(certificates: tuple[Path, ...], time_limit: float, memory_limit: int)
 
     Exits with 1 when a certificate does not check, else with 2 when a file could not be checked.
     """
+    if not (certificates or kernel):
+        raise click.UsageError("Missing argument 'CERTIFICATES...'")
     failed = unusable = 0
+    theorems: set[str] = set()
     with BudgetedReplay(Limits(time_limit, memory_limit)) as recheck:
         for path in certificates:
             try:
@@ -43,8 +48,29 @@ def replay(certificates: tuple[Path, ...], time_limit: float, memory_limit: int)
                 click.echo(line(f"dpassay: {error}"), err=True)
                 continue
             failed += not outcome.checks
+            if outcome.checks and outcome.kind == "kernel":
+                theorems.add(outcome.claim.replace("-", "_"))
             mark = "checks" if outcome.checks else "FAILS "
             concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
             click.echo(line(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}"))
-    click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
+    if certificates:
+        click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
+    if kernel and (theorems or not certificates):
+        failed += not _recheck(sorted(theorems) or None)
     return VIOLATED if failed else UNUSABLE if unusable else 0
+
+
+def _recheck(theorems: Sequence[str] | None) -> bool:
+    """Has Rocq check the theorems, and says what it found; whether they are all right."""
+    from dpassay.replay import Rejected
+    from dpassay.replay.kernel import AXIOMS, definitions, recheck
+
+    try:
+        version = recheck(theorems)
+    except Rejected as problem:
+        click.echo(line(f"FAILS   kernel: {problem}"))
+        return False
+    names = sorted(definitions()) if theorems is None else theorems
+    click.echo(f"checked by the kernel of Rocq {version}: {len(names)} theorems: {', '.join(names)}")
+    click.echo(f"they assume at most: {', '.join(axiom.partition(' :')[0] for axiom in AXIOMS)}")
+    return True

@@ -11,6 +11,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
 from dpassay.core.registry import Reviewed, expected_outcomes, reviewed_evidence, reviewed_level
 from dpassay.replay import Rejected, conclusion, seal
+from dpassay.replay.kernel import STATEMENTS, definitions
 
 NOT_REVIEWED = "not reviewed"
 DECIDED = ("holds", "refuted", "vacuous")
@@ -75,6 +76,7 @@ def judge(claim: Claim, context: Context) -> Judged:
         raise
     except Exception as error:  # one broken check must not cost the other verdicts; it shows as unexpected
         verdict = Verdict(claim.id, "open", f"the check broke off: {type(error).__name__}: {error}")
+    verdict = replace(verdict, evidence=(*_theorem(claim, verdict.outcome), *verdict.evidence))
     certificates: list[Certificate] = []
     shown: list[Reviewed | Rejected] = []
     evidence = list(verdict.evidence)
@@ -105,6 +107,17 @@ def judge(claim: Claim, context: Context) -> Judged:
         expected,
         time.perf_counter() - begin,
     )
+
+
+def _theorem(claim: Claim, outcome: str) -> tuple[Evidence, ...]:
+    """The theorem in Rocq that is named like the claim, as evidence for a decided verdict."""
+    name = claim.id.replace("-", "_")
+    definition = definitions().get(name) if outcome in DECIDED else None
+    if definition is None:
+        return ()
+    inputs = {"theorem": name, "definition": definition, "statements": STATEMENTS, "supports": outcome}
+    said = f"The whole statement is a theorem that Rocq's kernel checks: {name} of proofs/rocq."
+    return (Evidence("proof", said, {"kind": "kernel", "inputs": inputs}),)
 
 
 def _level(claim_id: str, outcome: str, shown: Sequence[Reviewed | Rejected]) -> Level | None:

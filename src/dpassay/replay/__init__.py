@@ -34,6 +34,7 @@ CHECKERS: Mapping[str, str] = {
     "proof": "dpassay.replay.proof",
     "statistics": "dpassay.replay.statistics",
     "reproduction": "dpassay.replay.reproduction",
+    "kernel": "dpassay.replay.kernel",
     "audit": "dpassay.replay.audit",
 }
 AUDIT = "AUDIT"

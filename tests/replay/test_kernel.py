@@ -1,0 +1,130 @@
+"""Theorems in Rocq: a certificate is bound to its reviewed statement, and the kernel's check cannot be talked round."""
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpassay.core.registry import all_claims, expected_outcomes, reviewed_evidence
+from dpassay.replay import Rejected, computed, kernel
+
+ROCQ = Path(__file__).parents[2] / "proofs" / "rocq"
+with_rocq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Rocq is not installed: nothing was rechecked")
+
+
+def claims() -> dict[str, str]:
+    """Theorem -> the claim that it is named like."""
+    named = {claim.id.replace("-", "_"): claim.id for claim in all_claims()}
+    return {theorem: named[theorem] for theorem in kernel.definitions() if theorem in named}
+
+
+def inputs(theorem: str) -> dict[str, Any]:
+    definition = kernel.definitions()[theorem]
+    return {"theorem": theorem, "definition": definition, "statements": kernel.STATEMENTS}
+
+
+def test_the_statements_are_those_that_were_reviewed() -> None:
+    assert hashlib.sha256((ROCQ / "Statements.v").read_bytes()).hexdigest() == kernel.STATEMENTS
+
+
+def test_every_theorem_named_like_a_claim_is_reviewed_evidence_for_it() -> None:
+    assert len(claims()) >= 40
+    for theorem, claim_id in claims().items():
+        (entry,) = (entry for entry in reviewed_evidence(claim_id) if entry.kind == "kernel")
+        assert entry.says == (f"theorem {theorem}", kernel.definitions()[theorem])
+        assert {entry.concludes} == set(expected_outcomes()[claim_id].values())
+        assert computed("kernel", inputs(theorem))["theorem"] == theorem
+
+
+def test_only_statements_and_no_proof_stand_in_the_file_of_statements() -> None:
+    text = (ROCQ / "Statements.v").read_text()
+    for word in ("Admitted", "Axiom", "Parameter", "Proof", "Qed", "Theorem", "Lemma", "Conjecture", "Hypothesis"):
+        assert f"\n{word}" not in text
+
+
+def test_a_certificate_about_anything_else_is_refused() -> None:
+    one, other, *_ = claims()
+    for change in (
+        {"theorem": other},
+        {"definition": kernel.definitions()[other]},
+        {"definition": f"Definition {one} : Prop := True."},
+        {"statements": "0" * 64},
+        {"theorem": "NO_SUCH"},
+        {"note": ""},
+    ):
+        with pytest.raises(Rejected):
+            computed("kernel", {**inputs(one), **change})
+
+
+STATEMENTS = "Definition T : Prop := forall n : nat, n = n.\n"
+PROOF = "Theorem T : Statements.T. Proof. intro n; reflexivity. Qed.\n"
+HEAD = "From Dpassay Require Import Statements.\n"
+
+
+FALSE = "Axiom a : False.\n"
+FROM_F = "Theorem T : Statements.T. Proof. destruct (f 0). Qed.\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Writes a development of one theorem and rechecks it; its statements are the reviewed ones."""
+
+    def recheck(theorems: str, statements: str = STATEMENTS, reviewed: str = STATEMENTS, **files: str) -> str:
+        for name, text in {"Statements": statements, "Theorems": theorems, **files}.items():
+            (tmp_path / f"{name}.v").write_text(text)
+        monkeypatch.setattr(kernel, "_folder", lambda: tmp_path)
+        monkeypatch.setattr(kernel, "STATEMENTS", hashlib.sha256(reviewed.encode()).hexdigest())
+        kernel.source.cache_clear()
+        kernel.definitions.cache_clear()
+        return kernel.recheck()
+
+    yield recheck
+    kernel.source.cache_clear()
+    kernel.definitions.cache_clear()
+
+
+@with_rocq
+def test_a_proved_theorem_is_accepted(tree: Any) -> None:
+    assert tree(HEAD + PROOF)[0].isdigit()
+    assert tree(HEAD + "From Dpassay Require Import Before.\n" + PROOF, Before="Lemma l : True. Proof. exact I. Qed.\n")
+
+
+@with_rocq
+@pytest.mark.parametrize(
+    ("theorems", "files"),
+    [
+        ("Theorem T : Statements.T. Proof. Admitted.\n", {}),
+        ("Axiom a : False. Theorem T : Statements.T. Proof. destruct a. Qed.\n", {}),
+        ("Parameter a : False. Theorem T : Statements.T. Proof. destruct a. Qed.\n", {}),
+        ("Unset Guard Checking. Fixpoint f (n : nat) : False := f n. " + FROM_F, {}),
+        ("Unset Universe Checking. Theorem T : Statements.T. Proof. intro n; reflexivity. Qed.\n", {}),
+        ("Theorem T : True. Proof. exact I. Qed.\n", {}),
+        ("Module Statements. Definition T := True. End Statements. Theorem T : Statements.T. Proof. exact I. Qed.\n", {}),
+        ("Notation \"'Statements.T'\" := True. Theorem T : True. Proof. exact I. Qed.\n", {}),
+        ("Theorem T : Statements.T. Proof. intro n. Qed.\n", {}),
+        ("From Dpassay Require Import Before. Theorem T : Statements.T. Proof. destruct a. Qed.\n", {"Before": FALSE}),
+        ("", {}),
+    ],
+)  # fmt: skip
+def test_a_forged_development_is_refused(tree: Any, theorems: str, files: dict[str, str]) -> None:
+    with pytest.raises(Rejected):
+        tree(HEAD + theorems, **files)
+
+
+@with_rocq
+def test_other_statements_than_the_reviewed_ones_are_refused(tree: Any) -> None:
+    weaker = "Definition T : Prop := True.\n"
+    with pytest.raises(Rejected, match="not the one that was reviewed"):
+        tree(HEAD + "Theorem T : Statements.T. Proof. exact I. Qed.\n", statements=weaker)
+
+
+def test_without_rocq_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from dpassay.commands.main import main
+
+    monkeypatch.setattr(kernel.shutil, "which", lambda name: None)
+    assert main(["replay", "--kernel"]) == 2
+    assert (
+        capsys.readouterr().err == f"dpassay: Rocq is not installed; on Debian 12: apt-get install {kernel.PACKAGES}\n"
+    )
