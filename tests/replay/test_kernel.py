@@ -101,7 +101,7 @@ def test_a_proved_theorem_is_accepted(tree: Any) -> None:
         ("Unset Guard Checking. Fixpoint f (n : nat) : False := f n. " + FROM_F, {}),
         ("Unset Universe Checking. Theorem T : Statements.T. Proof. intro n; reflexivity. Qed.\n", {}),
         ("Theorem T : True. Proof. exact I. Qed.\n", {}),
-        ("Module Statements. Definition T := True. End Statements. Theorem T : Statements.T. Proof. exact I. Qed.\n", {}),
+        ("Module Statements. Definition T := True. End Statements. Theorem T : Statements.T. exact I. Qed.\n", {}),
         ("Notation \"'Statements.T'\" := True. Theorem T : True. Proof. exact I. Qed.\n", {}),
         ("Theorem T : Statements.T. Proof. intro n. Qed.\n", {}),
         ("From Dpassay Require Import Before. Theorem T : Statements.T. Proof. destruct a. Qed.\n", {"Before": FALSE}),
