@@ -1,11 +1,15 @@
 """The main job: judge claims, seal their certificates, compare with the reviewed verdicts."""
 
+import contextlib
 import datetime as dt
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from dpassay.core.claims import Claim, Context, Verdict
@@ -122,7 +126,6 @@ def run(
     """
     chosen = select(paper, list(claims) if claims else None)
     require("papers")
-    _heed_interruptions()
     context = Context(_ratings(data), quick, seed, progress)
     begin = time.perf_counter()
     kept = None if cache is None else KeptVerdicts(cache, context)
@@ -144,20 +147,46 @@ def run(
     if isinstance(jobs, Executor) or (jobs > 1 and len(missing) > 1):
         judge_in_parallel(missing, context, jobs, started, decided)
     else:
-        for claim in missing:
-            started(claim)
-            decided(judge(claim, context))
+        with _hearing_interruptions() as check:
+            for claim in missing:
+                started(claim)
+                item = judge(claim, context)
+                check()
+                decided(item)
     if kept is not None:
         kept.clear()
     ordered = tuple(judged[claim.id] for claim in chosen)
     return Run(ordered, context.data, quick, seed, time.perf_counter() - begin, command)
 
 
-def _heed_interruptions() -> None:
-    """Lets Python hear of Ctrl-C: z3 takes it for itself while it works, and the step it worked on would be `open`."""
+@contextlib.contextmanager
+def _hearing_interruptions() -> Iterator[Callable[[], None]]:
+    """Yields what raises KeyboardInterrupt if a Ctrl-C was swallowed, so that nothing is made of what it spoiled.
+
+    z3 takes it for itself while it works unless told not to, and Python drops what comes while an object is deleted.
+    """
     import z3
 
     z3.set_param("ctrl_c", False)
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield lambda: None
+        return
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        before(number, frame)
+
+    def check() -> None:
+        if heard:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _ratings(data: Ratings | Path | None) -> Ratings:
