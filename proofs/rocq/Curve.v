@@ -333,7 +333,7 @@ End Lower.
 
 End Curve.
 
-Theorem dp_delta_rep : DP_DELTA_REP.
+Theorem dp_delta_rep : DP_DELTA_REP_part.
 Proof.
 move=> R n s B s0; exists (dpp_law s0) => //.
 have o0 (j : bool) : 0 < (if j then s + B ^+ 2 else s) by case: j; rewrite // ltr_paddr ?sqr_ge0.

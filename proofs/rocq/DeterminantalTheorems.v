@@ -1,6 +1,6 @@
 (* One theorem per claim. *)
 From mathcomp Require Import all_ssreflect.
-From Dpassay Require Import Statements Determinant Determinantal Curve Variants FixedSize Spectral Kernels Functions Scores.
+From Dpassay Require Import Statements Determinant Determinantal Curve Variants FixedSize Spectral Kernels Functions Scores Conjecture.
 Import Statements.Determinantal.
 
 Theorem DP_Z : Statements.Determinantal.DP_Z.
@@ -9,7 +9,7 @@ Proof. exact: sum_minor. Qed.
 Theorem DP_EPS_REP : Statements.Determinantal.DP_EPS_REP.
 Proof. exact: dp_eps_rep. Qed.
 
-Theorem DP_DELTA_REP : Statements.Determinantal.DP_DELTA_REP.
+Theorem DP_DELTA_REP_part : Statements.Determinantal.DP_DELTA_REP_part.
 Proof. exact: dp_delta_rep. Qed.
 
 Theorem DP_REPLACE_REP : Statements.Determinantal.DP_REPLACE_REP.
@@ -30,7 +30,7 @@ Proof. exact: dp_t31_rep. Qed.
 Theorem DP_EXP : Statements.Determinantal.DP_EXP.
 Proof. exact: dp_exp. Qed.
 
-Theorem DP_T31 : Statements.Determinantal.DP_T31.
+Theorem DP_T31_part : Statements.Determinantal.DP_T31_part.
 Proof. exact: dp_t31. Qed.
 
 Theorem DP_T31_GEN : Statements.Determinantal.DP_T31_GEN.
@@ -48,7 +48,7 @@ Proof. exact: dp_psd. Qed.
 Theorem DP_PSD_REP : Statements.Determinantal.DP_PSD_REP.
 Proof. exact: dp_psd_rep. Qed.
 
-Theorem DP_DL : Statements.Determinantal.DP_DL.
+Theorem DP_DL_part : Statements.Determinantal.DP_DL_part.
 Proof. exact: dp_dl. Qed.
 
 Theorem DP_L2 : Statements.Determinantal.DP_L2.
@@ -62,3 +62,6 @@ Proof. exact: dp_worst. Qed.
 
 Theorem DP_SUB2 : Statements.Determinantal.DP_SUB2.
 Proof. exact: dp_sub2. Qed.
+
+Theorem DP_DELTA : Statements.Determinantal.DP_DELTA.
+Proof. exact: dp_delta_conjecture. Qed.

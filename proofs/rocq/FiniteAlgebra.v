@@ -132,4 +132,4 @@ by rewrite subrr normr0 normr_le0 subr_eq0 -[X in _ == X]/(1%:R) eqr_nat.
 Qed.
 End Prediction.
 
-Lemma PP_ACC_proof : PP_ACC. Proof. exact: PP_ACC_at. Qed.
+Lemma PP_ACC_proof : PP_ACC_part. Proof. exact: PP_ACC_at. Qed.

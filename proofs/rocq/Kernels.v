@@ -72,7 +72,7 @@ End Singular.
 Lemma delta_binary (R : realType) n (i : 'I_n) : binary_rows (delta_mx 0 i : 'rV[R]_n).
 Proof. by apply/forallP => j; rewrite mxE; case: (_ && _); rewrite eqxx ?orbT. Qed.
 
-Theorem dp_t31 : DP_T31.
+Theorem dp_t31 : DP_T31_part.
 Proof.
 move=> R n S /psd_above HS L.
 have HL D : above 0 (L D).

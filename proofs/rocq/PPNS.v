@@ -193,7 +193,7 @@ by rewrite /ppns_original quotas_original /= /drawn_from_partitions !big_ord_rec
 Qed.
 End Border.
 
-Lemma PP_DP_proof : PP_DP.
+Lemma PP_DP_proof : PP_DP_variant.
 Proof.
 move=> R eps' tie w w' w0 w'0 H.
 have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
@@ -201,7 +201,7 @@ have := H 4%N _ 2%:R^-1 2%N _ _ ord0 [set lift ord0 ord0; lift ord0 (lift ord0 (
 by rewrite ppns_impossible // mulr0 leNgt ppns_possible.
 Qed.
 
-Lemma PP_ORIG_proof : PP_ORIG.
+Lemma PP_ORIG_proof : PP_ORIG_variant.
 Proof.
 move=> R tie w w0; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
 exists ord0, [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))].
@@ -271,7 +271,7 @@ Lemma F_like f t : f \in [set u0; u1] -> D f t = D u2 t.
 Proof. by rewrite !inE => /orP[] /eqP ->. Qed.
 End Attack.
 
-Lemma PP_SEC2_proof : PP_SEC2.
+Lemma PP_SEC2_proof : PP_SEC2_variant.
 Proof.
 move=> R tie w w' w0 w'0 H.
 have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
@@ -359,7 +359,7 @@ by exists u1; rewrite !inE //= T'_cos1 ltr01.
 Qed.
 End Truncation.
 
-Lemma PP_PNCF_NOT_proof : PP_PNCF_NOT.
+Lemma PP_PNCF_NOT_proof : PP_PNCF_NOT_variant.
 Proof.
 move=> R eps rho tie w RS eps0 rho01 w0 RS0.
 exists 4%N; eexists; exists 2%N; do 2 eexists.

@@ -181,7 +181,7 @@ move=> R d eps eps0; apply: mechanismP => // [x z|x]; first by rewrite ltW ?rr_e
 exact: rr_entry_sum.
 Qed.
 
-Lemma RC_NFOLD_proof : RC_NFOLD.
+Lemma RC_NFOLD_proof : RC_NFOLD_part.
 Proof.
 split=> [R D T nb n eps M HM | R n eps eps0 n0].
   apply: mechanismP => [x z|x|P HP]; try by have [] := entrywise_law M x.

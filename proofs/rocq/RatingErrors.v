@@ -103,7 +103,7 @@ split=> // H'; have t1 : (1 <= 1 :> R) && (1 <= 2%:R :> R) by rewrite lexx ler1n
 by have := H 2%N 0 1 isT (lexx 0) t1; rewrite H' // ltxx.
 Qed.
 
-Lemma RC_RANGE_proof : RC_RANGE.
+Lemma RC_RANGE_proof : RC_RANGE_part.
 Proof.
 move=> R d eps d1 _ /(_ (2%:R * d%:R)); rewrite leNgt => /negP; apply.
 have D1 := D1gt0 R d1.

@@ -103,7 +103,7 @@ Proof.
 by split; rewrite /= ?binary_ones //; split=> //; right; exists (const_mx 1).
 Qed.
 
-Theorem dp_dl : DP_DL.
+Theorem dp_dl : DP_DL_part.
 Proof.
 move=> R n s; split=> [D E H|ones].
   have F : frobenius2 (kernel s D - kernel s E) <= n%:R ^+ 2.

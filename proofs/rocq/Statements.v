@@ -1,5 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
-   dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. Whoever trusts Rocq, its library MathComp
+   dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
+   _response, _algebra, _variant) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -524,7 +525,8 @@ Definition delta_star (R : realType) (s N eps : R) : R :=
 (* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows (for
    binary rows it is an upper bound, with B^2 = n), and for every eps the sampler is (eps, delta)-private exactly if
    one coin C is, whose odds of heads are s on one dataset (false) and s + B^2 on the other (true). *)
-Definition DP_DELTA_REP : Prop :=
+(* Less than DP-DELTA-REP: no pair of datasets and event with equality is stated. *)
+Definition DP_DELTA_REP_part : Prop :=
   forall (R : realType) (n : nat) (s B : R), 0 < s ->
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (kernel s D)) &
   exists2 C : bool -> law R [finType of bool], samples C (fun joined => coin (if joined then s + B ^+ 2 else s)) &
@@ -612,7 +614,9 @@ Definition DP_EXP : Prop :=
 
 (* Theorem 3.1: a process with kernel L = X'X + S, S fixed and positive semidefinite, is eps-private for some eps only if
    L is strictly positive definite on every dataset of binary rows. *)
-Definition DP_T31 : Prop :=
+(* Less than DP-T31: that no epsilon serves, not that an output possible on one dataset is impossible on a
+   neighbor. *)
+Definition DP_T31_part : Prop :=
   forall (R : realType) (n : nat) (S : 'M[R]_n), psd S ->
   let L (D : seq 'rV[R]_n) := S + \sum_(x <- D) x^T *m x in
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (L D)) &
@@ -695,7 +699,8 @@ Definition eigenvalues (R : realType) (n : nat) (A : 'M[R]_n) (l : 'I_n -> R) : 
 
 (* Sec. 3, special case: for binary rows one subject, added, removed or replaced, changes L by at most n, and a reader of
    everything (who changes it by the matrix of ones) by exactly n, in the Frobenius and in the operator norm. *)
-Definition DP_DL : Prop :=
+(* Less than DP-DL: that a reader of everything changes L by exactly n is stated of the empty dataset only. *)
+Definition DP_DL_part : Prop :=
   forall (R : realType) (n : nat) (s : R),
   (forall D E : seq 'rV[R]_n, add_remove (@binary_rows R n) D E \/ replace (@binary_rows R n) D E ->
      frobenius2 (kernel s D - kernel s E) <= n%:R ^+ 2 /\ operator_le (kernel s D - kernel s E) n%:R)
@@ -743,6 +748,22 @@ Definition DP_SUB2 : Prop :=
   /\ ~ (forall n s d, (2 <= n)%N -> 0 < s -> 0 < d ->
        n%:R * (`|- C n s d| + n.-1%:R * `|A n s d - C n s d|) = printed n s d).
 
+(* The binomial pair: on one dataset j ~ Bin(q, s/(1 + s)), and the loss of j is log(1 + j/s) - log(1 + q/(1 + s)), so
+   the chance of j on the other is the binomial one times ratio j. Its delta(eps) in either order. *)
+Definition binomial (R : realType) (s : R) (q j : nat) : R := 'C(q, j)%:R * (s / (1 + s)) ^+ j * (1 / (1 + s)) ^+ (q - j).
+Definition binomial_ratio (R : realType) (s : R) (q j : nat) : R := (1 + j%:R / s) / (1 + q%:R / (1 + s)).
+Definition binomial_delta (R : realType) (s eps : R) (q : nat) : R :=
+  Num.max (\sum_(j < q.+1) binomial s q j * Num.max 0 (binomial_ratio s q j - expR eps))
+          (\sum_(j < q.+1) binomial s q j * Num.max 0 (1 - expR eps * binomial_ratio s q j)).
+
+(* First conjecture, refuted: for binary rows and n <= 3 the sampler's delta(eps) is at most the largest one of the
+   binomial pairs with q <= n. *)
+Definition DP_DELTA : Prop :=
+  forall R : realType,
+  ~ (forall (n : nat) (s eps delta : R) (M : seq 'rV[R]_n -> law R (subset_of n)), (n <= 3)%N -> 0 < s -> 0 <= eps ->
+       samples M (fun D => dpp (kernel s D)) -> (forall q, (q <= n)%N -> binomial_delta s eps q <= delta) ->
+       dp_delta (add_remove (@binary_rows R n)) eps delta M).
+
 End Determinantal.
 
 Module Finite.
@@ -784,7 +805,8 @@ Definition entrywise (R : realType) (D : Type) (T : finType) (n : nat) (M : 'I_n
   (x : 'I_n -> D) (z : {ffun 'I_n -> T}) : R := \prod_i pr (M i (x i)) (z i).
 
 (* n-fold use, for finitely many outputs: eps per entry is n eps per vector; no smaller factor serves all mechanisms. *)
-Definition RC_NFOLD : Prop :=
+(* Less than RC-NFOLD: mechanisms with finitely many outputs only. *)
+Definition RC_NFOLD_part : Prop :=
   (forall (R : realType) (D : Type) (T : finType) (neighbors : D -> D -> Prop) (n : nat) (eps : R) (M : 'I_n -> D -> law R T),
      (forall i, dp neighbors eps (M i)) ->
      mechanism (entrywise M) (dp (fun x y => forall i, neighbors (x i) (y i)) (n%:R * eps))) /\
@@ -853,7 +875,8 @@ Definition RC_EQ_REP : Prop :=
 Definition RC_T3_S : Prop := RC_EQ.
 
 (* No range of Theta is needed: refuted by the bound on created ratings of randomized response. *)
-Definition RC_RANGE : Prop :=
+(* Less than RC-RANGE: about a number, without the assumptions of sec. 3 on Theta. *)
+Definition RC_RANGE_part : Prop :=
   forall (R : realType) (d : nat) (eps : R), (1 < d)%N -> 0 <= eps ->
   ~ (forall theta : R, mean_squared_error eps theta (ord0 : 'I_d.+1) <= (d%:R - 1) ^+ 2).
 
@@ -1063,7 +1086,8 @@ Definition XM_T2_NORM : Prop :=
 Definition corated_by (R : realType) (U I : finType) (D : ratings R U I) (i j : I) : {set U} := [set x | D x i && D x j].
 Definition lengths_by (R : realType) (U I : finType) (len : {set U} -> (U -> R) -> R) (D : ratings R U I) (i j : I) : R :=
   len (corated_by D i j) (fun x => centered D x i) * len (corated_by D i j) (fun x => centered D x j).
-Definition XM_T2_NN : Prop :=
+(* Less than XM-T2-NN: the length is any function of the entries, not a norm. *)
+Definition XM_T2_NN_part : Prop :=
   forall R : realType,
   ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R),
        (forall (S : {set U}) (v v' : U -> R), (forall x, x \in S -> v x = v' x) -> len S v = len S v') ->
@@ -1101,7 +1125,9 @@ Definition prs (R : realType) (U I : finType) (corated : bool) (target : pred I)
   (if candidates corated target D ti tj then weight tj else 0) / \sum_(k | candidates corated target D ti k) weight k.
 
 (* With a candidate the chances are a law. Theorem 1 is refuted, with any parameter eps' in place of its eps. *)
-Definition XM_T1 : Prop :=
+(* Less than XM-T1: X-SIM is the similarity of directly linked items; that no longer path exists is not a
+   hypothesis. *)
+Definition XM_T1_part : Prop :=
   (forall (R : realType) (U I : finType) (corated : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I),
      (exists k, candidates corated target D ti k) ->
      (forall tj, 0 <= prs corated target ti eps GS D tj) /\ \sum_tj prs corated target ti eps GS D tj = 1) /\
@@ -1111,7 +1137,9 @@ Definition XM_T1 : Prop :=
           prs corated target ti eps GS D tj <= expR eps' * prs corated target ti eps GS (leaves x D) tj)).
 
 (* The same candidates on D and on D': refuted in both readings, also where both datasets have candidates. *)
-Definition XM_T1_I : Prop :=
+(* Less than XM-T1-I: X-SIM is the similarity of directly linked items; that no longer path exists is not a
+   hypothesis. *)
+Definition XM_T1_I_part : Prop :=
   forall (R : realType) (corated : bool),
   ~ (forall (U I : finType) (target : pred I) (ti : I) (D : ratings R U I) (x : U), ~~ target ti ->
        (exists k, candidates corated target D ti k) -> (exists k, candidates corated target (leaves x D) ti k) ->
@@ -1200,9 +1228,11 @@ Definition ppns_original (R : realType) (n : nat) (I : finType) (tie : rel nat) 
 Definition paper_weight (R : realType) (n : nat) (I : finType) (eps RS : R) (k : nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   expR (eps * cosine D a i / (4%:R * k%:R * RS)).
 
-(* eps-differential privacy is refuted for any parameter eps', any rule for ties and any positive weights, those of   *)
-(* the paper with any RS (of the data or not) and a uniform last draw included; a rating added or removed.          *)
-Definition PP_DP : Prop :=
+(* eps-differential privacy is refuted for any parameter eps', any rule for ties and any positive weights that are a  *)
+(* function of the data and the candidate, a uniform last draw included; a rating added or removed.                 *)
+(* Other than PP-DP: the weights see neither the target nor k, p and eps, so the paper's weights (1) are no
+   instance. *)
+Definition PP_DP_variant : Prop :=
   forall (R : realType) (eps' : R) (tie : rel nat)
     (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
   (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
@@ -1211,7 +1241,8 @@ Definition PP_DP : Prop :=
        ppns tie p k (w n I D) (w' n I D) D a S <= expR eps' * ppns tie p k (w n I D') (w' n I D') D' a S).
 
 (* The paper on its first scheme: there are neighbors and a set that is possible on one side only. *)
-Definition PP_ORIG : Prop :=
+(* Other than PP-ORIG: the weights see neither the target nor k, so the paper's weights (1) are no instance. *)
+Definition PP_ORIG_variant : Prop :=
   forall (R : realType) (tie : rel nat) (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
   (forall n I D i, 0 < w n I D i) ->
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
@@ -1220,7 +1251,8 @@ Definition PP_ORIG : Prop :=
 
 (* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
 (* the target; the top k of a user are the first k candidates.                                                      *)
-Definition PP_SEC2 : Prop :=
+(* Other than PP-SEC2: one function of weights serves all fake users, where the paper's weights (1) depend on each. *)
+Definition PP_SEC2_variant : Prop :=
   forall (R : realType) (tie : rel nat) (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
   (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
   ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
@@ -1242,7 +1274,9 @@ Definition pncf (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat)
   drawn w (k - #|sure|) pool (S :\: sure) * (sure \subset S)%:R.
 
 (* Its truncation breaks differential privacy: for every eps and rho, every RS >= 0 and all positive weights.        *)
-Definition PP_PNCF_NOT : Prop :=
+(* Other than PP-PNCF-NOT: the weights and RS see neither the target nor k, lambda < sim_k is not asked, and users
+   without common items count as similarity 0. *)
+Definition PP_PNCF_NOT_variant : Prop :=
   forall (R : realType) (eps rho : R) (tie : rel nat)
     (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R)
     (RS : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> R),
@@ -1277,7 +1311,8 @@ Definition PP_RS : Prop :=
 (* The prediction (6) of user a's rating of item x from neighbors S, and the sum of their similarities. *)
 Definition predicted (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (S : {set 'I_n}) : R :=
   (\sum_(i in S) cosine D a i * value_of (D i x)) / (\sum_(i in S) `|cosine D a i|).
-Definition PP_ACC : Prop :=
+(* Less than PP-ACC: neighbors whose similarities are all 0, with the prediction 0/0 = 0, are not excluded. *)
+Definition PP_ACC_part : Prop :=
   forall R : realType,
   ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
        ~~ D a x -> (forall i, i \in S :|: S' -> i != a /\ D i x) -> #|S| = #|S'| ->

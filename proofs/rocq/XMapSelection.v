@@ -148,7 +148,7 @@ Qed.
 End Lone.
 
 Lemma XM_T2_N_proof : XM_T2_N. Proof. exact: XM_T2_N_at. Qed.
-Lemma XM_T2_NN_proof : XM_T2_NN. Proof. exact: XM_T2_NN_at. Qed.
+Lemma XM_T2_NN_proof : XM_T2_NN_part. Proof. exact: XM_T2_NN_at. Qed.
 Lemma XM_T2_DEN_proof : XM_T2_DEN. Proof. by move=> R c; apply: XM_T2_DEN_at. Qed.
 
 Section ReplacementLaw.
@@ -246,7 +246,7 @@ by rewrite lost_candidate (negbTE (lost_no_candidate c)).
 Qed.
 End Replacement.
 
-Lemma XM_T1_proof : XM_T1.
+Lemma XM_T1_proof : XM_T1_part.
 Proof. by split=> [R U I c target ti eps GS D|R c eps GS eps' _ _]; [apply: prs_law | apply: XM_T1_at]. Qed.
-Lemma XM_T1_I_proof : XM_T1_I.
+Lemma XM_T1_I_proof : XM_T1_I_part.
 Proof. by move=> R c; apply: XM_T1_I_at. Qed.

@@ -18,11 +18,11 @@ XM-T2: refuted
             the two is a bound (XM-T2-REP). Everybody rated both items, so the reading of the norms
             does not matter. For ratings that are not negative Theorem 2 is true, with norms over
             co-raters.
-  level     whole: the statement is decided as it stands, exactly or by both solvers
-  evidence  certificate: Two users: the similarity moves by 1.6, SS is 1/4.
+  level     kernel: a proof assistant's kernel checks the whole statement
+  evidence  proof: The whole statement is a theorem that Rocq's kernel checks: XM_T2 of proofs/rocq.
+            certificate: Two users: the similarity moves by 1.6, SS is 1/4.
             certificate: Three users: it moves by 2/3, and the larger absolute term is 1/2.
-            proof: Where the signs agree, both branches and Theorem 2 hold. p = r_xi r_xj, before =
-            s, after = s'.
+            and 1 more
   repair    XM-T2-REP"""
 WITNESS = """\
 violates 1-DP (add_or_remove_one:rating): privacy loss infinite on these neighboring ratings
@@ -46,7 +46,7 @@ def test_a_papers_verdict_is_printed_without_its_tables() -> None:
     assert str(verdict) == REFUTED
     assert repr(verdict) == (
         "Verdict(id='XM-T2', outcome='refuted', epsilon_lower=None, epsilon_claimed=None, confidence=None, "
-        "arithmetic='ideal', level='whole', rechecked=False)"
+        "arithmetic='ideal', level='kernel', rechecked=False)"
     )
 
 

@@ -168,7 +168,7 @@ def test_evidence_against_the_reviewed_verdict_is_said_to_be_that(tmp_path, monk
     claim = registry.find_claim("RC-UNION")
     assert claim is not None
     (inputs,) = mine(claim)
-    (entry,) = reviewed_evidence(claim.id)
+    (entry,) = (entry for entry in reviewed_evidence(claim.id) if entry.kind == "proof")
     monkeypatch.setattr(
         "dpassay.replay.reviewed_evidence", lambda _: (dataclasses.replace(entry, concludes="refuted"),)
     )
