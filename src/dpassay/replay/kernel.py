@@ -112,15 +112,15 @@ def _compile(folder: Path, files: Sequence[str]) -> None:
 def _confirm(folder: Path, names: Sequence[str]) -> None:
     """Asks the kernel for each theorem's type and assumptions, and reads every line of the answer."""
     lines = ["From Dpassay Require Statements Theorems.", "Set Printing Width 1000000."]
-    for name in names:
-        lines.append(f"Definition checked_{name} : {_qualified(name)} := Dpassay.Theorems.{name}.")
-        lines.append(f"Print Assumptions checked_{name}.")
+    lines += [f"Definition checked_{name} : {_qualified(name)} := Dpassay.Theorems.{name}." for name in names]
+    together = ", ".join(["tt", *(f"checked_{name}" for name in names)])  # looking once takes as long as for each
+    lines += [f"Definition checked := ({together}).", "Print Assumptions checked."]
     (folder / "Checked.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
     said = re.sub(r"\n\s+", " ", _coqc(folder, "Checked.v"))  # an axiom's type may stand on a line of its own
     answers = [line for line in said.splitlines() if line.strip()]
     heads = [line for line in answers if line in ("Axioms:", "Closed under the global context")]
     others = [line for line in answers if line not in heads and not _allowed(line)]
-    if others or len(heads) != len(names):
+    if others or len(heads) != 1:
         raise Rejected(f"Rocq says something else of the theorems' assumptions: {' '.join(others)[:300]}")
 
 
