@@ -30,7 +30,7 @@ Proof. exact: dp_t31_rep. Qed.
 Theorem DP_EXP : Statements.Determinantal.DP_EXP.
 Proof. exact: dp_exp. Qed.
 
-Theorem DP_T31_part : Statements.Determinantal.DP_T31_part.
+Theorem DP_T31 : Statements.Determinantal.DP_T31.
 Proof. exact: dp_t31. Qed.
 
 Theorem DP_T31_GEN : Statements.Determinantal.DP_T31_GEN.
@@ -48,7 +48,7 @@ Proof. exact: dp_psd. Qed.
 Theorem DP_PSD_REP : Statements.Determinantal.DP_PSD_REP.
 Proof. exact: dp_psd_rep. Qed.
 
-Theorem DP_DL_part : Statements.Determinantal.DP_DL_part.
+Theorem DP_DL : Statements.Determinantal.DP_DL.
 Proof. exact: dp_dl. Qed.
 
 Theorem DP_L2 : Statements.Determinantal.DP_L2.

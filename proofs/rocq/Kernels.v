@@ -72,20 +72,23 @@ End Singular.
 Lemma delta_binary (R : realType) n (i : 'I_n) : binary_rows (delta_mx 0 i : 'rV[R]_n).
 Proof. by apply/forallP => j; rewrite mxE; case: (_ && _); rewrite eqxx ?orbT. Qed.
 
-Theorem dp_t31 : DP_T31_part.
+Theorem dp_t31 : DP_T31.
 Proof.
 move=> R n S /psd_above HS L.
 have HL D : above 0 (L D).
   rewrite /L; elim: D => [|x D IH]; first by rewrite big_nil addr0.
   by rewrite big_cons addrCA addrC; exact: above_row.
-exists (fun D => psd_law (HL D)) => // -[eps H] D aD.
-apply: (psd_definite (HL D)); apply/eqP => /(singular_item (HL D))[i [Z [Z0 Z1]]].
-have nb : add_remove (@binary_rows R n) (delta_mx 0 i :: D) D.
-  by split; rewrite /= ?delta_binary //; split=> //; right; exists (delta_mx 0 i).
-have := H _ _ nb [set Z]; rewrite addr0 !chance1 /= /dpp Z0 mul0r mulr0 leNgt => /negP; apply.
-have E : L (delta_mx 0 i :: D) = L D + (delta_mx 0 i)^T *m (delta_mx 0 i : 'rV[R]_n).
+have nb i D : all (@binary_rows R n) D -> add_remove (@binary_rows R n) (delta_mx 0 i :: D) D.
+  by move=> aD; split; rewrite /= ?delta_binary //; split=> //; right; exists (delta_mx 0 i).
+have E i D : L (delta_mx 0 i :: D) = L D + (delta_mx 0 i)^T *m (delta_mx 0 i : 'rV[R]_n).
   by rewrite /L big_cons addrCA addrC.
-by rewrite divr_gt0 ?psd_total_gt0 // E.
+exists (fun D => psd_law (HL D)) => //; split=> [[eps H] D aD|D aD /(singular_item (HL D))[i [Z [Z0 Z1]]]].
+  apply: (psd_definite (HL D)); apply/eqP => /(singular_item (HL D))[i [Z [Z0 Z1]]].
+  have := H _ _ (nb i D aD) [set Z]; rewrite addr0 !chance1 /= /dpp Z0 mul0r mulr0 leNgt => /negP; apply.
+  by rewrite divr_gt0 ?psd_total_gt0 // E.
+exists (delta_mx 0 i :: D), Z; split; first exact: nb.
+  by rewrite /= /dpp Z0 mul0r.
+by rewrite /= /dpp divr_gt0 ?psd_total_gt0 // E.
 Qed.
 
 (* Two items with equal embeddings. *)

@@ -103,7 +103,7 @@ Proof.
 by split; rewrite /= ?binary_ones //; split=> //; right; exists (const_mx 1).
 Qed.
 
-Theorem dp_dl : DP_DL_part.
+Theorem dp_dl : DP_DL.
 Proof.
 move=> R n s; split=> [D E H|ones].
   have F : frobenius2 (kernel s D - kernel s E) <= n%:R ^+ 2.
@@ -114,8 +114,9 @@ move=> R n s; split=> [D E H|ones].
   by split=> //; exact: operator_frobenius.
 have O : ones^T *m ones = const_mx 1 :> 'M_n.
   by apply/matrixP => i j; rewrite !mxE big_ord1 !mxE mulr1.
-split; first exact: ones_neighbors.
-split; first by rewrite kernel_cons kernel_nil addrAC subrr add0r.
+split=> [D aD|].
+  split; last by rewrite kernel_cons addrAC subrr add0r.
+  by split; rewrite /= ?binary_ones //; split=> //; right; exists ones.
 split; first by rewrite -O frobenius_row norm_ones.
 rewrite -O mulmxA (_ : ones *m ones^T = n%:R%:M).
   by rewrite mul_scalar_mx -!dot_norm dotZl dotZr dot_norm norm_ones; ring.

@@ -613,15 +613,16 @@ Definition DP_EXP : Prop :=
     exponential (T := [finType of bool]) (2%:R * Delta_u) Delta_u (fun b => if b then ln l else 0) kept = coin l kept.
 
 (* Theorem 3.1: a process with kernel L = X'X + S, S fixed and positive semidefinite, is eps-private for some eps only if
-   L is strictly positive definite on every dataset of binary rows. *)
-(* Less than DP-T31: that no epsilon serves, not that an output possible on one dataset is impossible on a
-   neighbor. *)
-Definition DP_T31_part : Prop :=
+   L is strictly positive definite on every dataset of binary rows; and where L(D) is singular, the loss is infinite: a
+   set that is impossible on D is possible on a neighbor. *)
+Definition DP_T31 : Prop :=
   forall (R : realType) (n : nat) (S : 'M[R]_n), psd S ->
   let L (D : seq 'rV[R]_n) := S + \sum_(x <- D) x^T *m x in
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (L D)) &
-    (exists eps, dp (add_remove (@binary_rows R n)) eps M) ->
-    forall D, all (@binary_rows R n) D -> forall z : 'rV[R]_n, z != 0 -> 0 < (z *m L D *m z^T) 0 0.
+    ((exists eps, dp (add_remove (@binary_rows R n)) eps M) ->
+     forall D, all (@binary_rows R n) D -> forall z : 'rV[R]_n, z != 0 -> 0 < (z *m L D *m z^T) 0 0)
+    /\ (forall D, all (@binary_rows R n) D -> \det (L D) = 0 ->
+        exists E Y, [/\ add_remove (@binary_rows R n) E D, pr (M D) Y = 0 & 0 < pr (M E) Y]).
 
 (* The same read for every kernel, refuted: it is false that whatever the kernel L (a positive semidefinite matrix for
    every dataset), a singular L(D) for some dataset D rules out every eps; some kernel that is singular on every
@@ -699,13 +700,13 @@ Definition eigenvalues (R : realType) (n : nat) (A : 'M[R]_n) (l : 'I_n -> R) : 
 
 (* Sec. 3, special case: for binary rows one subject, added, removed or replaced, changes L by at most n, and a reader of
    everything (who changes it by the matrix of ones) by exactly n, in the Frobenius and in the operator norm. *)
-(* Less than DP-DL: that a reader of everything changes L by exactly n is stated of the empty dataset only. *)
-Definition DP_DL_part : Prop :=
+Definition DP_DL : Prop :=
   forall (R : realType) (n : nat) (s : R),
   (forall D E : seq 'rV[R]_n, add_remove (@binary_rows R n) D E \/ replace (@binary_rows R n) D E ->
      frobenius2 (kernel s D - kernel s E) <= n%:R ^+ 2 /\ operator_le (kernel s D - kernel s E) n%:R)
   /\ let ones := const_mx 1 : 'rV[R]_n in
-     add_remove (@binary_rows R n) [:: ones] [::] /\ kernel s [:: ones] - kernel s [::] = const_mx 1 /\
+     (forall D, all (@binary_rows R n) D ->
+        add_remove (@binary_rows R n) (ones :: D) D /\ kernel s (ones :: D) - kernel s D = const_mx 1) /\
      frobenius2 (const_mx 1 : 'M[R]_n) = n%:R ^+ 2 /\ norm2 (ones *m const_mx 1 : 'rV[R]_n) = n%:R ^+ 2 * norm2 ones.
 
 (* Sec. 3.1.1, "Delta_L^2 = sum l_i^2", refuted: with Delta_L the largest Frobenius norm of L - L' over neighbors of
