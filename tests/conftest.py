@@ -1,6 +1,7 @@
 """Fixtures for every test. The only file that knows where real ratings lie."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -41,6 +42,10 @@ QUICKLY_COMPILED = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """What one process compiled, all others load: xdist's, notebooks' kernels and the command line's."""
+    if (
+        signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    ):  # in the background of a shell; tests interrupt what they start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if getattr(config, "cache", None) and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         folder = str(config.cache.mkdir("compiled"))
         os.environ.update(JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")

@@ -230,12 +230,9 @@ def write_proof(path: Path) -> None:
         ("statsmodels", ["experiment", "beta-knn", "--quick"], "papers"),
         ("equinox", ["experiment", "pricdr-tasks", "--quick"], "models"),
         ("optax", ["experiment", "pricdr-tasks", "--quick"], "models"),
-        ("cvc5", ["replay", "proof.json"], "prove"),
-        ("z3", ["replay", "proof.json"], "prove"),
     ],
 )
 def test_one_package_of_an_extra_is_missed(tmp_path, package, arguments, extra):
-    write_proof(tmp_path / "proof.json")
     lines = ("import sys", f"sys.modules[{package!r}] = None", "from dpassay.commands.main import main")
     code = "\n".join((*lines, f"sys.exit(main({arguments}))"))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -243,6 +240,19 @@ def test_one_package_of_an_extra_is_missed(tmp_path, package, arguments, extra):
         2,
         f"dpassay: {package} is not installed: pip install 'dpassay[{extra}]'\n",
     )
+
+
+@pytest.mark.parametrize("package", ["cvc5", "z3"])
+def test_one_solver_is_missed(tmp_path, package):
+    write_proof(tmp_path / "proof.json")
+    lines = (
+        "import sys",
+        f"sys.modules[{package!r}] = None",
+        "from dpassay.replay import replay",
+        "replay('proof.json')",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=tmp_path, capture_output=True, text=True)
+    assert f"InvalidInput: {package} is not installed: pip install 'dpassay[prove]'\n" in done.stderr
 
 
 def test_every_import_of_an_extra_is_declared():

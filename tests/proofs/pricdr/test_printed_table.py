@@ -30,7 +30,7 @@ METHODS = tuple(printed.TABLE[printed.TASKS[0]])
 def test_verdicts(claim_id, outcome):
     judged = judge(select(None, [claim_id])[0], Context(synthetic()))
     assert judged.verdict.outcome == outcome
-    assert judged.concluded == (outcome,)
+    assert set(judged.concluded) == {outcome}
 
 
 def test_the_table_is_complete():
