@@ -43,7 +43,7 @@ SPLIT = b"user\tvalid_item\ttest_item\tnegatives\n1\t2\t3\t4 %s\n"
         ("r.csv", b"1,1,1" + b"0" * 400 + b"\n", "line 1: the rating '10+' is not a number"),
         ("r.csv.gz", ZIPPED[:30] + b"\xff\xff\xff\xff" + ZIPPED[34:], "not a whole gzip file"),
         ("r.csv.gz", ZIPPED[:-6], "not a whole gzip file"),
-        ("r.npy", ARRAY.replace(b"{'descr'", b"{{descr'"), "multi-line"),
+        ("r.npy", ARRAY.replace(b"{'descr'", b"{{descr'"), "multi-line|unterminated"),
         ("r.npy", ARRAY.replace(b"'shape': (2, 2), }        ", b"'shape': (99999999, 99999)}"), "allocate"),
         ("r.npy", ARRAY[:-9], "Failed to read all"),
         ("r.npy", b"PK\x03\x04 no archive", "magic string"),
