@@ -14,8 +14,9 @@ import pytest
 
 from dpassay.core import registry
 from dpassay.core.certificate import Certificate
-from dpassay.core.claims import OUTCOMES, Claim
+from dpassay.core.claims import OUTCOMES, Claim, Context
 from dpassay.core.registry import all_claims, expected_outcomes, reviewed_evidence
+from dpassay.data.ratings import synthetic
 from dpassay.replay import Rejected, conclusion, replay, says, seal
 from tests.proofs.test_every_proof import modules, proofs_of
 
@@ -207,3 +208,17 @@ def test_a_claim_that_reads_otherwise_has_no_evidence(name: str, monkeypatch: py
     monkeypatch.setattr(registry, "find_claim", lambda _: claim)
     monkeypatch.setattr("dpassay.replay.find_claim", lambda _: claim)
     assert concluded(claim, "proof", inputs) == "holds"
+
+
+def test_a_side_or_a_comparison_of_a_reading_cannot_be_exchanged() -> None:
+    claim = registry.find_claim("CD-RQ1")
+    assert claim is not None
+    (record,) = claim.judge(Context(synthetic())).evidence
+    assert record.certificate is not None
+    inputs = record.certificate["inputs"]
+    assert concluded(claim, "reproduction", inputs) == "refuted"
+    name, entry = next(iter(inputs["readings"]["paper"].items()))
+    for changed in ({name: {**entry, "claimed": "negative"}}, {name + "!": entry}, {}):
+        others = {other: each for other, each in inputs["readings"]["paper"].items() if other != name}
+        readings = {**inputs["readings"], "paper": {**others, **changed}}
+        assert concluded(claim, "reproduction", {**inputs, "readings": readings}) is None

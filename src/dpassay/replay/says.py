@@ -55,8 +55,10 @@ def _witness(inputs: Inputs) -> list[str]:
 def _reproduction(inputs: Inputs) -> list[str]:
     lines = [f"{name}: {inputs[name]}" for name in ("form", "confidence", "description") if name in inputs]
     lines += [f"printed {cell}: {value}" for cell, value in sorted(inputs.get("printed", {}).items())]
-    lines += [f"reading: {name}" for name in sorted(inputs.get("readings", {}))]
-    lines += [f"{name}: {each['claimed']}" for name, each in sorted(inputs.get("comparisons", {}).items())]
+    for reading, entries in sorted({"": inputs.get("comparisons", {}), **inputs.get("readings", {})}.items()):
+        lines += [f"reading: {reading}"] if reading else []
+        ordered = inputs["form"] == "orderings"  # else the runs of each cell, which are not reviewed
+        lines += [f"{name}: {each['claimed']}" for name, each in sorted(entries.items()) if ordered]
     lines += [
         f"{row}: {', '.join(cell['printed'] for cell in cells)}"
         for row, cells in sorted(inputs.get("rows", {}).items())
