@@ -44,8 +44,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Checks that the certificate is about the reviewed statements; raises `Rejected` when it is not."""
     fields(inputs, "a kernel certificate", ("theorem", "definition", "statements"))
     name = inputs["theorem"]
-    if inputs["statements"] != STATEMENTS or hashlib.sha256(source().encode()).hexdigest() != STATEMENTS:
-        raise Rejected("the file of statements is not the one that was reviewed")
+    _require_reviewed(inputs["statements"])
     if definitions().get(name) != inputs["definition"]:
         raise Rejected(f"Statements.v does not define {name} like that")
     return {
@@ -72,7 +71,7 @@ def definitions() -> Mapping[str, str]:
 
 
 def recheck(theorems: Sequence[str] | None = None) -> str:
-    """Compiles the theorems (all by default) and checks what they say and assume; returns the versions that did.
+    """Compiles the theorems (all by default) and checks what they say and assume; returns the version that did.
 
     Raises:
         InvalidInput: Rocq or its libraries are not installed; the one line says what is missing.
@@ -81,8 +80,7 @@ def recheck(theorems: Sequence[str] | None = None) -> str:
     names = sorted(definitions() if theorems is None else set(theorems))
     if shutil.which("coqc") is None:
         raise InvalidInput(f"Rocq is not installed; on Debian 12: apt-get install {PACKAGES}")
-    if hashlib.sha256(source().encode()).hexdigest() != STATEMENTS:
-        raise Rejected("the file of statements is not the one that was reviewed")
+    _require_reviewed(STATEMENTS)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         files = [entry for entry in _folder().iterdir() if entry.name.endswith(".v")]
@@ -90,7 +88,12 @@ def recheck(theorems: Sequence[str] | None = None) -> str:
             (folder / entry.name).write_text(entry.read_text(encoding="utf-8"), encoding="utf-8")
         _compile(folder, [entry.name for entry in files])
         _confirm(folder, names)
-        return " ".join(_rocq(folder, "coqc", "--print-version").split())
+        return _rocq(folder, "coqc", "--print-version").split()[0]  # OCaml's comes after it
+
+
+def _require_reviewed(digest: str) -> None:
+    if {digest, hashlib.sha256(source().encode()).hexdigest()} != {STATEMENTS}:
+        raise Rejected("the file of statements is not the one that was reviewed")
 
 
 def _compile(folder: Path, files: Sequence[str]) -> None:
