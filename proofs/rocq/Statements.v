@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response, _algebra, _variant) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _response, _algebra) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -1082,19 +1082,26 @@ Definition XM_T2_NORM : Prop :=
   forall (R : realType) (corated : bool) (U I : finType) (D : ratings R U I) (i j : I) (x : U),
   lengths corated (leaves x D) i j <= lengths corated D i j.
 
-(* "Hence": the inequality of the norms is to follow from XM-T2-N for every length of a vector of the co-raters'     *)
-(* ratings. A length takes the set of co-raters and a vector over users, of which it reads the co-raters' entries.   *)
+(* "Hence": the inequality of the norms is to follow from XM-T2-N for every way to measure the length of a vector of  *)
+(* the co-raters' ratings: a norm on the vectors with one entry for each co-rater. A length takes the set of         *)
+(* co-raters and a vector over users, of which it reads the co-raters' entries.                                     *)
+Definition norm_on_entries (R : realType) (U : finType) (S : {set U}) (len : (U -> R) -> R) : Prop :=
+  [/\ forall v v', (forall x, x \in S -> v x = v' x) -> len v = len v',
+      forall v, 0 <= len v,
+      forall v, len v = 0 -> forall x, x \in S -> v x = 0,
+      forall c v, len (fun x => c * v x) = `|c| * len v &
+      forall v v', len (fun x => v x + v' x) <= len v + len v'].
 Definition corated_by (R : realType) (U I : finType) (D : ratings R U I) (i j : I) : {set U} := [set x | D x i && D x j].
 Definition lengths_by (R : realType) (U I : finType) (len : {set U} -> (U -> R) -> R) (D : ratings R U I) (i j : I) : R :=
   len (corated_by D i j) (fun x => centered D x i) * len (corated_by D i j) (fun x => centered D x j).
-(* Less than XM-T2-NN: the length is any function of the entries, not a norm. *)
-Definition XM_T2_NN_part : Prop :=
+(* Refuted: for some norms the similarity never depends on who rated one of the items or none, and still the product *)
+(* of the norms grows when somebody leaves.                                                                         *)
+Definition XM_T2_NN : Prop :=
   forall R : realType,
-  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R),
-       (forall (S : {set U}) (v v' : U -> R), (forall x, x \in S -> v x = v' x) -> len S v = len S v') ->
-       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), ~~ (D x i && D x j) ->
+  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R), (forall S, norm_on_entries S (len S)) ->
+       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> ~~ (D x i && D x j) ->
           dot D i j / lengths_by len D i j = dot (leaves x D) i j / lengths_by len (leaves x D) i j) ->
-       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), D x i && D x j ->
+       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> D x i && D x j ->
          lengths_by len (leaves x D) i j <= lengths_by len D i j).
 
 (* The denominators of SS are never zero: refuted in both readings. *)
@@ -1114,37 +1121,55 @@ Definition XM_T2_REP : Prop :=
   change <= (`|p| + `|dot D i j| * (1 - M / N)) / M /\
   (0 <= p * dot D i j -> change <= Num.max (`|p| / M) (`|dot D i j| * (1 - M / N) / M)).
 
-(* Theorem 1, private replacement selection of item ti. X-SIM, which the report leaves undefined, of items that are  *)
-(* linked by common raters and by no longer path is their similarity; it is quantified where they have a common      *)
-(* rater and the norms are positive. The candidates are the items of the target domain with a quantified X-SIM.     *)
-Definition quantified (R : realType) (U I : finType) (corated : bool) (D : ratings R U I) (i j : I) : bool :=
-  [exists x, D x i && D x j] && (0 < lengths corated D i j).
-Definition candidates (R : realType) (U I : finType) (corated : bool) (target : pred I) (D : ratings R U I) (ti : I) : pred I :=
-  fun j => target j && quantified corated D ti j.
-Definition prs (R : realType) (U I : finType) (corated : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I) (tj : I) : R :=
-  let weight k := expR (eps * similarity corated D ti k / (2%:R * GS)) in
-  (if candidates corated target D ti tj then weight tj else 0) / \sum_(k | candidates corated target D ti k) weight k.
+(* Theorem 1, private replacement selection of item ti. X-SIM of two items is the mean of the similarities of the     *)
+(* meta-paths from one to the other by certainty (Selection.xsim); a path's similarity is the mean of those of its   *)
+(* successive items by significance. The report leaves open which sequences of items are meta-paths, and what their  *)
+(* certainty and the significance are: `reading` reads them off a dataset, in any way, if only successive items of a *)
+(* meta-path have a common rater, and two items of different domains that have one and a similarity (their norms are *)
+(* positive) are a meta-path by themselves.                                                                         *)
+Definition linked (R : realType) (U I : finType) (D : ratings R U I) : rel I := fun i j => [exists x, D x i && D x j].
+Definition reads_xsim (R : realType) (U I : finType) (corated : bool) (target : pred I)
+    (reading : ratings R U I -> Selection.links R I) : Prop :=
+  forall D i j,
+    [/\ Selection.similarity (reading D) i j = similarity corated D i j,
+        forall p, p \in Selection.paths (reading D) i j -> exists s, [/\ p = i :: s, last i s = j & path (linked D) i s] &
+        ~~ target i -> target j -> linked D i j -> 0 < lengths corated D i j ->
+          [:: i; j] \in Selection.paths (reading D) i j].
+(* The candidates I(ti): the items of the target domain with a quantified X-SIM, to which a meta-path leads.         *)
+Definition candidates (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I)
+    (D : ratings R U I) (ti : I) : pred I :=
+  fun j => target j && (Selection.paths (reading D) ti j != [::]).
+(* The chance that ti is replaced by tj. The sensitivity GS may be any function of the dataset and the candidate.    *)
+Definition prs (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I) (ti : I)
+    (eps : R) (GS : ratings R U I -> I -> R) (D : ratings R U I) (tj : I) : R :=
+  let weight k := expR (eps * Selection.xsim (reading D) ti k / (2%:R * GS D k)) in
+  (if candidates target reading D ti tj then weight tj else 0) / \sum_(k | candidates target reading D ti k) weight k.
+(* Where it has candidates before and after a user leaves, no replacement betrays her by more than eps.              *)
+Definition prs_private (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I)
+    (ti : I) (eps : R) (GS : ratings R U I -> I -> R) (eps' : R) : Prop :=
+  forall (D : ratings R U I) (x : U) (tj : I), let P := prs target reading ti eps GS in
+  (exists k, candidates target reading D ti k) -> (exists k, candidates target reading (leaves x D) ti k) ->
+  P D tj <= expR eps' * P (leaves x D) tj /\ P (leaves x D) tj <= expR eps' * P D tj.
 
-(* With a candidate the chances are a law. Theorem 1 is refuted, with any parameter eps' in place of its eps. *)
-(* Less than XM-T1: X-SIM is the similarity of directly linked items; that no longer path exists is not a
-   hypothesis. *)
-Definition XM_T1_part : Prop :=
-  (forall (R : realType) (U I : finType) (corated : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I),
-     (exists k, candidates corated target D ti k) ->
-     (forall tj, 0 <= prs corated target ti eps GS D tj) /\ \sum_tj prs corated target ti eps GS D tj = 1) /\
-  (forall (R : realType) (corated : bool) (eps GS eps' : R), 0 < eps -> 0 < GS ->
-     ~ (forall (U I : finType) (target : pred I) (ti tj : I) (D : ratings R U I) (x : U), ~~ target ti ->
-          (exists k, candidates corated target D ti k) -> (exists k, candidates corated target (leaves x D) ti k) ->
-          prs corated target ti eps GS D tj <= expR eps' * prs corated target ti eps GS (leaves x D) tj)).
+(* There are such readings, and with a candidate the chances are a law. Theorem 1 is refuted for every reading of     *)
+(* X-SIM and of the norms, and with any parameter eps' in place of its eps.                                          *)
+Definition XM_T1 : Prop :=
+  (forall (R : realType) (U I : finType) (corated : bool) (target : pred I),
+     exists reading : ratings R U I -> Selection.links R I, reads_xsim corated target reading) /\
+  (forall (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I) (ti : I)
+     (eps : R) (GS : ratings R U I -> I -> R) (D : ratings R U I), (exists k, candidates target reading D ti k) ->
+     (forall tj, 0 <= prs target reading ti eps GS D tj) /\ \sum_tj prs target reading ti eps GS D tj = 1) /\
+  (forall R : realType, exists (U I : finType) (target : pred I) (ti : I), ~~ target ti /\
+     forall (corated : bool) (reading : ratings R U I -> Selection.links R I) (eps eps' : R) (GS : ratings R U I -> I -> R),
+     reads_xsim corated target reading -> ~ prs_private target reading ti eps GS eps').
 
-(* The same candidates on D and on D': refuted in both readings, also where both datasets have candidates. *)
-(* Less than XM-T1-I: X-SIM is the similarity of directly linked items; that no longer path exists is not a
-   hypothesis. *)
-Definition XM_T1_I_part : Prop :=
-  forall (R : realType) (corated : bool),
-  ~ (forall (U I : finType) (target : pred I) (ti : I) (D : ratings R U I) (x : U), ~~ target ti ->
-       (exists k, candidates corated target D ti k) -> (exists k, candidates corated target (leaves x D) ti k) ->
-       forall k, candidates corated target D ti k = candidates corated target (leaves x D) ti k).
+(* The same candidates on D and on D': refuted for every reading, also where both datasets have candidates.          *)
+Definition XM_T1_I : Prop :=
+  forall R : realType, exists (U I : finType) (target : pred I) (ti : I), ~~ target ti /\
+  forall (corated : bool) (reading : ratings R U I -> Selection.links R I), reads_xsim corated target reading ->
+  ~ (forall (D : ratings R U I) (x : U),
+       (exists k, candidates target reading D ti k) -> (exists k, candidates target reading (leaves x D) ti k) ->
+       forall k, candidates target reading D ti k = candidates target reading (leaves x D) ti k).
 
 (* Draws without replacement in proportion to the weights w: the chance that k draws from a pool give the set S. *)
 Fixpoint drawn (R : realType) (I : finType) (w : I -> R) (k : nat) (pool S : {set I}) : R :=
@@ -1183,12 +1208,17 @@ Definition XM_T4_AB : Prop :=
 
 (* --- PPNS (Lu and Shen) ------------------------------------------------------------------------------------------ *)
 
-(* Cosine of two users over the items that both rated (eq. 5); 0 where there is none, as division by 0 gives 0. *)
+(* Cosine of two users over the items that both rated (eq. 5), and whether it is defined (where not, it is 0, as       *)
+(* division by 0 gives 0 in this library).                                                                           *)
 Definition value_of (R : realType) (r : option R) : R := odflt 0 r.
 Definition user_norm (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   Num.sqrt (\sum_(t | D a t && D i t) value_of (D a t) ^+ 2).
 Definition cosine (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   (\sum_(t | D a t && D i t) value_of (D a t) * value_of (D i t)) / (user_norm D a i * user_norm D i a).
+Definition cosine_defined (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : bool :=
+  0 < user_norm D a i * user_norm D i a.
+Definition all_defined (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
+  forall i, i != a -> cosine_defined D a i.
 (* The number of candidates (users other than the target a) that stand before candidate i in descending similarity;  *)
 (* tie says who stands first among equals.                                                                          *)
 Definition rank (R : realType) (n : nat) (I : finType) (tie : rel nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : nat :=
@@ -1229,62 +1259,84 @@ Definition ppns_original (R : realType) (n : nat) (I : finType) (tie : rel nat) 
 Definition paper_weight (R : realType) (n : nat) (I : finType) (eps RS : R) (k : nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   expR (eps * cosine D a i / (4%:R * k%:R * RS)).
 
-(* eps-differential privacy is refuted for any parameter eps', any rule for ties and any positive weights that are a  *)
-(* function of the data and the candidate, a uniform last draw included; a rating added or removed.                 *)
-(* Other than PP-DP: the weights see neither the target nor k, p and eps, so the paper's weights (1) are no
-   instance. *)
-Definition PP_DP_variant : Prop :=
-  forall (R : realType) (eps' : R) (tie : rel nat)
-    (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
-  ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-       0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' ->
-       ppns tie p k (w n I D) (w' n I D) D a S <= expR eps' * ppns tie p k (w n I D') (w' n I D') D' a S).
+(* A rule for weights: they may depend on all that is public and private, p, k, the data D, the target a and the       *)
+(* candidate, and are positive.                                                                                      *)
+Definition weights (R : realType) : Type :=
+  forall (n : nat) (I : finType), R -> nat -> ratings R [finType of 'I_n] I -> 'I_n -> 'I_n -> R.
+Definition positive (R : realType) (w : weights R) : Prop := forall n I p k D a i, 0 < w n I p k D a i.
+(* PPNS, where all similarities are defined and Algorithm 1 has a partition left for the last neighbor, is            *)
+(* eps-differentially private when a rating is added or removed.                                                     *)
+Definition ppns_private (R : realType) (eps : R) (tie : rel nat) (w w' : weights R) : Prop :=
+  forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+  0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' -> all_defined D a -> all_defined D' a ->
+  ppns tie p k (w n I p k D a) (w' n I p k D a) D a S <=
+  expR eps * ppns tie p k (w n I p k D' a) (w' n I p k D' a) D' a S.
 
-(* The paper on its first scheme: there are neighbors and a set that is possible on one side only. *)
-(* Other than PP-ORIG: the weights see neither the target nor k, so the paper's weights (1) are no instance. *)
-Definition PP_ORIG_variant : Prop :=
-  forall (R : realType) (tie : rel nat) (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) ->
+(* Refuted for any eps, any rule for ties and any rules for weights, a uniform last draw included; so for the weights  *)
+(* (1) with any RS, a function of all of it, and any parameter eps' in place of eps.                                  *)
+Definition PP_DP : Prop :=
+  forall (R : realType) (eps' : R) (tie : rel nat),
+  (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' tie w w') /\
+  (forall (eps : R) (RS : weights R), let w n I p k D a i := paper_weight eps (RS n I p k D a i) k D a i in
+     ~ ppns_private eps' tie w w).
+
+(* The paper on its first scheme: there are neighbors and a set that is possible on one side only, whatever the       *)
+(* weights w on the one and w' on the other.                                                                         *)
+Definition PP_ORIG : Prop :=
+  forall (R : realType) (tie : rel nat),
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
     [/\ 0 < p < 1, (0 < k)%N, ((size (quotas p k k 0 k)).-1 * k < n.-1)%N & one_rating D D'] /\
-    0 < ppns_original tie p k (w n I D) D a S /\ ppns_original tie p k (w n I D') D' a S = 0.
+    all_defined D a /\ all_defined D' a /\
+    forall w w' : 'I_n -> R, (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+    0 < ppns_original tie p k w D a S /\ ppns_original tie p k w' D' a S = 0.
 
 (* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
 (* the target; the top k of a user are the first k candidates.                                                      *)
-(* Other than PP-SEC2: one function of weights serves all fake users, where the paper's weights (1) depend on each. *)
-Definition PP_SEC2_variant : Prop :=
-  forall (R : realType) (tie : rel nat) (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
+Definition PP_SEC2 : Prop :=
+  forall (R : realType) (tie : rel nat) (w w' : weights R), positive w -> positive w' ->
   ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
+       let list f := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
        0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> target \notin fakes -> #|fakes| = k ->
-       (forall f t, f \in fakes -> D f t = D target t) ->
-       (forall f, f \in fakes -> ppns tie p k (w n I D) (w' n I D) D f (partition_of tie k D f 0) = 0) ->
-       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> ppns tie p k (w n I D) (w' n I D) D f S = 0).
+       (forall f, f \in fakes -> all_defined D f) -> (forall f t, f \in fakes -> D f t = D target t) ->
+       (forall f, f \in fakes -> list f (partition_of tie k D f 0) = 0) ->
+       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> list f S = 0).
 
 (* PNCF: candidates above s_k + lambda are chosen for sure, those below s_k - lambda never, the rest of the k are     *)
 (* drawn in between; lambda = min(s_k, (4k RS/eps) ln(k(n-k)/rho)) for n candidates, s_k the k-th largest similarity. *)
-Definition kth_similarity (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
-  \sum_(i | (i != a) && (rank tie D a i == k.-1)) cosine D a i.
-Definition pncf (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat) (eps RS rho : R) (w : 'I_n -> R)
+Definition kth_similarity (R : realType) (n : nat) (I : finType) (k : nat) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
+  nth 0 (sort (fun x y => y <= x) [seq cosine D a i | i <- enum 'I_n & i != a]) k.-1.
+Definition lambda (R : realType) (n : nat) (I : finType) (k : nat) (eps RS rho : R) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
+  Num.min (kth_similarity k D a) (4%:R * k%:R * RS / eps * ln (k%:R * (n.-1 - k)%:R / rho)).
+Definition pncf (R : realType) (n : nat) (I : finType) (k : nat) (eps RS rho : R) (w : 'I_n -> R)
   (D : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}) : R :=
-  let sk := kth_similarity tie k D a in
-  let lambda := Num.min sk (4%:R * k%:R * RS / eps * ln (k%:R * (n.-1 - k)%:R / rho)) in
-  let sure := [set i | (i != a) && (sk + lambda < cosine D a i)] in
-  let pool := [set i | (i != a) && (sk - lambda <= cosine D a i <= sk + lambda)] in
+  let sk := kth_similarity k D a in
+  let width := lambda k eps RS rho D a in
+  let sure := [set i | (i != a) && (sk + width < cosine D a i)] in
+  let pool := [set i | (i != a) && (sk - width <= cosine D a i <= sk + width)] in
   drawn w (k - #|sure|) pool (S :\: sure) * (sure \subset S)%:R.
 
-(* Its truncation breaks differential privacy: for every eps and rho, every RS >= 0 and all positive weights.        *)
-(* Other than PP-PNCF-NOT: the weights and RS see neither the target nor k, lambda < sim_k is not asked, and users
-   without common items count as similarity 0. *)
-Definition PP_PNCF_NOT_variant : Prop :=
-  forall (R : realType) (eps rho : R) (tie : rel nat)
-    (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R)
-    (RS : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> R),
-  0 < eps -> 0 < rho < 1 -> (forall n I D i, 0 < w n I D i) -> (forall n I D, 0 <= RS n I D) ->
-  exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-    (0 < k < n.-1)%N /\ one_rating D D' /\
-    0 < pncf tie k eps (RS n I D) rho (w n I D) D a S /\ pncf tie k eps (RS n I D') rho (w n I D') D' a S = 0.
+(* D and D' differ in one rating; every similarity to the target a is defined; k of more than k candidates are chosen. *)
+Definition pncf_neighbors (R : realType) (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
+  [/\ (0 < k < n.-1)%N, one_rating D D', all_defined D a & all_defined D' a].
+
+(* The truncation breaks differential privacy, whatever positive weights w and sensitivity RS the one dataset has and  *)
+(* w', RS' the other: a set that is possible on D is impossible on D'. For every eps, rho, RS and RS' since a          *)
+(* candidate rises above s_k + lambda; and, where RS and RS' are small enough (at most c) that lambda < s_k really     *)
+(* cuts the list on either dataset, since a candidate falls below s_k - lambda.                                       *)
+Definition PP_PNCF_NOT : Prop :=
+  forall R : realType,
+  (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+     pncf_neighbors k D D' a /\
+     forall (eps rho RS RS' : R) (w w' : 'I_n -> R), 0 < eps -> 0 < rho < 1 -> 0 < RS -> 0 < RS' ->
+     (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+     0 < pncf k eps RS rho w D a S /\ pncf k eps RS' rho w' D' a S = 0) /\
+  (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+     pncf_neighbors k D D' a /\
+     forall eps rho : R, 0 < eps -> 0 < rho < 1 -> exists2 c, 0 < c &
+     forall (RS RS' : R) (w w' : 'I_n -> R), 0 < RS <= c -> 0 < RS' <= c ->
+     (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+     [/\ lambda k eps RS rho D a < kth_similarity k D a, lambda k eps RS' rho D' a < kth_similarity k D' a,
+         0 < pncf k eps RS rho w D a S & pncf k eps RS' rho w' D' a S = 0]).
 
 (* Users who rate the same items: x and y are their ratings. The norm of x runs over all of its items (full) or over  *)
 (* the co-rated ones, and may leave an item out.                                                                    *)
@@ -1312,11 +1364,12 @@ Definition PP_RS : Prop :=
 (* The prediction (6) of user a's rating of item x from neighbors S, and the sum of their similarities. *)
 Definition predicted (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (S : {set 'I_n}) : R :=
   (\sum_(i in S) cosine D a i * value_of (D i x)) / (\sum_(i in S) `|cosine D a i|).
-(* Less than PP-ACC: neighbors whose similarities are all 0, with the prediction 0/0 = 0, are not excluded. *)
-Definition PP_ACC_part : Prop :=
+(* Refuted, both predictions being defined: not all similarities are 0. *)
+Definition PP_ACC : Prop :=
   forall R : realType,
   ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
-       ~~ D a x -> (forall i, i \in S :|: S' -> i != a /\ D i x) -> #|S| = #|S'| ->
+       ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
+       0 < \sum_(i in S) `|cosine D a i| -> 0 < \sum_(i in S') `|cosine D a i| ->
        \sum_(i in S') cosine D a i < \sum_(i in S) cosine D a i ->
        `|truth - predicted D a x S| <= `|truth - predicted D a x S'|).
 
