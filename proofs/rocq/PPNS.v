@@ -47,6 +47,19 @@ Lemma sqrt_of (a b : R) : 0 <= a -> b = a ^+ 2 -> Num.sqrt b = a.
 Proof. by move=> a0 ->; rewrite sqrtr_sqr ger0_norm. Qed.
 End Quotas.
 
+Section Ties.
+Variables (R : realType) (b : ties R) (n : nat) (F : rel nat -> R).
+Lemma over_ties_gt0 : (forall tie, 0 < F tie) -> 0 < over_ties b n F.
+Proof.
+move=> F0; have P t : 0 <= pr (tie_law b n) t * F (tie_first t) by rewrite mulr_ge0 ?pr_ge0 ?ltW.
+rewrite lt_def sumr_ge0 // andbT; apply/eqP => /(psumr_eq0P (fun t _ => P t)) Z.
+have := pr_sum1 (tie_law b n); rewrite big1 => [/eqP|t _]; first by rewrite eq_sym oner_eq0.
+by apply/eqP; have /eqP := Z t isT; rewrite mulf_eq0 [X in _ || X](gt_eqF (F0 _)) orbF.
+Qed.
+Lemma over_ties_eq0 : (forall tie, F tie = 0) -> over_ties b n F = 0.
+Proof. by move=> F0; apply: big1 => t _; rewrite F0 mulr0. Qed.
+End Ties.
+
 (* An item that everybody rated, with a positive rating, defines all similarities. *)
 Lemma rated_by_all (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (t : I) :
   (forall i, exists2 x, D i t = Some x & 0 < x) -> forall a, all_defined D a.
@@ -210,21 +223,22 @@ End Border.
 
 Lemma PP_DP_proof : PP_DP.
 Proof.
-move=> R eps' tie; suff no (w w' : weights R) : positive w -> positive w' -> ~ ppns_private eps' tie w w'.
+move=> R eps' b; suff no (w w' : weights R) : positive w -> positive w' -> ~ ppns_private eps' b w w'.
   by split=> [//|eps RS w]; apply: no => n I p k D a i; rewrite /w /paper_weight expR_gt0.
 move=> w0 w'0 H; have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
 have := H 4%N _ 2%:R^-1 2%N _ _ ord0 [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))] (half01 R) isT Hq (D_neighbors R) (@D_defined R _) (@D'_defined R _).
-by rewrite ppns_impossible // mulr0 leNgt ppns_possible.
+rewrite [X in _ <= _ * X]over_ties_eq0 => [|tie]; last exact: ppns_impossible.
+by rewrite mulr0 leNgt over_ties_gt0 // => tie; apply: ppns_possible.
 Qed.
 
 Lemma PP_ORIG_proof : PP_ORIG.
 Proof.
-move=> R tie; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
+move=> R; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
 exists ord0, [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))].
 split; first by split; [exact: half01 | by [] | rewrite quotas_original | exact: D_neighbors].
 split; first exact: D_defined.
 split; first exact: D'_defined.
-by move=> w w' w0 w'0; split; [apply: original_possible | apply: original_impossible].
+by move=> tie w w' w0 w'0; split; [apply: original_possible | apply: original_impossible].
 Qed.
 
 Section Attack.
@@ -294,16 +308,16 @@ End Attack.
 
 Lemma PP_SEC2_proof : PP_SEC2.
 Proof.
-move=> R tie w w' w0 w'0 H.
+move=> R b w w' w0 w'0 H.
 have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
 pose fakes : {set 'I_4} := [set ord0; lift ord0 ord0].
 have := H 4%N _ 2%:R^-1 2%N _ fakes (lift ord0 (lift ord0 ord0)) (half01 R) isT Hq.
 have nt : lift ord0 (lift ord0 ord0) \notin fakes by rewrite !inE.
 have cf : #|fakes| = 2%N by rewrite cards2.
-move=> /(_ _ _ nt cf (fun f _ => @F_defined R f) (@F_like R) (fun f _ => F_top tie _ _ f)) => /(_ ord0 [set lift ord0 (lift ord0 ord0); lift ord0 (lift ord0 (lift ord0 ord0))]).
+move=> /(_ _ _ nt cf (fun f _ => @F_defined R f) (@F_like R) (fun f _ => over_ties_eq0 b 4 (fun tie => F_top tie _ _ f))) => /(_ ord0 [set lift ord0 (lift ord0 ord0); lift ord0 (lift ord0 (lift ord0 ord0))]).
 rewrite !inE eqxx /= => /(_ isT isT) E.
 suff: 0 < (0 : R) by rewrite ltxx.
-by rewrite -[X in _ < X]E; apply: F_listed.
+by rewrite -[X in _ < X]E; apply: over_ties_gt0 => tie; apply: F_listed.
 Qed.
 
 Section Truncation.

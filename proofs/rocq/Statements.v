@@ -1259,6 +1259,16 @@ Definition ppns_original (R : realType) (n : nat) (I : finType) (tie : rel nat) 
 Definition paper_weight (R : realType) (n : nat) (I : finType) (eps RS : R) (k : nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   expR (eps * cosine D a i / (4%:R * k%:R * RS)).
 
+(* How ties are broken among n users: a rule is drawn, by chances that do not depend on the data. With one rule the     *)
+(* order of equals is fixed, with all orders and equal chances it is random.                                         *)
+Record ties (R : realType) := Ties {
+  tie_rule : nat -> finType;
+  tie_law : forall n, law R (tie_rule n);
+  tie_first : forall n, tie_rule n -> rel nat }.
+(* The mean of F over the rules. *)
+Definition over_ties (R : realType) (b : ties R) (n : nat) (F : rel nat -> R) : R :=
+  \sum_t pr (tie_law b n) t * F (tie_first t).
+
 (* A rule for weights: they may depend on all that is public and private, p, k, the data D, the target a and the       *)
 (* candidate, and are positive.                                                                                      *)
 Definition weights (R : realType) : Type :=
@@ -1266,40 +1276,40 @@ Definition weights (R : realType) : Type :=
 Definition positive (R : realType) (w : weights R) : Prop := forall n I p k D a i, 0 < w n I p k D a i.
 (* PPNS, where all similarities are defined and Algorithm 1 has a partition left for the last neighbor, is            *)
 (* eps-differentially private when a rating is added or removed.                                                     *)
-Definition ppns_private (R : realType) (eps : R) (tie : rel nat) (w w' : weights R) : Prop :=
+Definition ppns_private (R : realType) (eps : R) (b : ties R) (w w' : weights R) : Prop :=
   forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
   0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' -> all_defined D a -> all_defined D' a ->
-  ppns tie p k (w n I p k D a) (w' n I p k D a) D a S <=
-  expR eps * ppns tie p k (w n I p k D' a) (w' n I p k D' a) D' a S.
+  over_ties b n (fun tie => ppns tie p k (w n I p k D a) (w' n I p k D a) D a S) <=
+  expR eps * over_ties b n (fun tie => ppns tie p k (w n I p k D' a) (w' n I p k D' a) D' a S).
 
-(* Refuted for any eps, any rule for ties and any rules for weights, a uniform last draw included; so for the weights  *)
+(* Refuted for any eps, any way to break ties and any rules for weights, a uniform last draw included; so for the weights  *)
 (* (1) with any RS, a function of all of it, and any parameter eps' in place of eps.                                  *)
 Definition PP_DP : Prop :=
-  forall (R : realType) (eps' : R) (tie : rel nat),
-  (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' tie w w') /\
+  forall (R : realType) (eps' : R) (b : ties R),
+  (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' b w w') /\
   (forall (eps : R) (RS : weights R), let w n I p k D a i := paper_weight eps (RS n I p k D a i) k D a i in
-     ~ ppns_private eps' tie w w).
+     ~ ppns_private eps' b w w).
 
 (* The paper on its first scheme: there are neighbors and a set that is possible on one side only, whatever the       *)
-(* weights w on the one and w' on the other.                                                                         *)
+(* weights w on the one and w' on the other, for every rule for ties and so for a random one.                          *)
 Definition PP_ORIG : Prop :=
-  forall (R : realType) (tie : rel nat),
+  forall R : realType,
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
     [/\ 0 < p < 1, (0 < k)%N, ((size (quotas p k k 0 k)).-1 * k < n.-1)%N & one_rating D D'] /\
     all_defined D a /\ all_defined D' a /\
-    forall w w' : 'I_n -> R, (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+    forall (tie : rel nat) (w w' : 'I_n -> R), (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
     0 < ppns_original tie p k w D a S /\ ppns_original tie p k w' D' a S = 0.
 
 (* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
 (* the target; the top k of a user are the first k candidates.                                                      *)
 Definition PP_SEC2 : Prop :=
-  forall (R : realType) (tie : rel nat) (w w' : weights R), positive w -> positive w' ->
+  forall (R : realType) (b : ties R) (w w' : weights R), positive w -> positive w' ->
   ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
-       let list f := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
+       let list f tie := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
        0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> target \notin fakes -> #|fakes| = k ->
        (forall f, f \in fakes -> all_defined D f) -> (forall f t, f \in fakes -> D f t = D target t) ->
-       (forall f, f \in fakes -> list f (partition_of tie k D f 0) = 0) ->
-       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> list f S = 0).
+       (forall f, f \in fakes -> over_ties b n (fun tie => list f tie (partition_of tie k D f 0)) = 0) ->
+       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> over_ties b n (fun tie => list f tie S) = 0).
 
 (* PNCF: candidates above s_k + lambda are chosen for sure, those below s_k - lambda never, the rest of the k are     *)
 (* drawn in between; lambda = min(s_k, (4k RS/eps) ln(k(n-k)/rho)) for n candidates, s_k the k-th largest similarity. *)

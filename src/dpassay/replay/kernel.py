@@ -27,7 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "796b084afb341b17f67125073c8a23811e6b36b08cb3840f31f49bca7f3c89d2"
+STATEMENTS = "383bb2078d303bdd0acaadd44dad2c00c6b2fca3f0edd3d87ffa63aa0eb53826"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
