@@ -522,17 +522,19 @@ Definition coin (R : realType) (o : R) (heads : bool) : R := if heads then o / (
 Definition delta_star (R : realType) (s N eps : R) : R :=
   Num.max 0 (Num.max ((s + N) / (1 + s + N) - expR eps * (s / (1 + s))) (1 / (1 + s) - expR eps / (1 + s + N))).
 
-(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows (for
-   binary rows it is an upper bound, with B^2 = n), and for every eps the sampler is (eps, delta)-private exactly if
-   one coin C is, whose odds of heads are s on one dataset (false) and s + B^2 on the other (true). *)
-(* Less than DP-DELTA-REP: no pair of datasets and event with equality is stated. *)
-Definition DP_DELTA_REP_part : Prop :=
+(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows: a pair
+   of neighboring datasets and an event have it as an equality (for binary rows it is an upper bound, with B^2 = n). And
+   for every eps the sampler is (eps, delta)-private exactly if one coin C is, whose odds of heads are s on one dataset
+   (false) and s + B^2 on the other (true). *)
+Definition DP_DELTA_REP : Prop :=
   forall (R : realType) (n : nat) (s B : R), 0 < s ->
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (kernel s D)) &
   exists2 C : bool -> law R [finType of bool], samples C (fun joined => coin (if joined then s + B ^+ 2 else s)) &
-    ((0 < n)%N -> forall eps delta : R,
-      (dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
-      (0 <= eps -> dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> delta_star s (B ^+ 2) eps <= delta))
+    let neighbors := add_remove (@real_rows R n (B ^+ 2)) in
+    ((0 < n)%N -> forall eps : R,
+      (forall delta, dp_delta neighbors eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
+      (0 <= eps -> (forall delta, dp_delta neighbors eps delta M <-> delta_star s (B ^+ 2) eps <= delta) /\
+        exists D E A, neighbors D E /\ chance (M D) A = expR eps * chance (M E) A + delta_star s (B ^+ 2) eps))
     /\ (forall eps delta : R, 0 <= eps -> delta_star s n%:R eps <= delta ->
       dp_delta (add_remove (@binary_rows R n)) eps delta M).
 
