@@ -1,12 +1,12 @@
 (* One theorem per claim. *)
 From Dpassay Require Statements.
-From Dpassay Require Import RatingCollection RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra SketchAlgebra.
+From Dpassay Require Import RatingCollection RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra Sketch.
 
 Theorem RC_T2 : Statements.Finite.RC_T2.
 Proof. exact RC_T2_proof. Qed.
 Theorem RC_T1_TIGHT_response : Statements.Finite.RC_T1_TIGHT_response.
 Proof. exact RC_T1_TIGHT_response_proof. Qed.
-Theorem RC_NFOLD_part : Statements.Finite.RC_NFOLD_part.
+Theorem RC_NFOLD : Statements.Finite.RC_NFOLD.
 Proof. exact RC_NFOLD_proof. Qed.
 Theorem RC_IND3 : Statements.Finite.RC_IND3.
 Proof. exact RC_IND3_proof. Qed.
@@ -90,8 +90,10 @@ Theorem CD_DEF : Statements.Finite.CD_DEF.
 Proof. exact CD_DEF_proof. Qed.
 Theorem CD_CENTRE : Statements.Finite.CD_CENTRE.
 Proof. exact CD_CENTRE_proof. Qed.
-Theorem CD_T52_algebra : Statements.Finite.CD_T52_algebra.
-Proof. exact CD_T52_algebra_proof. Qed.
+Theorem CD_T51 : Statements.Finite.CD_T51.
+Proof. exact CD_T51_proof. Qed.
+Theorem CD_T52 : Statements.Finite.CD_T52.
+Proof. exact CD_T52_proof. Qed.
 Theorem CD_TAB_ID : Statements.Finite.CD_TAB_ID.
 Proof. exact CD_TAB_ID_proof. Qed.
 Theorem CD_HAD : Statements.Finite.CD_HAD.

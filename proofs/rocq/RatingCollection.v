@@ -4,7 +4,7 @@ From mathcomp.classical Require Import classical_sets.
 From mathcomp.analysis Require Import reals ereal sequences exp measure.
 From mathcomp.algebra_tactics Require Import ring.
 From mathcomp Require Import zify.
-From Dpassay Require Import Statements.
+From Dpassay Require Import Statements Measures.
 Import Statements.Finite.
 
 Set Implicit Arguments.
@@ -181,13 +181,11 @@ move=> R d eps eps0; apply: mechanismP => // [x z|x]; first by rewrite ltW ?rr_e
 exact: rr_entry_sum.
 Qed.
 
-Lemma RC_NFOLD_proof : RC_NFOLD_part.
+Lemma RC_NFOLD_proof : RC_NFOLD.
 Proof.
-split=> [R D T nb n eps M HM | R n eps eps0 n0].
-  apply: mechanismP => [x z|x|P HP]; try by have [] := entrywise_law M x.
-  apply/dpP => x y nxy z; rewrite !HP expR_mul /entrywise.
-  rewrite -[n in _ ^+ n]card_ord -prodr_const -big_split /=; apply: ler_prod => i _.
-  by rewrite pr_ge0 /=; have /dpP := HM i; apply.
+split=> [R D d T nb eps M m M1 HM vector | R n eps eps0 n0].
+  split=> [x y xy S mS|x]; last exact: independent_measure.
+  by apply: independent_ratio => // i le A mA; apply: HM => //; exact: xy.
 pose M (x : 'I_2) : law R [finType of 'I_2] :=
   Law (fun z => ltW (rr_entry_gt0 (d := 1) eps x z)) (rr_entry_sum eps x).
 exists M; split.

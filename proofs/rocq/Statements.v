@@ -807,12 +807,28 @@ Definition RC_T1_TIGHT_response : Prop :=
 Definition entrywise (R : realType) (D : Type) (T : finType) (n : nat) (M : 'I_n -> D -> law R T)
   (x : 'I_n -> D) (z : {ffun 'I_n -> T}) : R := \prod_i pr (M i (x i)) (z i).
 
-(* n-fold use, for finitely many outputs: eps per entry is n eps per vector; no smaller factor serves all mechanisms. *)
-(* Less than RC-NFOLD: mechanisms with finitely many outputs only. *)
-Definition RC_NFOLD_part : Prop :=
-  (forall (R : realType) (D : Type) (T : finType) (neighbors : D -> D -> Prop) (n : nat) (eps : R) (M : 'I_n -> D -> law R T),
-     (forall i, dp neighbors eps (M i)) ->
-     mechanism (entrywise M) (dp (fun x y => forall i, neighbors (x i) (y i)) (n%:R * eps))) /\
+(* The measurable space of vectors of n + 1 entries of T: nested pairs, with the product sigma-algebra.               *)
+Fixpoint vectors (d : measure_display) (T : measurableType d) (n : nat) : {d' : measure_display & measurableType d'} :=
+  if n is n'.+1 then existT _ _ [the measurableType _ of (T * projT2 (vectors T n'))%type] else existT _ _ T.
+(* The chance that n + 1 independent entries, the i-th of law P i, give a vector in S: the product measure of S, which *)
+(* is the integral over the first entry of the chances of the sections of S.                                         *)
+Fixpoint independent (R : realType) (d : measure_display) (T : measurableType d) (n : nat) (P : nat -> {measure set T -> \bar R}) :
+    set (projT2 (vectors T n)) -> \bar R :=
+  if n is n'.+1 then fun S => (\int[P 0%N]_z independent (fun i => P i.+1) (xsection S z))%E else P 0%N.
+(* eps-differential privacy of any mechanism, given by the chance that its output on x is in S.                       *)
+Definition private_on (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+    (M : D -> set T -> \bar R) : Prop :=
+  forall x y, neighbors x y -> forall S, measurable S -> (M x S <= (expR eps)%:E * M y S)%E.
+
+(* n-fold use: for mechanisms M i with outputs in any measurable space, eps per entry is n eps per vector of n = m + 1 *)
+(* entries drawn independently (the product is a probability measure); no smaller factor serves all mechanisms.       *)
+Definition RC_NFOLD : Prop :=
+  (forall (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+      (M : nat -> D -> {measure set T -> \bar R}) (m : nat),
+     (forall i x, M i x [set: T]%classic = 1%E) -> (forall i, private_on neighbors eps (M i)) ->
+     let vector x := @independent R d T m (fun i => M i (x i)) in
+     private_on (fun x y : nat -> D => forall i, (i < m.+1)%N -> neighbors (x i) (y i)) (m.+1%:R * eps) vector /\
+     forall x, exists2 P : {measure set (projT2 (vectors T m)) -> \bar R}, (forall S, P S = vector x S) & P [set: _]%classic = 1%E) /\
   (forall (R : realType) (n : nat) (eps : R), 0 <= eps -> (0 < n)%N ->
      exists M : 'I_2 -> law R [finType of 'I_2], dp (@all_pairs _) eps M /\
        mechanism (entrywise (fun _ : 'I_n => M)) (exactly_dp (@all_pairs _) (n%:R * eps))).
@@ -1361,16 +1377,36 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
     [/\ U^T *m U = 1%:M, V^T *m V = 1%:M, forall i, 0 <= sigma ord0 i,
         A = U *m diag_mx sigma *m V^T &
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
-(* CD-T52, the algebra of the refutation. There are neighbors and a vector l such that every sketch M R1 / sqrt(r) of  *)
-(* the one, whatever M, sends l to 0, and R1' l is not 0 for the other, so that M R1' l = 0 only for M in a proper     *)
-(* linear subspace. What is missing for the claim: that a Gaussian M lies in a proper subspace with probability 0,     *)
-(* so that the event "R~ l = 0" has probabilities 1 and 0. (Existence of a lift is part of the statement.)            *)
-Definition CD_T52_algebra : Prop :=
-  forall (R : realType) (w : R), 0 < w ->
-  exists (n m : nat) (A A' : 'M[R]_(n, m)) (l : 'cV[R]_m),
-    [/\ rating_neighbors A A', (exists R1, lifts w (row_centered A) R1), (exists R1, lifts w (row_centered A') R1),
-        (forall R1 r (M : 'M[R]_(r, n)), lifts w (row_centered A) R1 -> (Num.sqrt r%:R)^-1 *: (M *m R1) *m l = 0) &
-        (forall R1, lifts w (row_centered A') R1 -> R1 *m l != 0)].
+(* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (that is proved). *)
+Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
+Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
+(* The chance that k independent standard Gaussian numbers, as a list, have the property E: the iterated Lebesgue     *)
+(* integral of the product of the densities over E.                                                                   *)
+Fixpoint gaussian_chance (R : realType) (k : nat) (E : seq R -> bool) : \bar R :=
+  if k is k'.+1 then
+    (\int[@lebesgue_measure R]_z ((gaussian_density z)%:E * gaussian_chance k' (fun zs => E (z :: zs))))%E
+  else (E [::])%:R%:E.
+(* The chance that the sketch M R1 / sqrt(r) has the property E; M has r rows of n such numbers (the list, row by row). *)
+Definition sketch_chance (R : realType) (r n m : nat) (R1 : 'M[R]_(n, m)) (E : 'M[R]_(r, m) -> bool) : \bar R :=
+  gaussian_chance (r * n) (fun zs => E ((Num.sqrt r%:R)^-1 *: (\matrix_(i < r, j < n) nth 0 zs (i * n + j) *m R1))).
+
+(* Theorem 5.2 refuted, for every w > 0 (so for that of Algorithm 1 and of the proof), every eps, every delta < 1, any *)
+(* number r of rows and m >= 3 of users: already the events "R~ l = 0", l a vector, contradict (eps, delta)-privacy.   *)
+(* (Where the lifted matrix R1 is not unique, every choice is allowed; if none existed, nothing would be refuted.)     *)
+Definition CD_T52 : Prop :=
+  forall (R : realType) (w eps delta : R) (r m : nat), 0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps)%:E * sketch_chance R1' E + delta%:E)%E).
+
+(* Theorem 5.1 refuted likewise, about the i-th row of what is published, for every eps0 and every delta0 < 1.         *)
+Definition CD_T51 : Prop :=
+  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r), 0 < w -> delta0 < 1 -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := row i Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps0)%:E * sketch_chance R1' E + delta0%:E)%E).
 
 (* The row of DMF on Amazon Movie to Book in Table 1: HR, NDCG and MRR at 5, the same at 10. No numbers that round to  *)
 (* the printed ones satisfy the inequalities of one held-out item.                                                  *)
