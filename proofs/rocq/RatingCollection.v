@@ -70,6 +70,13 @@ End Products.
 Lemma expR_mul (R : realType) (eps : R) n : expR (n%:R * eps) = expR eps ^+ n.
 Proof. exact: expRMm. Qed.
 
+Lemma sum_below n k : (k <= n)%N -> (\sum_(i < n) (i < k)%N = k)%N.
+Proof.
+move=> kn; rewrite -(big_mkord predT (fun i => (i < k)%N : nat)) (@big_cat_nat _ _ _ k) //=.
+rewrite big_nat (eq_bigr (fun _ => 1%N)) => [|i /andP[_ ->] //]; rewrite -big_nat sum_nat_const_nat.
+by rewrite big_nat big1 => [|i /andP[ki _]]; [lia | rewrite ltnNge ki].
+Qed.
+
 Section Response.
 Variables (R : realType) (d : nat) (eps : R).
 Hypothesis eps0 : 0 <= eps.
@@ -149,9 +156,7 @@ pose y := [ffun i : 'I_n => ord0 : 'I_d.+1].
 have dxy : differing x y = k.
   rewrite /differing (eq_bigr (fun i : 'I_n => (i < k)%N : nat)); last first.
     by move=> i _; rewrite !ffunE; case: ltnP => _; rewrite ?eqxx // -val_eqE /= inordK.
-  rewrite -(big_mkord predT (fun i => (i < k)%N : nat)) (@big_cat_nat _ _ _ k) //=.
-  rewrite big_nat (eq_bigr (fun _ => 1%N)) => [|i /andP[_ ->] //]; rewrite -big_nat sum_nat_const_nat.
-  by rewrite big_nat big1 => [|i /andP[ki _]]; [lia | rewrite ltnNge ki].
+  exact: sum_below.
 exists x, y, x; split=> //; first by rewrite HM rr_vector_gt0.
 by rewrite !HM expR_mul (rr_vector_attained x y) dxy.
 Qed.
@@ -168,9 +173,11 @@ split=> // d0 n0; apply: exactly_dpP => //.
 by have [x [y [t [_ H1 H2]]]] := rr_vector_exact eps0 HM d0 (leqnn n); exists x, y, t.
 Qed.
 
-Lemma RC_T1_TIGHT_response_proof : RC_T1_TIGHT_response.
+(* The half of RC-T1-TIGHT on randomized response. *)
+Lemma response_tight (R : realType) (n d k : nat) (eps : R) : 0 <= eps -> (0 < d)%N -> (0 < k <= n)%N ->
+  mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps)).
 Proof.
-move=> R n d k eps eps0 d0 /andP[k0 kn]; apply: rr_vector_mechanism => // M HM.
+move=> eps0 d0 /andP[k0 kn]; apply: rr_vector_mechanism => // M HM.
 apply: exactly_dpP => //; last exact: rr_vector_exact.
 by apply/dpP => x y nxy t; rewrite !HM expR_mul -nxy rr_vector_le.
 Qed.

@@ -797,11 +797,75 @@ Definition RC_T2 : Prop :=
   mechanism (@rr_vector R [finType of 'I_n] d eps) (fun M =>
     dp (@all_pairs _) (n%:R * eps) M /\ ((0 < d)%N -> (0 < n)%N -> exactly_dp (@all_pairs _) (n%:R * eps) M)).
 
-(* RC-T1-TIGHT, the half on randomized response (the half on Laplace noise, a law with a density, is not stated):   *)
-(* vectors that differ in k entries cost exactly k eps.                                                             *)
-Definition RC_T1_TIGHT_response : Prop :=
-  forall (R : realType) (n d k : nat) (eps : R), 0 <= eps -> (0 < d)%N -> (0 < k <= n)%N ->
-  mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps)).
+(* Modified Laplace (Definition 2): an entry is a rating in [-1, 1] or missing (None), and is released as a number or  *)
+(* as missing.                                                                                                        *)
+Definition in_space (R : realType) (x : option R) : Prop := if x is Some a then -1 <= a <= 1 else True.
+(* The chance that x is released as a number: r/(r + 1) for a rating, 1/(r + 1) for a missing one, r = e^(eps/2).      *)
+Definition number_chance (R : realType) (eps : R) (x : option R) : R :=
+  (if x is Some _ then expR (eps / 2) else 1) / (expR (eps / 2) + 1).
+(* The mean of f of the release of x. The number is x (0 for a missing one) with Laplace noise of scale 2/eps.          *)
+Definition ml_mean (R : realType) (eps : R) (x : option R) (f : option R -> \bar R) : \bar R :=
+  ((number_chance eps x)%:E *
+     \int[@lebesgue_measure R]_z ((Selection.laplace_density (2 / eps) (z - odflt 0 x))%:E * f (Some z)) +
+   (1 - number_chance eps x)%:E * f None)%E.
+(* The chance that the entries of a list, released with fresh and independent draws, fall in S.                       *)
+Fixpoint ml_chance (R : realType) (eps : R) (x : seq (option R)) (S : seq (option R) -> bool) : \bar R :=
+  if x is x1 :: x' then ml_mean eps x1 (fun z => ml_chance eps x' (fun zs => S (z :: zs))) else (S [::])%:R%:E.
+(* The same for a vector of n entries.                                                                                *)
+Definition ml_vector (R : realType) (n : nat) (eps : R) (x : {ffun 'I_n -> option R}) (S : seq (option R) -> bool) : \bar R :=
+  ml_chance eps [seq x i | i <- enum 'I_n] S.
+
+(* Theorem 1: n eps-differential privacy. (For all sets S; where S is not measurable, the library's integral is the   *)
+(* supremum over the simple functions below.)                                                                         *)
+Definition RC_T1 : Prop :=
+  forall (R : realType) (n : nat) (eps : R) (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), 0 < eps ->
+  (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+  (ml_vector eps x S <= (expR (n%:R * eps))%:E * ml_vector eps y S)%E.
+
+(* The nine cases of the proof, about one entry: x and y are ratings or missing, S an event of numbers, of ? alone, or *)
+(* of both.                                                                                                           *)
+Definition entry_chance (R : realType) (eps : R) (x : option R) (S : option R -> bool) : \bar R :=
+  ml_mean eps x (fun z => (S z)%:R%:E).
+Definition numbers (R : realType) (S : option R -> bool) : Prop := S None = false.
+Definition missing (R : realType) (S : option R -> bool) : Prop := forall z, S z = ~~ z.
+Definition mixed (R : realType) (S : option R -> bool) : Prop := S None /\ exists a, S (Some a).
+Definition entry_case (x_is_rating y_is_rating : bool) (event : forall R : realType, (option R -> bool) -> Prop) : Prop :=
+  forall (R : realType) (eps : R) (x y : option R) (S : option R -> bool), 0 < eps -> in_space x -> in_space y ->
+  (x : bool) = x_is_rating -> (y : bool) = y_is_rating -> event R S ->
+  (entry_chance eps x S <= (expR eps)%:E * entry_chance eps y S)%E.
+Definition RC_T1_i : Prop := entry_case true true numbers.
+Definition RC_T1_ii : Prop := entry_case true true missing.
+Definition RC_T1_iii : Prop := entry_case true true mixed.
+Definition RC_T1_iv : Prop := entry_case true false numbers.
+Definition RC_T1_v : Prop := entry_case true false missing.
+Definition RC_T1_vi : Prop := entry_case true false mixed.
+Definition RC_T1_vii : Prop := entry_case false true numbers.
+Definition RC_T1_viii : Prop := entry_case false true missing.
+Definition RC_T1_ix : Prop := entry_case false true mixed.
+
+(* Vectors that differ in k entries cost at most k eps, and exactly that: with Laplace noise on the event that all     *)
+(* releases are numbers in [1, 2], of which the chance is positive and finite; with randomized response no smaller     *)
+(* epsilon will do.                                                                                                   *)
+Definition RC_T1_TIGHT : Prop :=
+  forall (R : realType) (n k : nat) (eps : R), 0 < eps -> (k <= n)%N ->
+  [/\ forall (x y : {ffun 'I_n -> option R}) S, (forall i, in_space (x i)) -> (forall i, in_space (y i)) -> differing x y = k ->
+         (ml_vector eps x S <= (expR (k%:R * eps))%:E * ml_vector eps y S)%E,
+      exists x y : {ffun 'I_n -> option R}, (forall i, in_space (x i) /\ in_space (y i)) /\ differing x y = k /\
+         let S := all (fun z => if z is Some a then 1 <= a <= 2 else false) in
+         (0 < ml_vector eps y S < +oo)%E /\ ml_vector eps x S = ((expR (k%:R * eps))%:E * ml_vector eps y S)%E
+    & forall d, (0 < d)%N -> (0 < k)%N ->
+         mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps))].
+
+(* Numbers cut to [-1, 1].                                                                                            *)
+Definition clip (R : realType) (z : option R) : option R := omap (fun a => Num.max (-1) (Num.min 1 a)) z.
+(* Clipped, modified Laplace maps the space of ratings into itself and stays n eps-differentially private; so does     *)
+(* randomized response (whose outputs are vectors of numbers in {0, ..., d} by definition).                           *)
+Definition RC_CONJ_REP : Prop :=
+  forall (R : realType) (n : nat) (eps : R), 0 < eps ->
+  [/\ forall z : option R, in_space (clip z),
+      forall (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+        (ml_vector eps x (fun zs => S (map (@clip R) zs)) <= (expR (n%:R * eps))%:E * ml_vector eps y (fun zs => S (map (@clip R) zs)))%E
+    & forall d, mechanism (@rr_vector R [finType of 'I_n] d eps) (dp (@all_pairs _) (n%:R * eps))].
 
 (* The use of mechanisms M i, entry by entry with independent draws, on a vector x. *)
 Definition entrywise (R : realType) (D : Type) (T : finType) (n : nat) (M : 'I_n -> D -> law R T)
@@ -893,11 +957,13 @@ Definition RC_EQ_REP : Prop :=
 (* The steps of section 4.3 "as printed": refuted by the printed equality of RC-EQ. *)
 Definition RC_T3_S : Prop := RC_EQ.
 
-(* No range of Theta is needed: refuted by the bound on created ratings of randomized response. *)
-(* Less than RC-RANGE: about a number, without the assumptions of sec. 3 on Theta. *)
-Definition RC_RANGE_part : Prop :=
+(* No range of Theta is needed, refuted by randomized response: X are the observed ratings (0 is missing) of a matrix  *)
+(* Theta of rank at most 1, equal to X where X is a rating, and a created rating's error exceeds its bound.            *)
+Definition RC_RANGE : Prop :=
   forall (R : realType) (d : nat) (eps : R), (1 < d)%N -> 0 <= eps ->
-  ~ (forall theta : R, mean_squared_error eps theta (ord0 : 'I_d.+1) <= (d%:R - 1) ^+ 2).
+  ~ (forall (m n : nat) (Theta : 'M[R]_(m, n)) (X : 'I_m -> 'I_n -> 'I_d.+1), (\rank Theta <= 1)%N ->
+       (forall i j, X i j != ord0 -> Theta i j = (X i j)%:R) ->
+       forall i j, X i j = ord0 -> mean_squared_error eps (Theta i j) (X i j) <= (d%:R - 1) ^+ 2).
 
 (* RC-RANGE-REP, the half on randomized response. *)
 Definition RC_RANGE_REP_response : Prop :=
