@@ -170,7 +170,7 @@ have H : dp (@all_pairs _) (n%:R * eps) M.
   apply/dpP => x y _ t; rewrite !HM expR_mul; apply: le_trans (rr_vector_le eps0 x y t) _.
   by rewrite ler_pmul2r ?rr_vector_gt0 // ler_weexpn2l ?e_ge1 ?differing_le.
 split=> // d0 n0; apply: exactly_dpP => //.
-by have [x [y [t [_ H1 H2]]]] := rr_vector_exact eps0 HM d0 (leqnn n); exists x, y, t.
+by have [x [y [t [_ H1 H2]]]] := rr_vector_exact HM d0 (leqnn n); exists x, y, t.
 Qed.
 
 (* The half of RC-T1-TIGHT on randomized response. *)
@@ -206,7 +206,7 @@ apply: exactly_dpP => [|].
   by rewrite ler_pmul2r ?rr_vector_gt0 // ler_weexpn2l ?e_ge1 ?differing_le.
 have HPx (x z : {ffun 'I_n -> 'I_2}) : pr (P x) z = rr_vector eps x z.
   by rewrite HP'; congr rr_vector; apply/ffunP => i; rewrite ffunE.
-have [x [y [t [_ H1 H2]]]] := rr_vector_exact eps0 (M := fun x => P x) HPx isT (leqnn n).
+have [x [y [t [_ H1 H2]]]] := rr_vector_exact (M := fun x => P x) HPx isT (leqnn n).
 by exists x, y, t.
 Qed.
 

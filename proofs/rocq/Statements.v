@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response, _algebra, _variant) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _response, _variant) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -798,7 +798,7 @@ Definition RC_T2 : Prop :=
     dp (@all_pairs _) (n%:R * eps) M /\ ((0 < d)%N -> (0 < n)%N -> exactly_dp (@all_pairs _) (n%:R * eps) M)).
 
 (* Modified Laplace (Definition 2): an entry is a rating in [-1, 1] or missing (None), and is released as a number or  *)
-(* as missing.                                                                                                        *)
+(* as missing. (That the Laplace density integrates to 1 is not used.)                                                *)
 Definition in_space (R : realType) (x : option R) : Prop := if x is Some a then -1 <= a <= 1 else True.
 (* The chance that x is released as a number: r/(r + 1) for a rating, 1/(r + 1) for a missing one, r = e^(eps/2).      *)
 Definition number_chance (R : realType) (eps : R) (x : option R) : R :=
@@ -1443,7 +1443,7 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
     [/\ U^T *m U = 1%:M, V^T *m V = 1%:M, forall i, 0 <= sigma ord0 i,
         A = U *m diag_mx sigma *m V^T &
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
-(* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (that is proved). *)
+(* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (Gaussian.v proves it). *)
 Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
 Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
 (* The chance that k independent standard Gaussian numbers, as a list, have the property E: the iterated Lebesgue     *)

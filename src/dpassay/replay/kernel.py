@@ -26,7 +26,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "789eabcadcd69482eea0ef01970ce9a65e34174635e5fc86e36abb8c303821a7"
+STATEMENTS = "397de7e839f0359cccb60c4cf1ee8dcafcd82525c9e79a2629a9ba8a0fb03c49"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
