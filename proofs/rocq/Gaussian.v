@@ -76,7 +76,8 @@ apply: (@le_lt_trans _ _ (\int[mu]_t (\sum_(k <oo) (a k * \1_(ball k) t)%:E))).
   by apply: integral_mono => z; [rewrite lee_fin ltW ?bell_gt0 | exact: bell_series].
 have mball k : measurable (ball k) by exact: measurable_itv.
 rewrite integral_nneseries //; last 2 first.
-- move=> k; apply/EFin_measurable_fun; apply: (@measurable_funrM _ _ _ _ (\1_(ball k) : R -> R) (a k)). exact: (@measurable_fun_indic _ _ R _ _ (mball k)).
+- move=> k; apply/EFin_measurable_fun; apply: (@measurable_funrM _ _ _ _ (\1_(ball k) : R -> R) (a k)).
+  exact: (@measurable_fun_indic _ _ R _ _ (mball k)).
 - by move=> k z _; rewrite lee_fin mulr_ge0 // ltW.
 have I k : \int[mu]_z (\1_(ball k) z)%:E = (2 * k.+1%:R)%:E.
   rewrite integral_indic //; last exact: mball.
