@@ -1,12 +1,34 @@
 (* One theorem per claim. *)
 From Dpassay Require Statements.
-From Dpassay Require Import RatingCollection RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra SketchAlgebra.
+From Dpassay Require Import RatingCollection ModifiedLaplace AttainedLoss RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra Sketch.
 
 Theorem RC_T2 : Statements.Finite.RC_T2.
 Proof. exact RC_T2_proof. Qed.
-Theorem RC_T1_TIGHT_response : Statements.Finite.RC_T1_TIGHT_response.
-Proof. exact RC_T1_TIGHT_response_proof. Qed.
-Theorem RC_NFOLD_part : Statements.Finite.RC_NFOLD_part.
+Theorem RC_T1 : Statements.Finite.RC_T1.
+Proof. exact RC_T1_proof. Qed.
+Theorem RC_T1_i : Statements.Finite.RC_T1_i.
+Proof. exact RC_T1_i_proof. Qed.
+Theorem RC_T1_ii : Statements.Finite.RC_T1_ii.
+Proof. exact RC_T1_ii_proof. Qed.
+Theorem RC_T1_iii : Statements.Finite.RC_T1_iii.
+Proof. exact RC_T1_iii_proof. Qed.
+Theorem RC_T1_iv : Statements.Finite.RC_T1_iv.
+Proof. exact RC_T1_iv_proof. Qed.
+Theorem RC_T1_v : Statements.Finite.RC_T1_v.
+Proof. exact RC_T1_v_proof. Qed.
+Theorem RC_T1_vi : Statements.Finite.RC_T1_vi.
+Proof. exact RC_T1_vi_proof. Qed.
+Theorem RC_T1_vii : Statements.Finite.RC_T1_vii.
+Proof. exact RC_T1_vii_proof. Qed.
+Theorem RC_T1_viii : Statements.Finite.RC_T1_viii.
+Proof. exact RC_T1_viii_proof. Qed.
+Theorem RC_T1_ix : Statements.Finite.RC_T1_ix.
+Proof. exact RC_T1_ix_proof. Qed.
+Theorem RC_T1_TIGHT : Statements.Finite.RC_T1_TIGHT.
+Proof. exact RC_T1_TIGHT_proof. Qed.
+Theorem RC_CONJ_REP : Statements.Finite.RC_CONJ_REP.
+Proof. exact RC_CONJ_REP_proof. Qed.
+Theorem RC_NFOLD : Statements.Finite.RC_NFOLD.
 Proof. exact RC_NFOLD_proof. Qed.
 Theorem RC_IND3 : Statements.Finite.RC_IND3.
 Proof. exact RC_IND3_proof. Qed.
@@ -22,7 +44,7 @@ Theorem RC_EQ_REP : Statements.Finite.RC_EQ_REP.
 Proof. exact RC_EQ_REP_proof. Qed.
 Theorem RC_T3_S : Statements.Finite.RC_T3_S.
 Proof. exact RC_EQ_proof. Qed.
-Theorem RC_RANGE_part : Statements.Finite.RC_RANGE_part.
+Theorem RC_RANGE : Statements.Finite.RC_RANGE.
 Proof. exact RC_RANGE_proof. Qed.
 Theorem RC_RANGE_REP_response : Statements.Finite.RC_RANGE_REP_response.
 Proof. exact RC_RANGE_REP_response_proof. Qed.
@@ -90,8 +112,10 @@ Theorem CD_DEF : Statements.Finite.CD_DEF.
 Proof. exact CD_DEF_proof. Qed.
 Theorem CD_CENTRE : Statements.Finite.CD_CENTRE.
 Proof. exact CD_CENTRE_proof. Qed.
-Theorem CD_T52_algebra : Statements.Finite.CD_T52_algebra.
-Proof. exact CD_T52_algebra_proof. Qed.
+Theorem CD_T51 : Statements.Finite.CD_T51.
+Proof. exact CD_T51_proof. Qed.
+Theorem CD_T52 : Statements.Finite.CD_T52.
+Proof. exact CD_T52_proof. Qed.
 Theorem CD_TAB_ID : Statements.Finite.CD_TAB_ID.
 Proof. exact CD_TAB_ID_proof. Qed.
 Theorem CD_HAD : Statements.Finite.CD_HAD.

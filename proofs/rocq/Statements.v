@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response, _algebra) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -522,17 +522,19 @@ Definition coin (R : realType) (o : R) (heads : bool) : R := if heads then o / (
 Definition delta_star (R : realType) (s N eps : R) : R :=
   Num.max 0 (Num.max ((s + N) / (1 + s + N) - expR eps * (s / (1 + s))) (1 / (1 + s) - expR eps / (1 + s + N))).
 
-(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows (for
-   binary rows it is an upper bound, with B^2 = n), and for every eps the sampler is (eps, delta)-private exactly if
-   one coin C is, whose odds of heads are s on one dataset (false) and s + B^2 on the other (true). *)
-(* Less than DP-DELTA-REP: no pair of datasets and event with equality is stated. *)
-Definition DP_DELTA_REP_part : Prop :=
+(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows: a pair
+   of neighboring datasets and an event have it as an equality (for binary rows it is an upper bound, with B^2 = n). And
+   for every eps the sampler is (eps, delta)-private exactly if one coin C is, whose odds of heads are s on one dataset
+   (false) and s + B^2 on the other (true). *)
+Definition DP_DELTA_REP : Prop :=
   forall (R : realType) (n : nat) (s B : R), 0 < s ->
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (kernel s D)) &
   exists2 C : bool -> law R [finType of bool], samples C (fun joined => coin (if joined then s + B ^+ 2 else s)) &
-    ((0 < n)%N -> forall eps delta : R,
-      (dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
-      (0 <= eps -> dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> delta_star s (B ^+ 2) eps <= delta))
+    let neighbors := add_remove (@real_rows R n (B ^+ 2)) in
+    ((0 < n)%N -> forall eps : R,
+      (forall delta, dp_delta neighbors eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
+      (0 <= eps -> (forall delta, dp_delta neighbors eps delta M <-> delta_star s (B ^+ 2) eps <= delta) /\
+        exists D E A, neighbors D E /\ chance (M D) A = expR eps * chance (M E) A + delta_star s (B ^+ 2) eps))
     /\ (forall eps delta : R, 0 <= eps -> delta_star s n%:R eps <= delta ->
       dp_delta (add_remove (@binary_rows R n)) eps delta M).
 
@@ -795,22 +797,102 @@ Definition RC_T2 : Prop :=
   mechanism (@rr_vector R [finType of 'I_n] d eps) (fun M =>
     dp (@all_pairs _) (n%:R * eps) M /\ ((0 < d)%N -> (0 < n)%N -> exactly_dp (@all_pairs _) (n%:R * eps) M)).
 
-(* RC-T1-TIGHT, the half on randomized response (the half on Laplace noise, a law with a density, is not stated):   *)
-(* vectors that differ in k entries cost exactly k eps.                                                             *)
-Definition RC_T1_TIGHT_response : Prop :=
-  forall (R : realType) (n d k : nat) (eps : R), 0 <= eps -> (0 < d)%N -> (0 < k <= n)%N ->
-  mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps)).
+(* Modified Laplace (Definition 2): an entry is a rating in [-1, 1] or missing (None), and is released as a number or  *)
+(* as missing. (That the Laplace density integrates to 1 is not used.)                                                *)
+Definition in_space (R : realType) (x : option R) : Prop := if x is Some a then -1 <= a <= 1 else True.
+(* The chance that x is released as a number: r/(r + 1) for a rating, 1/(r + 1) for a missing one, r = e^(eps/2).      *)
+Definition number_chance (R : realType) (eps : R) (x : option R) : R :=
+  (if x is Some _ then expR (eps / 2) else 1) / (expR (eps / 2) + 1).
+(* The mean of f of the release of x. The number is x (0 for a missing one) with Laplace noise of scale 2/eps.          *)
+Definition ml_mean (R : realType) (eps : R) (x : option R) (f : option R -> \bar R) : \bar R :=
+  ((number_chance eps x)%:E *
+     \int[@lebesgue_measure R]_z ((Selection.laplace_density (2 / eps) (z - odflt 0 x))%:E * f (Some z)) +
+   (1 - number_chance eps x)%:E * f None)%E.
+(* The chance that the entries of a list, released with fresh and independent draws, fall in S.                       *)
+Fixpoint ml_chance (R : realType) (eps : R) (x : seq (option R)) (S : seq (option R) -> bool) : \bar R :=
+  if x is x1 :: x' then ml_mean eps x1 (fun z => ml_chance eps x' (fun zs => S (z :: zs))) else (S [::])%:R%:E.
+(* The same for a vector of n entries.                                                                                *)
+Definition ml_vector (R : realType) (n : nat) (eps : R) (x : {ffun 'I_n -> option R}) (S : seq (option R) -> bool) : \bar R :=
+  ml_chance eps [seq x i | i <- enum 'I_n] S.
+
+(* Theorem 1: n eps-differential privacy. (For all sets S; where S is not measurable, the library's integral is the   *)
+(* supremum over the simple functions below.)                                                                         *)
+Definition RC_T1 : Prop :=
+  forall (R : realType) (n : nat) (eps : R) (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), 0 < eps ->
+  (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+  (ml_vector eps x S <= (expR (n%:R * eps))%:E * ml_vector eps y S)%E.
+
+(* The nine cases of the proof, about one entry: x and y are ratings or missing, S an event of numbers, of ? alone, or *)
+(* of both.                                                                                                           *)
+Definition entry_chance (R : realType) (eps : R) (x : option R) (S : option R -> bool) : \bar R :=
+  ml_mean eps x (fun z => (S z)%:R%:E).
+Definition numbers (R : realType) (S : option R -> bool) : Prop := S None = false.
+Definition missing (R : realType) (S : option R -> bool) : Prop := forall z, S z = ~~ z.
+Definition mixed (R : realType) (S : option R -> bool) : Prop := S None /\ exists a, S (Some a).
+Definition entry_case (x_is_rating y_is_rating : bool) (event : forall R : realType, (option R -> bool) -> Prop) : Prop :=
+  forall (R : realType) (eps : R) (x y : option R) (S : option R -> bool), 0 < eps -> in_space x -> in_space y ->
+  (x : bool) = x_is_rating -> (y : bool) = y_is_rating -> event R S ->
+  (entry_chance eps x S <= (expR eps)%:E * entry_chance eps y S)%E.
+Definition RC_T1_i : Prop := entry_case true true numbers.
+Definition RC_T1_ii : Prop := entry_case true true missing.
+Definition RC_T1_iii : Prop := entry_case true true mixed.
+Definition RC_T1_iv : Prop := entry_case true false numbers.
+Definition RC_T1_v : Prop := entry_case true false missing.
+Definition RC_T1_vi : Prop := entry_case true false mixed.
+Definition RC_T1_vii : Prop := entry_case false true numbers.
+Definition RC_T1_viii : Prop := entry_case false true missing.
+Definition RC_T1_ix : Prop := entry_case false true mixed.
+
+(* Vectors that differ in k entries cost at most k eps, and exactly that: with Laplace noise on the event that all     *)
+(* releases are numbers in [1, 2], of which the chance is positive and finite; with randomized response no smaller     *)
+(* epsilon will do.                                                                                                   *)
+Definition RC_T1_TIGHT : Prop :=
+  forall (R : realType) (n k : nat) (eps : R), 0 < eps -> (k <= n)%N ->
+  [/\ forall (x y : {ffun 'I_n -> option R}) S, (forall i, in_space (x i)) -> (forall i, in_space (y i)) -> differing x y = k ->
+         (ml_vector eps x S <= (expR (k%:R * eps))%:E * ml_vector eps y S)%E,
+      exists x y : {ffun 'I_n -> option R}, (forall i, in_space (x i) /\ in_space (y i)) /\ differing x y = k /\
+         let S := all (fun z => if z is Some a then 1 <= a <= 2 else false) in
+         (0 < ml_vector eps y S < +oo)%E /\ ml_vector eps x S = ((expR (k%:R * eps))%:E * ml_vector eps y S)%E
+    & forall d, (0 < d)%N -> (0 < k)%N ->
+         mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps))].
+
+(* Numbers cut to [-1, 1].                                                                                            *)
+Definition clip (R : realType) (z : option R) : option R := omap (fun a => Num.max (-1) (Num.min 1 a)) z.
+(* Clipped, modified Laplace maps the space of ratings into itself and stays n eps-differentially private; so does     *)
+(* randomized response (whose outputs are vectors of numbers in {0, ..., d} by definition).                           *)
+Definition RC_CONJ_REP : Prop :=
+  forall (R : realType) (n : nat) (eps : R), 0 < eps ->
+  [/\ forall z : option R, in_space (clip z),
+      forall (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+        (ml_vector eps x (fun zs => S (map (@clip R) zs)) <= (expR (n%:R * eps))%:E * ml_vector eps y (fun zs => S (map (@clip R) zs)))%E
+    & forall d, mechanism (@rr_vector R [finType of 'I_n] d eps) (dp (@all_pairs _) (n%:R * eps))].
 
 (* The use of mechanisms M i, entry by entry with independent draws, on a vector x. *)
 Definition entrywise (R : realType) (D : Type) (T : finType) (n : nat) (M : 'I_n -> D -> law R T)
   (x : 'I_n -> D) (z : {ffun 'I_n -> T}) : R := \prod_i pr (M i (x i)) (z i).
 
-(* n-fold use, for finitely many outputs: eps per entry is n eps per vector; no smaller factor serves all mechanisms. *)
-(* Less than RC-NFOLD: mechanisms with finitely many outputs only. *)
-Definition RC_NFOLD_part : Prop :=
-  (forall (R : realType) (D : Type) (T : finType) (neighbors : D -> D -> Prop) (n : nat) (eps : R) (M : 'I_n -> D -> law R T),
-     (forall i, dp neighbors eps (M i)) ->
-     mechanism (entrywise M) (dp (fun x y => forall i, neighbors (x i) (y i)) (n%:R * eps))) /\
+(* The measurable space of vectors of n + 1 entries of T: nested pairs, with the product sigma-algebra.               *)
+Fixpoint vectors (d : measure_display) (T : measurableType d) (n : nat) : {d' : measure_display & measurableType d'} :=
+  if n is n'.+1 then existT _ _ [the measurableType _ of (T * projT2 (vectors T n'))%type] else existT _ _ T.
+(* The chance that n + 1 independent entries, the i-th of law P i, give a vector in S: the product measure of S, which *)
+(* is the integral over the first entry of the chances of the sections of S.                                         *)
+Fixpoint independent (R : realType) (d : measure_display) (T : measurableType d) (n : nat) (P : nat -> {measure set T -> \bar R}) :
+    set (projT2 (vectors T n)) -> \bar R :=
+  if n is n'.+1 then fun S => (\int[P 0%N]_z independent (fun i => P i.+1) (xsection S z))%E else P 0%N.
+(* eps-differential privacy of any mechanism, given by the chance that its output on x is in S.                       *)
+Definition private_on (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+    (M : D -> set T -> \bar R) : Prop :=
+  forall x y, neighbors x y -> forall S, measurable S -> (M x S <= (expR eps)%:E * M y S)%E.
+
+(* n-fold use: for mechanisms M i with outputs in any measurable space, eps per entry is n eps per vector of n = m + 1 *)
+(* entries drawn independently (the product is a probability measure); no smaller factor serves all mechanisms.       *)
+Definition RC_NFOLD : Prop :=
+  (forall (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+      (M : nat -> D -> {measure set T -> \bar R}) (m : nat),
+     (forall i x, M i x [set: T]%classic = 1%E) -> (forall i, private_on neighbors eps (M i)) ->
+     let vector x := @independent R d T m (fun i => M i (x i)) in
+     private_on (fun x y : nat -> D => forall i, (i < m.+1)%N -> neighbors (x i) (y i)) (m.+1%:R * eps) vector /\
+     forall x, exists2 P : {measure set (projT2 (vectors T m)) -> \bar R}, (forall S, P S = vector x S) & P [set: _]%classic = 1%E) /\
   (forall (R : realType) (n : nat) (eps : R), 0 <= eps -> (0 < n)%N ->
      exists M : 'I_2 -> law R [finType of 'I_2], dp (@all_pairs _) eps M /\
        mechanism (entrywise (fun _ : 'I_n => M)) (exactly_dp (@all_pairs _) (n%:R * eps))).
@@ -875,11 +957,13 @@ Definition RC_EQ_REP : Prop :=
 (* The steps of section 4.3 "as printed": refuted by the printed equality of RC-EQ. *)
 Definition RC_T3_S : Prop := RC_EQ.
 
-(* No range of Theta is needed: refuted by the bound on created ratings of randomized response. *)
-(* Less than RC-RANGE: about a number, without the assumptions of sec. 3 on Theta. *)
-Definition RC_RANGE_part : Prop :=
+(* No range of Theta is needed, refuted by randomized response: X are the observed ratings (0 is missing) of a matrix  *)
+(* Theta of rank at most 1, equal to X where X is a rating, and a created rating's error exceeds its bound.            *)
+Definition RC_RANGE : Prop :=
   forall (R : realType) (d : nat) (eps : R), (1 < d)%N -> 0 <= eps ->
-  ~ (forall theta : R, mean_squared_error eps theta (ord0 : 'I_d.+1) <= (d%:R - 1) ^+ 2).
+  ~ (forall (m n : nat) (Theta : 'M[R]_(m, n)) (X : 'I_m -> 'I_n -> 'I_d.+1), (\rank Theta <= 1)%N ->
+       (forall i j, X i j != ord0 -> Theta i j = (X i j)%:R) ->
+       forall i j, X i j = ord0 -> mean_squared_error eps (Theta i j) (X i j) <= (d%:R - 1) ^+ 2).
 
 (* RC-RANGE-REP, the half on randomized response. *)
 Definition RC_RANGE_REP_response : Prop :=
@@ -1422,16 +1506,36 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
     [/\ U^T *m U = 1%:M, V^T *m V = 1%:M, forall i, 0 <= sigma ord0 i,
         A = U *m diag_mx sigma *m V^T &
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
-(* CD-T52, the algebra of the refutation. There are neighbors and a vector l such that every sketch M R1 / sqrt(r) of  *)
-(* the one, whatever M, sends l to 0, and R1' l is not 0 for the other, so that M R1' l = 0 only for M in a proper     *)
-(* linear subspace. What is missing for the claim: that a Gaussian M lies in a proper subspace with probability 0,     *)
-(* so that the event "R~ l = 0" has probabilities 1 and 0. (Existence of a lift is part of the statement.)            *)
-Definition CD_T52_algebra : Prop :=
-  forall (R : realType) (w : R), 0 < w ->
-  exists (n m : nat) (A A' : 'M[R]_(n, m)) (l : 'cV[R]_m),
-    [/\ rating_neighbors A A', (exists R1, lifts w (row_centered A) R1), (exists R1, lifts w (row_centered A') R1),
-        (forall R1 r (M : 'M[R]_(r, n)), lifts w (row_centered A) R1 -> (Num.sqrt r%:R)^-1 *: (M *m R1) *m l = 0) &
-        (forall R1, lifts w (row_centered A') R1 -> R1 *m l != 0)].
+(* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (Gaussian.v proves it). *)
+Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
+Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
+(* The chance that k independent standard Gaussian numbers, as a list, have the property E: the iterated Lebesgue     *)
+(* integral of the product of the densities over E.                                                                   *)
+Fixpoint gaussian_chance (R : realType) (k : nat) (E : seq R -> bool) : \bar R :=
+  if k is k'.+1 then
+    (\int[@lebesgue_measure R]_z ((gaussian_density z)%:E * gaussian_chance k' (fun zs => E (z :: zs))))%E
+  else (E [::])%:R%:E.
+(* The chance that the sketch M R1 / sqrt(r) has the property E; M has r rows of n such numbers (the list, row by row). *)
+Definition sketch_chance (R : realType) (r n m : nat) (R1 : 'M[R]_(n, m)) (E : 'M[R]_(r, m) -> bool) : \bar R :=
+  gaussian_chance (r * n) (fun zs => E ((Num.sqrt r%:R)^-1 *: (\matrix_(i < r, j < n) nth 0 zs (i * n + j) *m R1))).
+
+(* Theorem 5.2 refuted, for every w > 0 (so for that of Algorithm 1 and of the proof), every eps, every delta < 1, any *)
+(* number r of rows and m >= 3 of users: already the events "R~ l = 0", l a vector, contradict (eps, delta)-privacy.   *)
+(* (Where the lifted matrix R1 is not unique, every choice is allowed; if none existed, nothing would be refuted.)     *)
+Definition CD_T52 : Prop :=
+  forall (R : realType) (w eps delta : R) (r m : nat), 0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps)%:E * sketch_chance R1' E + delta%:E)%E).
+
+(* Theorem 5.1 refuted likewise, about the i-th row of what is published, for every eps0 and every delta0 < 1.         *)
+Definition CD_T51 : Prop :=
+  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r), 0 < w -> delta0 < 1 -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := row i Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps0)%:E * sketch_chance R1' E + delta0%:E)%E).
 
 (* The row of DMF on Amazon Movie to Book in Table 1: HR, NDCG and MRR at 5, the same at 10. No numbers that round to  *)
 (* the printed ones satisfy the inequalities of one held-out item.                                                  *)
