@@ -126,6 +126,7 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
                 "predicate": claim.predicate,
                 "data": claim.data,
                 "decide": claim.decide,
+                "source": claim.source,
             }
             for claim in claims
         },

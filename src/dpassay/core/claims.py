@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.core.privacy import Witness, json_number
 from dpassay.core.records import Plot, Table, plain
-from dpassay.core.text import first_sentence, labeled, nats, under
+from dpassay.core.text import finding, first_sentence, labeled, nats, under
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -21,6 +21,7 @@ Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]
 EvidenceKind = Literal["proof", "certificate", "witness", "statistics", "reproduction"]
 Arithmetic = Literal["ideal", "executed"]
 Level = Literal["kernel", "whole", "steps"]
+Source = Literal["paper", "ours"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 LEVELS: Mapping[Level, str] = {
     "kernel": "a proof assistant's kernel checks the whole statement",
@@ -28,6 +29,11 @@ LEVELS: Mapping[Level, str] = {
     "steps": "the steps are checked; the argument that joins them is text",
 }
 """How far the machine goes in what a verdict rests on."""
+SOURCES: Mapping[Source, str] = {
+    "paper": "the papers' own: their sentences, and what their proofs and definitions imply",
+    "ours": "ours, which no paper makes: repairs, executed or released code, sharper bounds, conjectures",
+}
+"""Whose sentence a claim is."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class Verdict:
         repair: the nearest mechanism or constant for which the claim is true.
         level: how far the machine goes, see `LEVELS`; None where nothing is proved (statistics, reproductions, open).
         rechecked: whether the kernel checked the theorem on this machine, in this run.
+        misprint: what is misprinted in the claim, where that alone makes it false; "" elsewhere.
     """
 
     id: str
@@ -91,6 +98,7 @@ class Verdict:
     repair: str = field(default="", repr=False)
     level: Level | None = None
     rechecked: bool = False
+    misprint: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -105,6 +113,7 @@ class Verdict:
         rows = [
             *under("loss", [self._loss()]),
             *under("why", [self.explanation]),
+            *under("misprint", [self.misprint]),
             *under("level", [f"{self.level}: {LEVELS[self.level]}" if self.level else ""]),
             *under("evidence", [*pieces[:_SHOWN], *more]),
             *under("judged on", [self.dataset]),
@@ -113,7 +122,7 @@ class Verdict:
             *under("repair", [self.repair]),
         ]
         witness = [] if self.witness is None else [str(self.witness)]
-        return "\n\n".join([labeled(f"{self.id}: {self.outcome}", rows), *witness])
+        return "\n\n".join([labeled(f"{self.id}: {finding(self.outcome, self.misprint)}", rows), *witness])
 
     def _loss(self) -> str:
         """The privacy losses in words, nats."""
@@ -141,6 +150,7 @@ class Verdict:
             "repair": self.repair,
             "level": self.level,
             "rechecked": self.rechecked,
+            "misprint": self.misprint,
         }
 
     @classmethod
@@ -191,6 +201,9 @@ class Claim:
             parameter; a certificate about any other does not check.
         allows: the epsilon the claim allows, as a multiple of the mechanism's parameter epsilon; a witness must claim
             to exceed at least that.
+        source: whose sentence it is, see `SOURCES`.
+        misprint: what is misprinted, and what is meant; the sentence as meant is true or is judged by itself, so that
+            refuting the printed one says nothing against the mathematics.
         decide: "module:function", imported only when the claim is judged; called with (claim, context).
     """
 
@@ -205,6 +218,8 @@ class Claim:
     data: str = ""
     about: tuple[str, ...] = ()
     allows: str = "1"
+    source: Source = "paper"
+    misprint: str = ""
 
     def digest(self) -> str:
         """Of all that the claim says, to notice that it says something else than when its evidence was reviewed."""
@@ -227,6 +242,7 @@ class Claim:
         return replace(
             verdict,
             dataset=verdict.dataset or self.data,
+            misprint=self.misprint if verdict.outcome in ("refuted", "vacuous") else "",
             assumptions=tuple(dict.fromkeys((*self.assumptions, *verdict.assumptions))),
         )
 

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.core.claims import LEVELS, OUTCOMES, EvidenceKind
+from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
@@ -81,7 +81,13 @@ def render(run: Mapping[str, Any]) -> str:
             pages=pages,
             titles=titles,
             groups=[(paper, [page for page in pages if page["claim"]["paper"] == paper]) for paper in titles],
-            outcomes=[(name, number, OUTCOME_MEANINGS[name]) for name, number in summary.counts(verdicts).items()],
+            counts=[
+                (source, SOURCES[source], len(group), summary.counts(group))
+                for source, group in summary.by_source(run["claims"], verdicts).items()
+            ],
+            numbers=summary.counts(verdicts),
+            tally=summary.tally(run["claims"], verdicts),
+            sources=SOURCES,
             outcome_meanings=OUTCOME_MEANINGS,
             evidence_meanings=EVIDENCE_MEANINGS,
             arithmetic_meanings=ARITHMETIC_MEANINGS,
