@@ -133,11 +133,22 @@ CLAIMS: tuple[Claim, ...] = (
     _claim(
         id="PP-MARG",
         place="sec. 5.2",
-        statement='"No matter how we change the dataset, every candidate\'s probability of selection cannot be zero", which is '
-        "given as the reason for differential privacy.",
-        formula="mu_i > 0 for every candidate i; and, as the reason needs, mu_i(D) <= e^eps mu_i(D')",
+        statement='"No matter how we change the dataset, every candidate\'s probability of selection cannot be zero".',
+        formula="mu_i > 0 for every candidate i",
+        assumptions=("0 < p <= (k-1)/k, the range of sec. 6.3",),
         about=("ppns/algorithm",),
         decide="privacy:decide_marginals",
+    ),
+    _claim(
+        id="PP-MARG-INF",
+        place="sec. 5.2",
+        statement="PPNS keeps differential privacy \"because no matter how we change the dataset, every candidate's probability "
+        'of selection cannot be zero".',
+        formula="mu_i > 0 for every candidate i implies mu_i(D) <= e^eps mu_i(D')",
+        predicate="Judged as an inference: refuted by neighboring datasets on which every candidate's probability is positive "
+        "and that of one, the least that privacy needs, changes by more than a factor e^eps.",
+        about=("ppns/algorithm",),
+        decide="privacy:decide_marginals_inference",
     ),
     _claim(
         id="PP-ORIG",

@@ -73,6 +73,7 @@ def render(run: Mapping[str, Any]) -> str:
         for position, verdict in enumerate(verdicts, start=1)
     ]
     titles = summary.papers(run)
+    apart = summary.by_source(run["claims"], verdicts)
     return (
         _environment(run)
         .get_template("report.html.j2")
@@ -82,8 +83,9 @@ def render(run: Mapping[str, Any]) -> str:
             titles=titles,
             groups=[(paper, [page for page in pages if page["claim"]["paper"] == paper]) for paper in titles],
             counts=[
-                (source, SOURCES[source], len(group), summary.counts(group))
-                for source, group in summary.by_source(run["claims"], verdicts).items()
+                (source, meaning, len(apart[source]), summary.counts(apart[source]))
+                for source, meaning in SOURCES.items()
+                if source in apart
             ],
             numbers=summary.counts(verdicts),
             tally=summary.tally(run["claims"], verdicts),
