@@ -38,6 +38,7 @@ RUN = {
             "repair": "",
             "level": "whole",
             "misprint": "",
+            "rests_on": [],
             "epsilon_lower": "inf",
             "epsilon_claimed": 1.0,
             "certificates": ["T-1-1-witness.json"],

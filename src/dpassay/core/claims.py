@@ -4,13 +4,13 @@ import hashlib
 import importlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.core.privacy import Witness, json_number
 from dpassay.core.records import Plot, Table, plain
-from dpassay.core.text import finding, first_sentence, labeled, nats, under
+from dpassay.core.text import finding, first_sentence, labeled, listed, nats, under
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -34,6 +34,19 @@ SOURCES: Mapping[Source, str] = {
     "ours": "ours, which no paper makes: repairs, executed or released code, sharper bounds, conjectures",
 }
 """Whose sentence a claim is."""
+
+
+def level_in_words(level: Level | None, rests_on: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The level's meaning, which says first what is cited; then each cited theorem, and what checks its hypotheses."""
+    if level is None:
+        return []
+    names = listed(f"{theorem['name']} ({theorem['source']})" for theorem in rests_on) if rests_on else ""
+    first = f"the hard step is {names}, cited, not checked here; " if names else ""
+    told = [f"{first}{LEVELS[level]}"]
+    for theorem in rests_on:
+        needed = "; ".join(f"{each} ({where})" for each, where in theorem["hypotheses"].items())
+        told.append(f"{theorem['name']}: {theorem['statement']} It needs that {needed}.")
+    return told
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,8 @@ class Verdict:
         level: how far the machine goes, see `LEVELS`; None where nothing is proved (statistics, reproductions, open).
         rechecked: whether the kernel checked the theorem on this machine, in this run.
         misprint: what is misprinted in the claim, where that alone makes it false; "" elsewhere.
+        rests_on: the published theorems that a proof of level `steps` rests on, which are cited and not checked:
+            "name", "source", "statement", and "hypotheses", each with the step that checks it.
     """
 
     id: str
@@ -99,6 +114,7 @@ class Verdict:
     level: Level | None = None
     rechecked: bool = False
     misprint: str = field(default="", repr=False)
+    rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -109,12 +125,13 @@ class Verdict:
     def __str__(self) -> str:
         pieces = [f"{record.kind}: {first_sentence(record.summary)}" for record in self.evidence]
         more = [f"and {len(pieces) - _SHOWN} more"] if len(pieces) > _SHOWN else []
+        said = level_in_words(self.level, self.rests_on)
         executed = "the floating-point program as it runs" if self.arithmetic == "executed" else ""
         rows = [
             *under("loss", [self._loss()]),
             *under("why", [self.explanation]),
             *under("misprint", [self.misprint]),
-            *under("level", [f"{self.level}: {LEVELS[self.level]}" if self.level else ""]),
+            *under("level", [f"{self.level}: {first}" for first in said[:1]] + said[1:]),
             *under("evidence", [*pieces[:_SHOWN], *more]),
             *under("judged on", [self.dataset]),
             *under("about", [executed]),
@@ -151,6 +168,7 @@ class Verdict:
             "level": self.level,
             "rechecked": self.rechecked,
             "misprint": self.misprint,
+            "rests_on": [dict(theorem) for theorem in self.rests_on],
         }
 
     @classmethod
@@ -162,6 +180,7 @@ class Verdict:
             "epsilon_claimed": _number(content["epsilon_claimed"]),
             "witness": None if content["witness"] is None else Witness.from_json(content["witness"]),
             "assumptions": tuple(content["assumptions"]),
+            "rests_on": tuple(content["rests_on"]),
         }
         return cls(**{**content, **read})
 

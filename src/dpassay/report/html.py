@@ -16,7 +16,7 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind
+from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind, level_in_words
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
@@ -157,6 +157,7 @@ def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": list(dict.fromkeys(record["kind"] for record in verdict["evidence"])),
         "differs": verdict["expected"] is not None and verdict["expected"] != verdict["outcome"],
         "judged_on": summary.judged_on(claim, verdict),
+        "level": level_in_words(verdict["level"], verdict["rests_on"]),
         "loss": verdict["epsilon_lower"] is not None or verdict["epsilon_claimed"] is not None,
         "evidence": evidence,
         "witness": None if verdict["witness"] is None else _witness(verdict["witness"]),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dpassay.core.claims import LEVELS, SOURCES
+from dpassay.core.claims import LEVELS, SOURCES, level_in_words
 from dpassay.core.text import finding, first_sentence, loss
 from dpassay.report import summary
 
@@ -151,7 +151,8 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
         lines += ["", f"No paper's claim: {SOURCES[claim['source']]}."]
     lines += ["", f"**{finding(verdict['outcome'], verdict['misprint'])}.** {_escaped(verdict['explanation'])}"]
     lines += ["", f"Misprint: {_escaped(verdict['misprint'])}."] if verdict["misprint"] else []
-    lines += ["", f"Level `{verdict['level']}`: {LEVELS[verdict['level']]}."] if verdict["level"] else []
+    for place, told in enumerate(level_in_words(verdict["level"], verdict["rests_on"])):
+        lines += ["", f"- {_escaped(told)}" if place else f"Level `{verdict['level']}`: {_escaped(told)}."]
     if verdict["arithmetic"] == "executed":
         lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:

@@ -43,9 +43,10 @@ def tally(claims: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> s
 
 
 def levels(verdicts: Sequence[Mapping[str, Any]]) -> str:
-    """How many verdicts rest on proofs of each level, as in "kernel 40, whole 90, steps 60"."""
+    """How many verdicts rest on proofs of each level, as in "kernel 40, whole 90, steps 60 (20 cite a theorem)"."""
     found = Counter(verdict["level"] for verdict in verdicts)
-    return ", ".join(f"{level} {found[level]}" for level in LEVELS)
+    cite = sum(bool(verdict["rests_on"]) for verdict in verdicts)
+    return ", ".join(f"{level} {found[level]}" for level in LEVELS) + (f" ({cite} cite a theorem)" if cite else "")
 
 
 def papers(run: Mapping[str, Any]) -> dict[str, str]:

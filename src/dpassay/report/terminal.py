@@ -168,7 +168,7 @@ def print_verdicts(run: "Run") -> None:
         table.add_row(
             item.claim.id,
             rich.text.Text(finding(verdict.outcome, verdict.misprint) + mark, style=STYLES[verdict.outcome]),
-            verdict.level or "",
+            f"{verdict.level or ''}{', cites' if verdict.rests_on else ''}",
             kinds,
             loss(verdict.epsilon_lower, verdict.epsilon_claimed),
             rich.text.Text(first_sentence(verdict.explanation)),
