@@ -104,8 +104,8 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 decide_t51_det = established(
     "holds",
     "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
-    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this whatever r, delta and epsilon are: Algorithm 1's "
-    "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
+    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this whatever r, delta and epsilon "
+    "are: Algorithm 1's w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
     "it says how far singular values move together, not what their product does.",
     evidence=lambda: [
         shown("The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
