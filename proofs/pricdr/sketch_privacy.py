@@ -104,9 +104,9 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 decide_t51_det = established(
     "holds",
     "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
-    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this whatever r, delta and epsilon "
-    "are: Algorithm 1's w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
-    "it says how far singular values move together, not what their product does.",
+    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this whatever r, delta and epsilon are: "
+    "Algorithm 1's w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give "
+    "the bound: it says how far singular values move together, not what their product does.",
     evidence=lambda: [
         shown("The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
         shown(  # sqrt(8) ln(4r/delta) is least for r = 1 and delta = 1, and 2 ln(4/delta0) for the w of B.1 more

@@ -121,7 +121,7 @@ def test_our_claims_and_misprints_stand_apart() -> None:
     assert page.index("## Refuted (a misprint): 1") < page.index("## Ours, holds: 1") < page.index("## T-1\n")
     assert "**refuted (a misprint).** Because" in page
     assert "Misprint: &lt; stands for &lt;=." in page
-    assert page.count("No paper's claim") == 1
+    assert page.count("A claim of ours") == 1
     assert "| refuted (a misprint) | witness |" in mapping(run)
 
 

@@ -30,8 +30,8 @@ LEVELS: Mapping[Level, str] = {
 }
 """How far the machine goes in what a verdict rests on."""
 SOURCES: Mapping[Source, str] = {
-    "paper": "the papers' own: their sentences, and what their proofs and definitions imply",
-    "ours": "ours, which no paper makes: repairs, executed or released code, sharper bounds, conjectures",
+    "paper": "a sentence of the paper, or what its proofs and definitions imply",
+    "ours": "no paper makes it: a repair, executed or released code, a sharper bound, a conjecture",
 }
 """Whose sentence a claim is."""
 

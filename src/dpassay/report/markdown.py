@@ -148,7 +148,7 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
     if verdict["assumptions"]:
         lines += ["", f"Assuming: {_escaped('; '.join(verdict['assumptions']))}."]
     if claim["source"] != "paper":
-        lines += ["", f"No paper's claim: {SOURCES[claim['source']]}."]
+        lines += ["", f"A claim of ours; {SOURCES[claim['source']]}."]
     lines += ["", f"**{finding(verdict['outcome'], verdict['misprint'])}.** {_escaped(verdict['explanation'])}"]
     lines += ["", f"Misprint: {_escaped(verdict['misprint'])}."] if verdict["misprint"] else []
     for place, told in enumerate(level_in_words(verdict["level"], verdict["rests_on"])):
