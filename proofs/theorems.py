@@ -72,6 +72,12 @@ HOFFMAN_WIELANDT: Cited = (
     "For symmetric matrices with eigenvalues in descending order, the squared differences of the eigenvalues add up to "
     "at most the squared Frobenius norm of the difference of the matrices.",
 )
+RANK_PRINCIPAL: Cited = (
+    "Rank-principal matrices",
+    "Horn and Johnson 2013, section 0.7.6",
+    "A symmetric matrix of rank r has a principal submatrix of size r with a determinant that is not 0, and no larger "
+    "submatrix has one.",
+)
 RAYLEIGH: Cited = (
     "Rayleigh's theorem",
     "Horn and Johnson 2013, Theorem 4.2.2",
