@@ -262,6 +262,7 @@ def cite(**changed: Any) -> dict[str, Any]:
 
 def test_a_cited_theorem_stands_in_the_result() -> None:
     assert cite()["rests_on"] == [THEOREM]
+    assert cite()["summary"] == "1 step proved again, Theorem 1 (Somebody 1900) cited: square"
     assert "rests_on" not in prove(STEP)
 
 

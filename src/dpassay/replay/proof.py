@@ -85,7 +85,9 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "argument": str(inputs["argument"]),
         **({"rests_on": cited} if cited else {}),
         "steps": checked,
-        "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again: "
+        "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again"
+        + "".join(f", {theorem['name']} ({theorem['source']}) cited" for theorem in cited)
+        + ": "
         + "; ".join(s["name"] for s in steps),
     }
 
