@@ -22,7 +22,7 @@ from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.proofs.decisions import checked, shown
+from dpassay.proofs.decisions import checked, decided, shown
 from dpassay.proofs.notation import proof, smt
 from dpassay.replay.datasets import read_dataset
 from dpassay.replay.neighbor_laws import law as exact_law
@@ -276,51 +276,56 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
 
 
 def decide_marginals(claim: Claim, context: Context) -> Verdict:
-    """PP-MARG: positivity of every marginal by proof, and the ratio of one marginal between neighbors by search."""
+    """PP-MARG: every candidate's probability of selection is positive, by proof; who is a candidate may change."""
     summary = (
-        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition supplies "
-        "at least one neighbor, an unvisited one competes for the last, and every weight is positive."
+        "Every candidate's probability is positive: a visited partition supplies at least one neighbor, an unvisited "
+        "one competes for the last, and every weight is positive."
     )
-    positive = checked(positivity_proof()) is not None
-    context.progress(f"{claim.id}: one candidate's probability")
-    selection = mechanism("ppns", epsilon=EPSILON)
-    common: dict[str, Any] = {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
-    moved = search(Membership(selection), ADD, epsilon=EPSILON, num_users=9, **common)
-    witness = None if moved is None else _released(selection, moved)
-    record = witness and _evidence(witness, "one candidate's probability", EPSILON)
-    evidence = [record] if isinstance(record, Evidence) else []
+    evidence = [shown(summary, positivity_proof())]
     if not context.quick:
         context.progress(f"{claim.id}: candidates without co-rated items")
         excluding = mechanism("ppns", epsilon=EPSILON, num_neighbors=1, no_overlap="exclude")
-        gone = search(Membership(excluding), ADD, epsilon=NEARLY_INFINITE, num_users=3, **common)
+        gone = search(Membership(excluding), ADD, epsilon=NEARLY_INFINITE, num_users=3, **_one_item(context))
         name = "a user leaves the list of candidates"
         record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
         evidence += [record] if isinstance(record, Evidence) else []
-    evidence += [shown(summary, positivity_proof())] if positive else []
-    if witness is None or not evidence or evidence[0].kind != "witness":
-        return Verdict(
-            claim.id, "open", "No marginal was found to move by more than epsilon.", evidence=tuple(evidence)
-        )
+    return decided(
+        claim,
+        "holds",
+        "Everybody on the list of candidates is selected with positive probability, because ceil of a positive number "
+        "is at least 1. Who is on the list may depend on the ratings: if users without a co-rated item are no "
+        "candidates, one removed rating takes a user's probability to exactly 0. What the paper infers from the "
+        "sentence is false (PP-MARG-INF).",
+        evidence=evidence,
+    )
+
+
+def decide_marginals_inference(claim: Claim, context: Context) -> Verdict:
+    """PP-MARG-INF: the ratio of one candidate's probability between neighbors, by search."""
+    context.progress(f"{claim.id}: one candidate's probability")
+    selection = mechanism("ppns", epsilon=EPSILON)
+    moved = search(Membership(selection), ADD, epsilon=EPSILON, num_users=9, **_one_item(context))
+    witness = None if moved is None else _released(selection, moved)
+    record = witness and _evidence(witness, "one candidate's probability", EPSILON)
+    if witness is None or not isinstance(record, Evidence):
+        return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.")
     count = len(witness.dataset1) - 1
     return Verdict(
         claim.id,
         "refuted",
-        ("The first half is true: " if positive else "The first half was not proved: ")
-        + "while the list of candidates is fixed, everybody is selected with positive probability, because ceil of a "
-        "positive "
-        "number is at least 1. (If users without a co-rated item are no candidates, one removed rating makes a "
-        "probability "
-        "exactly 0.) The second half, which the reason needs, fails even for a single candidate: "
-        f"{_sentence(witness, 'user ' + str(count))} With k = 2 a user who moves from the last partitions to the "
-        "first goes "
-        f"from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all n. For sets it "
-        "fails "
-        "altogether (PP-DP).",
-        evidence=tuple(evidence),
+        "Positive probabilities (PP-MARG) may still change by any factor, and the inference fails even for a single "
+        f"candidate: {_sentence(witness, 'user ' + str(count))} With k = 2 a user who moves from the last partitions "
+        f"to the first goes from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all "
+        "n. For sets it fails altogether (PP-DP).",
+        evidence=(record,),
         epsilon_lower=witness.epsilon,
         epsilon_claimed=EPSILON,
         witness=witness,
     )
+
+
+def _one_item(context: Context) -> dict[str, Any]:
+    return {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
 
 
 def positivity_proof() -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any, get_args
 import pytest
 
 import dpassay.report.html as report
-from dpassay.core.claims import OUTCOMES, EvidenceKind
+from dpassay.core.claims import OUTCOMES, SOURCES, EvidenceKind
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, probability
+from dpassay.report import summary
 from dpassay.report.html import render
 from dpassay.report.plots import render_plot
 
@@ -47,10 +48,10 @@ def words(source: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", source).replace("&#39;", "'").replace("&#34;", '"').split())
 
 
-def small(run: dict[str, Any], claim: str) -> dict[str, Any]:
-    """The run with one claim only."""
-    run["claims"] = {claim: run["claims"][claim]}
-    run["verdicts"] = [verdict for verdict in run["verdicts"] if verdict["id"] == claim]
+def small(run: dict[str, Any], *claims: str) -> dict[str, Any]:
+    """The run with these claims only."""
+    run["claims"] = {claim: run["claims"][claim] for claim in claims}
+    run["verdicts"] = [verdict for verdict in run["verdicts"] if verdict["id"] in claims]
     return run
 
 
@@ -128,12 +129,27 @@ def test_nothing_is_loaded_from_outside(page: Any, text: str) -> None:
 def test_the_filters_offer_each_choice_and_each_row_carries_its_values(page: Any, example_run: Builder) -> None:
     run = example_run()
     names = {a["name"] for tag, a in page.elements if tag in ("select", "input")}
-    assert names == {"outcome", "paper", "evidence", "text", "differs"}
+    assert names == {"outcome", "source", "paper", "evidence", "text", "differs"}
     options = {a["value"] for a in page.all("option")}
-    assert options == {"", "ppns", *OUTCOMES, *get_args(EvidenceKind)}
+    assert options == {"", "ppns", *SOURCES, *OUTCOMES, *get_args(EvidenceKind)}
     rows = page.all("tr", **{"class": "row"})
     assert [row["data-outcome"] for row in rows] == [verdict["outcome"] for verdict in run["verdicts"]]
+    assert [row["data-source"] for row in rows] == [run["claims"][v["id"]]["source"] for v in run["verdicts"]]
     assert sum(row["data-differs"] == "yes" for row in rows) == 2
+
+
+def test_our_claims_and_misprints_are_counted_apart(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP", "PP-EM", "PP-DP-REP")
+    run["verdicts"][0]["misprint"] = "< stands for <="
+    text = render(run)
+    top = words(text[: text.index('<section class="claim"')])
+    assert summary.tally(run["claims"], run["verdicts"]) in top
+    assert "2 claims of the papers" in top
+    assert "1 claim of ours" in top
+    first, *others = [words(section(text, verdict["id"])) for verdict in run["verdicts"]]
+    assert "(a misprint)" in first
+    assert "Misprint. &lt; stands for &lt;=" in first
+    assert not any("isprint" in other for other in others)
 
 
 def test_without_the_script_nothing_is_hidden_but_the_filters(page: Any) -> None:

@@ -318,7 +318,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject("ppns", "paper", {"rule": "original"}, _ONE_RATING, "4 users, 1 item, one rating removed", _checked,
         "PP-ORIG", "original rule", breaks=True, num_samples=FEW),
     Subject("ppns", "paper", {}, partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
-        "9 users, 1 item, one rating removed", _enumerated, "PP-MARG", "one user's membership",
+        "9 users, 1 item, one rating removed", _enumerated, "PP-MARG-INF", "one user's membership",
         claim=PrivacyClaim(1.0, relation=_RATING), seen=_membership(8)),
     Subject("ppns", "repaired", {"norm_floor": 5.0}, partial(_without, [[5], [5], [_], [_], [_]], 1, 0),
         "5 users, 1 item, one rating removed", _AT_MOST_ONE, "PP-DP-REP", "one user's membership",

@@ -98,7 +98,9 @@ def judge(claim: Claim, context: Context) -> Judged:
         verdict = _unreplayable(verdict, unreviewed[0])
     elif verdict.outcome in DECIDED and not _concluded(claim.id, verdict.outcome, shown):
         verdict = _unreplayable(verdict, "its certificates do not conclude that outcome")
-    verdict = replace(verdict, level=_level(claim.id, verdict.outcome, shown))
+    level = _level(claim.id, verdict.outcome, shown)
+    rests_on = _rests_on(verdict.outcome, certificates, shown) if level == "steps" else ()
+    verdict = replace(verdict, level=level, rests_on=rests_on)
     return Judged(
         claim,
         verdict,
@@ -130,6 +132,16 @@ def _level(claim_id: str, outcome: str, shown: Sequence[Reviewed | Rejected]) ->
     if any(each.kind != "proof" and not each.part for each in concluding):
         return "whole"
     return reviewed_level(claim_id) if any(each.kind == "proof" for each in concluding) else "whole"
+
+
+def _rests_on(
+    outcome: str, certificates: Sequence[Certificate], shown: Sequence[Reviewed | Rejected]
+) -> tuple[Mapping[str, Any], ...]:
+    """The theorems that the concluding proofs cite, each once."""
+    pairs = zip(certificates, shown, strict=True)
+    concluding = [sealed for sealed, each in pairs if isinstance(each, Reviewed) and each.concludes == outcome]
+    found = [theorem for sealed in concluding for theorem in sealed.result.get("rests_on", [])]
+    return tuple(theorem for place, theorem in enumerate(found) if theorem not in found[:place])
 
 
 def _shown(certificate: Certificate) -> Reviewed | Rejected:

@@ -213,5 +213,5 @@ def _verdict(item: Judged) -> dict[str, Any]:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide")
+    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide", "source")
     return {**{name: getattr(claim, name) for name in names}, "assumptions": list(claim.assumptions)}

@@ -20,7 +20,7 @@ from dpassay.core.certificate import Certificate, read
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
-from dpassay.core.registry import Reviewed, expected_outcomes, find_claim, reviewed_evidence
+from dpassay.core.registry import NOTATION, Reviewed, expected_outcomes, find_claim, reviewed_evidence
 
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
@@ -136,6 +136,7 @@ def conclusion(certificate: Certificate) -> Reviewed:
     for entry in reviewed_evidence(claim.id):
         if (entry.kind, entry.says) == (certificate.kind, lines):
             _on_subject(claim, certificate)
+            _words_of_claim(claim, certificate)
             return replace(entry, concludes=certificate.result["supports"]) if entry.concludes == "measured" else entry
     raise Rejected(f"this is not among the evidence that was reviewed for {claim.id}")
 
@@ -201,6 +202,16 @@ def _on_subject(claim: Claim, certificate: Certificate) -> None:
     exceeded = certificate.inputs.get("epsilon", "inf")
     if exceeded != "inf" and Fraction(exceeded) < Fraction(claim.allows) * Fraction(parameters["epsilon"]):
         raise Rejected(f"{claim.id} allows a loss of {claim.allows} times epsilon, the witness exceeds {exceeded} only")
+
+
+def _words_of_claim(claim: Claim, certificate: Certificate) -> None:
+    """What a cited theorem takes from the claim must be there, or in the meaning of the paper's symbols."""
+    symbols = (meaning for _, meaning in NOTATION.get(claim.paper, ()))
+    said = "\n".join((claim.statement, claim.formula, *claim.assumptions, *symbols))
+    for theorem in certificate.result.get("rests_on", []) if certificate.kind == "proof" else []:
+        for hypothesis, where in theorem["hypotheses"].items():
+            if where.startswith("claim: ") and where.removeprefix("claim: ") not in said:
+                raise Rejected(f"{theorem['name']} needs that {hypothesis}, which {claim.id} does not say: {where!r}")
 
 
 make_callable(__name__, replay)

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.core.claims import LEVELS, OUTCOMES, EvidenceKind
+from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind, level_in_words
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
 from dpassay.report.plots import render_key, render_plot
@@ -73,6 +73,7 @@ def render(run: Mapping[str, Any]) -> str:
         for position, verdict in enumerate(verdicts, start=1)
     ]
     titles = summary.papers(run)
+    apart = summary.by_source(run["claims"], verdicts)
     return (
         _environment(run)
         .get_template("report.html.j2")
@@ -81,7 +82,14 @@ def render(run: Mapping[str, Any]) -> str:
             pages=pages,
             titles=titles,
             groups=[(paper, [page for page in pages if page["claim"]["paper"] == paper]) for paper in titles],
-            outcomes=[(name, number, OUTCOME_MEANINGS[name]) for name, number in summary.counts(verdicts).items()],
+            counts=[
+                (source, meaning, len(apart[source]), summary.counts(apart[source]))
+                for source, meaning in SOURCES.items()
+                if source in apart
+            ],
+            numbers=summary.counts(verdicts),
+            tally=summary.tally(run["claims"], verdicts),
+            sources=SOURCES,
             outcome_meanings=OUTCOME_MEANINGS,
             evidence_meanings=EVIDENCE_MEANINGS,
             arithmetic_meanings=ARITHMETIC_MEANINGS,
@@ -149,6 +157,7 @@ def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": list(dict.fromkeys(record["kind"] for record in verdict["evidence"])),
         "differs": verdict["expected"] is not None and verdict["expected"] != verdict["outcome"],
         "judged_on": summary.judged_on(claim, verdict),
+        "level": level_in_words(verdict["level"], verdict["rests_on"]),
         "loss": verdict["epsilon_lower"] is not None or verdict["epsilon_claimed"] is not None,
         "evidence": evidence,
         "witness": None if verdict["witness"] is None else _witness(verdict["witness"]),

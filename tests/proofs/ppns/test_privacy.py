@@ -18,7 +18,13 @@ from dpassay.proofs.ppns.privacy import Membership, sensitivity_family
 from dpassay.replay import Rejected, check, conclusion, seal
 
 ADD, REPLACE = module.ADD, module.REPLACE
-OUTCOMES = {"PP-EM": "refuted", "PP-PNCF-NOT": "holds", "PP-DP": "refuted", "PP-MARG": "refuted", "PP-ORIG": "holds"}
+OUTCOMES = {
+    "PP-EM": "refuted",
+    "PP-PNCF-NOT": "holds",
+    "PP-DP": "refuted",
+    "PP-MARG-INF": "refuted",
+    "PP-ORIG": "holds",
+}
 
 
 def registered_claim(name: str) -> Claim:
@@ -75,7 +81,9 @@ def test_ppns_minimality_is_in_the_certificates(verdicts):
         check("witness", wider)
 
 
-@pytest.mark.parametrize("decide", ["decide_ppns", "decide_original", "decide_pncf_truncation", "decide_marginals"])
+@pytest.mark.parametrize(
+    "decide", ["decide_ppns", "decide_original", "decide_pncf_truncation", "decide_marginals_inference"]
+)
 def test_nothing_found_is_open(monkeypatch, context, decide):
     monkeypatch.setattr(module, "search", lambda *_, **__: None)
     verdict = getattr(module, decide)(registered_claim("PP-DP"), context)
@@ -193,3 +201,10 @@ def test_mirroring_swaps_the_tie_rules():
     chosen = [tuple(output) in {tuple(member) for member in mirrored.event} for output in loss.outputs.tolist()]
     assert np.exp(loss.log_probabilities1[chosen]).sum() == pytest.approx(math.exp(witness.log_probability1))
     assert np.isneginf(loss.log_probabilities2[chosen]).all()
+
+
+def test_every_candidate_may_be_selected_and_privacy_does_not_follow(context, verdicts):
+    clause = registered_claim("PP-MARG").judge(context)
+    assert (clause.outcome, [record.kind for record in clause.evidence]) == ("holds", ["proof"])
+    inferred = verdicts["PP-MARG-INF"].witness
+    assert 0 < math.exp(inferred.log_probability2) < math.exp(inferred.log_probability1 - inferred.claim.epsilon)
