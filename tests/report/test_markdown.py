@@ -70,6 +70,14 @@ def test_page_is_whole_and_names_no_folder():
     assert "--data ml-100k --markdown page.md" in page
 
 
+def test_notes_stand_below_their_claim():
+    (verdict,) = RUN["verdicts"]
+    (record,) = verdict["evidence"]
+    named = {"file": "T-1-1-witness.json", "concludes": "note", "id": "T-1/edge", "shows": "At p < 1 it is so."}
+    page = pages({**RUN, "verdicts": [{**verdict, "evidence": [{**record, "certificate": named}]}]})["t"]
+    assert "`T-1-1-witness.json`\n\n- `T-1/edge`: At p &lt; 1 it is so." in page
+
+
 def test_map_names_files_that_exist_for_every_registered_claim():
     from dpassay.core.registry import all_claims
 

@@ -202,12 +202,13 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
 def _verdict(item: Judged) -> dict[str, Any]:
     """The verdict, and beside each piece of evidence what its certificate says."""
     content = item.verdict.to_json()
-    files = zip(item.file_names(), item.certificates, item.concluded, strict=True)
+    files = zip(item.file_names(), item.certificates, item.concluded, item.shows, strict=True)
     for record, shown in zip(item.verdict.evidence, content["evidence"], strict=True):
         if record.certificate is not None and (file := next(files, None)) is not None:
-            name, certificate, concluded = file
+            name, certificate, concluded, (lemma, statement) = file
             lines = [list(row) for row in rows(certificate)]
-            shown["certificate"] = {"file": name, "concludes": concluded, "lines": lines}
+            named = {"id": lemma, "shows": statement} if lemma else {}
+            shown["certificate"] = {"file": name, "concludes": concluded, **named, "lines": lines}
     more = {"certificates": item.file_names(), "expected": item.expected, "seconds": round(item.seconds, 2)}
     return content | more
 
