@@ -163,11 +163,8 @@ def run(
 def _hearing_interruptions() -> Iterator[Callable[[], None]]:
     """Yields what raises KeyboardInterrupt if a Ctrl-C was swallowed, so that nothing is made of what it spoiled.
 
-    z3 takes it for itself while it works unless told not to, and Python drops what comes while an object is deleted.
+    Python drops what comes while an object is deleted.
     """
-    import z3
-
-    z3.set_param("ctrl_c", False)
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield lambda: None

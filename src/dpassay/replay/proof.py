@@ -279,7 +279,10 @@ def _z3(text: str) -> str:
         solver.from_string(text)
     except z3.Z3Exception as error:
         raise Rejected(f"z3 cannot read the query: {error}") from error
-    return str(solver.check())
+    found = str(solver.check())
+    if "interrupted" in solver.reason_unknown():  # z3 takes a Ctrl-C for itself while it works
+        raise KeyboardInterrupt
+    return found
 
 
 def _cvc5(text: str) -> str:
