@@ -22,6 +22,7 @@ them from the hypotheses (in a query x/0 is some number); what is to exist must 
 """
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Mapping
 from fractions import Fraction
@@ -270,6 +271,7 @@ def _quantified(term: Term) -> bool:
     return term.head in ("forall", "exists") or any(map(_quantified, term.operands))
 
 
+@functools.lru_cache(maxsize=2048)  # proofs share lemmas
 def _z3(text: str) -> str:
     import z3
 
@@ -285,6 +287,7 @@ def _z3(text: str) -> str:
     return found
 
 
+@functools.lru_cache(maxsize=2048)
 def _cvc5(text: str) -> str:
     output = answer(text, TIMEOUT_MILLISECONDS / 1000)
     if output.startswith("(error"):
