@@ -330,7 +330,7 @@ def test_flipped_bytes_in_what_a_killed_process_leaves_give_no_third_content(pat
     generator = np.random.default_rng(7)
     refused = 0
     for name, part in whole.items():
-        for place, change in zip(generator.integers(len(part), size=100), generator.integers(1, 256, 100), strict=True):
+        for place, change in zip(generator.integers(len(part), size=60), generator.integers(1, 256, 60), strict=True):
             damaged = bytearray(part)
             damaged[place] ^= change
             for file, content in {**whole, name: bytes(damaged)}.items():
@@ -339,7 +339,7 @@ def test_flipped_bytes_in_what_a_killed_process_leaves_give_no_third_content(pat
                 assert rows(killed / "ledger.db") in allowed, (name, place, change)
             except InvalidInput:
                 refused += 1
-    assert refused > 20
+    assert refused > 12
 
 
 def test_a_place_that_cannot_be_written_gets_one_line(tmp_path):
