@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from dpassay.report.markdown import index, mapping, pages, tables_page
 from dpassay.report.plots import plot_file
 
-RUN = {
+RUN: dict[str, Any] = {
     "dpassay": "0",
     "seed": 0,
     "command": "dpassay verify --data /home/somebody/ml-100k --markdown /tmp/page.md",
