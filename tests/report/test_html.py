@@ -14,7 +14,7 @@ import dpassay.report.html as report
 from dpassay.core.claims import OUTCOMES, SOURCES, EvidenceKind
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, probability
-from dpassay.report import summary
+from dpassay.report import summary, validate_run
 from dpassay.report.html import render
 from dpassay.report.plots import render_plot
 
@@ -79,6 +79,15 @@ def test_the_content_of_every_certificate_is_shown(text: str, page: Any, example
     assert len(page.all("details", **{"class": "certificate"})) == number > 40
     shown = words(section(text, "PP-DP"))
     assert "Certificate PP-DP-0.json , which concludes: refuted certainly true a &lt; b b &lt; c first dataset" in shown
+
+
+def test_a_note_is_shown_by_its_id_and_statement(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP")
+    named = {"id": "PP-DP/edge", "shows": "At p < 1 it is so."}
+    run["verdicts"][0]["evidence"][0]["certificate"] |= {"concludes": "note", **named}
+    validate_run(run)
+    shown = words(render(run))
+    assert "Certificate PP-DP-0.json , which shows PP-DP/edge At p &lt; 1 it is so. certainly true" in shown
 
 
 def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from dpassay.report.markdown import index, mapping, pages, tables_page
 from dpassay.report.plots import plot_file
 
-RUN = {
+RUN: dict[str, Any] = {
     "dpassay": "0",
     "seed": 0,
     "command": "dpassay verify --data /home/somebody/ml-100k --markdown /tmp/page.md",
@@ -71,6 +71,14 @@ def test_page_is_whole_and_names_no_folder():
     assert "/home" not in page
     assert "/tmp" not in page
     assert "--data ml-100k --markdown page.md" in page
+
+
+def test_notes_stand_below_their_claim():
+    (verdict,) = RUN["verdicts"]
+    (record,) = verdict["evidence"]
+    named = {"file": "T-1-1-witness.json", "concludes": "note", "id": "T-1/edge", "shows": "At p < 1 it is so."}
+    page = pages({**RUN, "verdicts": [{**verdict, "evidence": [{**record, "certificate": named}]}]})["t"]
+    assert "`T-1-1-witness.json`\n\n- `T-1/edge`: At p &lt; 1 it is so." in page
 
 
 def test_map_names_files_that_exist_for_every_registered_claim():

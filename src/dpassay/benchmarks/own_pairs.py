@@ -151,12 +151,6 @@ def _without(matrix: Any, user: int, item: int | None = None) -> tuple[np.ndarra
     return first, second
 
 
-def _levels(pair: Any) -> tuple[np.ndarray, np.ndarray]:
-    """A pair of `xmap_claims`, where 0 is missing."""
-    first, second = (np.array(side, float) for side in (pair.levels, pair.without))
-    return np.where(first == 0, np.nan, first), np.where(second == 0, np.nan, second)
-
-
 def _two(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(first, float), np.array(second, float)
 
@@ -170,7 +164,8 @@ def _family(num_items: int) -> tuple[np.ndarray, np.ndarray]:
 def _item_family(kind: str, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
     from dpassay.proofs.xmap import privacy as xmap_claims
 
-    return _levels(getattr(xmap_claims, kind)(*arguments))
+    pair: tuple[np.ndarray, np.ndarray] = getattr(xmap_claims, kind)(*arguments)
+    return pair
 
 
 def _opposed(num_sources: int, num_targets: int) -> tuple[np.ndarray, np.ndarray]:

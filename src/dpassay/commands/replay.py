@@ -54,8 +54,9 @@ def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limi
             if outcome.checks and outcome.kind == "kernel":
                 theorems.add(outcome.claim.replace("-", "_"))
             mark = "checks" if outcome.checks else "FAILS "
-            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
-            click.echo(line(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}"))
+            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome.replace("note", "shows")
+            said = f"{outcome.id or outcome.claim:12} {concluded:8} {path.name}: {outcome.shows or outcome.reason}"
+            click.echo(line(f"{mark}  {said}"))
     if certificates:
         click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
     if kernel and (theorems or not certificates):

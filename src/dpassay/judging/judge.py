@@ -21,13 +21,15 @@ DECIDED = ("holds", "refuted", "vacuous")
 class Judged:
     """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took.
 
-    What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed".
+    What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed"; of a part or a note there
+    are its id and its statement, of others two empty texts.
     """
 
     claim: Claim
     verdict: Verdict
     certificates: tuple[Certificate, ...]
     concluded: tuple[str, ...]
+    shows: tuple[tuple[str, str], ...]
     expected: str | None
     seconds: float
 
@@ -47,6 +49,7 @@ class Judged:
             "bodies": [record.certificate for record in self.verdict.evidence],
             "certificates": [certificate.to_json() for certificate in self.certificates],
             "concluded": list(self.concluded),
+            "shows": list(map(list, self.shows)),
             "expected": self.expected,
             "seconds": self.seconds,
         }
@@ -59,7 +62,8 @@ class Judged:
         evidence = tuple(replace(record, certificate=body) for record, body in pairs)
         certificates = tuple(map(Certificate.from_json, content["certificates"]))
         verdict = replace(verdict, evidence=evidence)
-        return cls(claim, verdict, certificates, tuple(content["concluded"]), content["expected"], content["seconds"])
+        said = tuple(content["concluded"]), tuple((name, text) for name, text in content["shows"])
+        return cls(claim, verdict, certificates, *said, content["expected"], content["seconds"])
 
 
 def judge(claim: Claim, context: Context) -> Judged:
@@ -106,6 +110,7 @@ def judge(claim: Claim, context: Context) -> Judged:
         verdict,
         tuple(certificates),
         tuple(map(_said, shown)),
+        tuple((each.id, each.shows) if isinstance(each, Reviewed) else ("", "") for each in shown),
         expected,
         time.perf_counter() - begin,
     )

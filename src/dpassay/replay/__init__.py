@@ -55,6 +55,8 @@ class Replay:
             beside the claim, "" when it does not check.
         part: it concludes that only together with the other parts of the evidence.
         reason: what was computed, or why the certificate fails.
+        id: of a note or a part, as the checker derives it from the content; "" for all else.
+        shows: the statement of that note or part.
     """
 
     path: str
@@ -64,6 +66,8 @@ class Replay:
     checks: bool
     reason: str
     part: bool = False
+    id: str = ""
+    shows: str = ""
 
 
 def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,8 +185,8 @@ def replay(path: str | Path) -> Replay:
     except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
         return Replay(str(path), certificate.claim, certificate.kind, "", False, str(rejection))
     summary = str(result.get("summary", ""))
-    part = shown is not None and shown.part
-    return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, part)
+    own = shown or Reviewed(certificate.kind, (), outcome)
+    return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, own.part, own.id, own.shows)
 
 
 def _canonical(result: Mapping[str, Any]) -> dict[str, str]:

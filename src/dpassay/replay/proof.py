@@ -26,6 +26,7 @@ them from the hypotheses (in a query x/0 is some number); what is to exist must 
 """
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -290,6 +291,7 @@ def _quantified(term: Term) -> bool:
     return term.head in ("forall", "exists") or any(map(_quantified, term.operands))
 
 
+@functools.lru_cache(maxsize=2048)  # proofs share lemmas
 def _z3(text: str) -> str:
     import z3
 
@@ -299,9 +301,13 @@ def _z3(text: str) -> str:
         solver.from_string(text)
     except z3.Z3Exception as error:
         raise Rejected(f"z3 cannot read the query: {error}") from error
-    return str(solver.check())
+    found = str(solver.check())
+    if "interrupted" in solver.reason_unknown():  # z3 takes a Ctrl-C for itself while it works
+        raise KeyboardInterrupt
+    return found
 
 
+@functools.lru_cache(maxsize=2048)
 def _cvc5(text: str) -> str:
     output = answer(text, TIMEOUT_MILLISECONDS / 1000)
     if output.startswith("(error"):

@@ -162,6 +162,9 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
             lines += ["", *_folded(table)]
     if verdict["certificates"]:
         lines += ["", f"Certificates: {', '.join(f'`{name}`' for name in verdict['certificates'])}"]
+    lemmas = [certificate for record in verdict["evidence"] if "id" in (certificate := record.get("certificate", {}))]
+    if lemmas:
+        lines += ["", *(f"- `{lemma['id']}`: {_escaped(lemma['shows'])}" for lemma in lemmas)]
     return lines
 
 

@@ -15,6 +15,7 @@ from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import mechanism
 from dpassay.proofs.ppns import privacy as module
 from dpassay.proofs.ppns.privacy import Membership, sensitivity_family
+from dpassay.proofs.witnesses import pair_witness
 from dpassay.replay import Rejected, check, conclusion, seal
 
 ADD, REPLACE = module.ADD, module.REPLACE
@@ -145,7 +146,8 @@ def test_minimize_agrees_with_the_checker():
 @pytest.mark.parametrize(("relation", "limit"), [(ADD, 0.24), (REPLACE, 0.04)])
 def test_family_grows_without_bound(relation, limit):
     selection = mechanism("npns", num_neighbors=1, sensitivity="local")
-    small, large = (module._family_witness(selection, relation, size, 0.5, 121).epsilon for size in (61, 121))
+    pairs = [module.sensitivity_family(relation, size) for size in (61, 121)]
+    small, large = (pair_witness(selection, relation, pair, 0.5, pairs[1][0].shape).epsilon for pair in pairs)
     # Slopes of the exponents: 1/4 - 1/100 for an added rating, 1/20 - 1/100 for a changed one.
     assert (large - small) / 60 == pytest.approx(limit, abs=0.008)
 
