@@ -373,7 +373,7 @@ CLAIMS: tuple[Claim, ...] = (
         id="RC-UTIL",
         place="sec. 3",
         statement="The completion error falls as eps grows and tends to that of the clean data.",
-        formula="||Theta^(Z_eps) - Theta||_F decreases in eps, with limit ||Theta^(X) - Theta||_F",
+        formula="||Theta^ (Z_eps) - Theta||_F decreases in eps, with limit ||Theta^ (X) - Theta||_F",
         predicate="Needs a trained completion per eps on real ratings: holds if every paired 95% interval between successive eps is on the "
         "claimed side and the last contains the error on clean data; refuted if one lies on the other side; else open. Fixed before the "
         "run: MovieLens 100K; the error is the RMSE on a tenth of the ratings, held out anew for each of 5 seeds; completion (4) of the "

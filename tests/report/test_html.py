@@ -16,6 +16,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, probability
 from dpassay.report import summary, validate_run
 from dpassay.report.html import render
+from dpassay.report.mathml import mathml
 from dpassay.report.plots import render_plot
 
 Builder = Callable[[], dict[str, Any]]
@@ -67,8 +68,9 @@ def test_each_claim_has_a_section_of_its_own_with_what_was_decided(page: Any, te
     for verdict in run["verdicts"]:
         shown, claim = words(section(text, verdict["id"])), run["claims"][verdict["id"]]
         unescaped = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-        for part in (claim["statement"], claim["formula"], claim["place"], claim["predicate"], verdict["outcome"]):
+        for part in (claim["statement"], claim["place"], claim["predicate"], verdict["outcome"]):
             assert part in unescaped
+        assert mathml(claim["formula"], "block") in section(text, verdict["id"])
         for part in (*verdict["assumptions"], *verdict["certificates"]):
             assert part in unescaped
 
@@ -93,7 +95,8 @@ def test_a_note_is_shown_by_its_id_and_statement(example_run: Builder) -> None:
 def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:
     (notation,) = [details for details in page.all("details") if details.get("id", "").startswith("notation-")]
     assert notation["id"] == "notation-ppns"
-    assert "s_k, |S| a similarity, a size beta partitions" in words(text[: text.index('<section class="claim"')])
+    before = text[: text.index('<section class="claim"')]
+    assert f"{mathml('s_k, |S|')}</th><td>a similarity, a size</td>" in before
     claims = page.all("section", **{"class": "claim"})
     assert len([a for a in page.all("a") if a.get("href") == "#notation-ppns"]) == len(claims)
 

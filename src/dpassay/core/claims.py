@@ -213,7 +213,7 @@ class Claim:
     Attributes:
         place: where the paper says it.
         statement: in plain words.
-        formula: in our notation.
+        formula: in our notation; `dpassay.report.mathml` typesets it.
         predicate: for reproductions and vague wordings, the rule fixed beforehand by which it is judged.
         data: the dataset the claim is about; "" when it is about none.
         about: the mechanisms that a witness may speak of, "id" or "id/value" with the variant or the value of one

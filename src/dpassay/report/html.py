@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind, level_in_words
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
+from dpassay.report.mathml import mathml
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run
 
@@ -288,6 +289,14 @@ def _breaks(witness: Mapping[str, Any]) -> str:
     return f"{seen}; {claim}-differential privacy would need at least {least} there."
 
 
+def _formula(text: str, display: str = "inline") -> str:
+    """A formula typeset; a text that is none, from a file of somebody else's, as it stands."""
+    try:
+        return Markup(mathml(text, display))
+    except (ValueError, RecursionError):
+        return text
+
+
 def environment() -> jinja2.Environment:
     """The templates beside this module, with the filters that the macros use."""
     created = jinja2.Environment(
@@ -301,6 +310,7 @@ def environment() -> jinja2.Environment:
         "cell": cell,
         "duration": duration,
         "factor": factor,
+        "formula": _formula,
         "nats": nats,
         "probability": probability,
         "slug": lambda outcome: outcome.replace(" ", "-"),

@@ -141,7 +141,9 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
         "",
         f"{_escaped(claim['statement'])} *({claim['place']})*",
         "",
-        f"    {claim['formula']}",
+        "```formula",
+        claim["formula"],
+        "```",
     ]
     if claim["predicate"]:
         lines += ["", f"Judged by: {_escaped(claim['predicate'])}"]
