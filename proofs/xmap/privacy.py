@@ -189,7 +189,7 @@ def growth_proof() -> dict[str, Any]:
 def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -> tuple[np.ndarray, np.ndarray]:
     """Datasets between which the weights of PNSA move by a factor that grows exponentially with m users who agree.
 
-    As of the other families, the second dataset is the first without the last user.
+    As of the other families, both have the shape (users, items), and the second is the first without the last user.
 
     Item 0 is the target. m users rate item 1 as they rate the target, a little above their mean (or 1 on the plain
     scale), and one more user does so strongly: SS(0, 1) is about 16/m (25/m) with that user, who is the last, and about
@@ -206,7 +206,7 @@ def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -
 
 
 def released_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `sensitivity_family`, for the released code's sensitivity; no item gains or loses its link."""
+    """As `sensitivity_family`, shapes included, for the released code's sensitivity; no item gains or loses its link."""
     rows = [(1, 1, 0)] * num_agreeing + [(1, 0, 5), (5, 0, 1), (5, 5, 0)]
     return _without_last(rows)
 
@@ -215,7 +215,7 @@ def list_cut(list_size: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Every item of a target domain of `list_size` + 1 is linked by one user of its own; one more links the last.
 
     All links are alike, so the list without that user holds the first `list_size` items; with her the last item has
-    two raters, a larger |X-SIM| and a place on the list.
+    two raters, a larger |X-SIM| and a place on the list. Shapes: (users, items).
     """
     count = list_size + 1
     rows = [tuple(1 if item == 0 else 2 * (item == own) for item in range(count + 1)) for own in range(1, count + 1)]
