@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpassay.auditors.outputs import Raised
+from dpassay.auditors.opening import Raised
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism
 

@@ -142,6 +142,7 @@ class Sampler:
         if any(isinstance(side, list) for side in sides) or _layout(sides[0]) != _layout(sides[1]):
             sides = [_listed(side) for side in sides]
         self.encoder = fit_encoder(sides[0], sides[1], representation=self.representation)
+        self.warnings += self.encoder.warnings
         features = [np.asarray(self.encoder.features(side)) for side in sides]
         for rows in features:
             self._check_block(rows[: num - num // 2])
