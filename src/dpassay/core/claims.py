@@ -75,6 +75,7 @@ class Verdict:
         repair: the nearest mechanism or constant for which the claim is true.
         level: how far the machine goes, see `LEVELS`; None where nothing is proved (statistics, reproductions, open).
         rechecked: whether the kernel checked the theorem on this machine, in this run.
+        warnings: of an audit, what a reader should know of the sampler.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Verdict:
     repair: str = field(default="", repr=False)
     level: Level | None = None
     rechecked: bool = False
+    warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -110,6 +112,7 @@ class Verdict:
             *under("judged on", [self.dataset]),
             *under("about", [executed]),
             *under("assuming", self.assumptions),
+            *under("warning", self.warnings),
             *under("repair", [self.repair]),
         ]
         witness = [] if self.witness is None else [str(self.witness)]
