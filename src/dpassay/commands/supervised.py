@@ -59,8 +59,10 @@ def supervised(work: Callable[[], int]) -> int:
         _work(work, writer)
     os.close(writer)
     signal.signal(signal.SIGTERM, lambda *_: _kill(child))
-    with open(reader, "rb", buffering=0):
+    try:
         return _watch(child, reader)
+    finally:
+        os.close(reader)
 
 
 def limit(isolate: str | None) -> None:
