@@ -5,7 +5,7 @@ python3 dev.py verify [OPTIONS]   the main job: `dpassay verify` (see --help)
 python3 dev.py run ...            any other `dpassay` command
 python3 dev.py test [--fast]      lint, types, tests, notebooks, documentation; --fast: without those in tests/slow.txt
 python3 dev.py docs               build the documentation into site/; `docs serve` shows it while you write
-python3 dev.py kernel             have Rocq's kernel check the theorems; says what to install where it is absent
+python3 dev.py kernel             have Rocq's kernel check the theorems, or says what to install; --coqchk: and coqchk
 python3 dev.py adapters [NAME...] test the adapters (all, or those named), each in an environment of its own
 python3 dev.py size               install the base alone, from an index, and print what each package takes
 python3 dev.py lock               rewrite the pinned, hashed dependency files (needs `uv`)
@@ -52,7 +52,7 @@ def main() -> int:
         return test(arguments)
     if task == "kernel":
         install(RUNTIME)
-        return call("dpassay", "replay", "--kernel")
+        return call("dpassay", "replay", "--kernel", *arguments)
     if task == "docs":
         install(DEVELOPMENT)
         os.environ["NO_MKDOCS_2_WARNING"] = "1"

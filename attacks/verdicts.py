@@ -8,7 +8,7 @@ CLAIMS: dict[str, tuple[str, ...]] = {
     "npns/paper": ("PP-EM", "PP-SUCC"),
     "npns/repaired": ("PP-EM-REP",),
     "pncf/paper": ("PP-EM", "PP-PNCF-NOT", "PP-SUCC"),
-    "ppns/paper": ("PP-DP", "PP-SEC", "PP-SEC2", "PP-MARG"),
+    "ppns/paper": ("PP-DP", "PP-SEC", "PP-SEC2", "PP-MARG", "PP-MARG-INF"),
     "ppns/repaired": ("PP-DP-REP",),
     "item_knn": (),
     "pnsa/paper": ("XM-PNSA", "XM-T2"),

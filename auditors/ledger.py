@@ -13,16 +13,20 @@ one name have alpha/(j(j+1)) by order of first appearance, which sums to alpha w
 tests enrolled in groups have shares that sum to one in the same way (`Ledger.enroll`). One assumption is stated rather
 than checked: whether a process is killed does not depend on samples it has drawn but not yet recorded.
 
-How it is kept. Every operation is one transaction on a connection of its own (SQLite in WAL mode, with a busy timeout):
-a process killed at any moment leaves what it had recorded, whole, and two processes wait for each other. Every row has
-a digest in a table of its own, so that neither a changed row nor a lost one passes for evidence: all are compared when
-the file is opened, and each again whenever it is read.
+How it is kept. Every operation is one transaction on a connection of its own (SQLite with a busy timeout): a process
+killed at any moment leaves what it had recorded, whole, and two processes wait for each other. Every row has a digest
+in a table of its own, with one of them all, so that neither a changed row nor a lost one passes for evidence: all are
+compared when the file is opened, and each again whenever it is read. What was recorded is in the one file; a journal
+beside it only undoes what a killed process had begun. With a write-ahead log recorded rows would be in a second file,
+which SQLite reads up to its first damaged page without a word.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
+import operator
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +43,7 @@ from dpassay.runs.fingerprint import fingerprint
 __all__ = ["Ledger", "LedgerRun", "fingerprint"]
 
 APPLICATION = 0x64706173  # "dpas": what `file` and we ourselves recognize a ledger by
-VERSION = 2
+VERSION = 3
 SECONDS_TO_WAIT = 60.0
 
 SCHEMA = """
@@ -79,6 +83,8 @@ CREATE TABLE digests (
 STATEMENTS = tuple(statement.strip() for statement in SCHEMA.split(";"))
 KEYS = {"hypotheses": "id", "runs": "number", "tests": "name"}
 """The tables whose rows have digests, and the column that tells their rows apart. No row is ever deleted."""
+ALL = "all"
+"""Where `digests` has the sum of all other digests: rows of two moments, each with its digest, are no ledger."""
 UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 
 
@@ -86,7 +92,7 @@ class Ledger:
     """A ledger file, made when it is not there yet.
 
     Args:
-        path: of the file; SQLite keeps `-wal` and `-shm` files beside it while a process is at work.
+        path: of the file; SQLite keeps a `-journal` file beside it while a process writes.
 
     Raises:
         InvalidInput: the place cannot be written, or the file is not a ledger, damaged, or of a newer dpassay.
@@ -181,26 +187,14 @@ class Ledger:
             database.execute("COMMIT")
             if ready:
                 return
-            self._log_writes_ahead(database)
         with self._transaction() as database:
             if self._checked(database):  # another process was faster
                 return
             for statement in STATEMENTS:
                 database.execute(statement)
+            database.execute("INSERT INTO digests VALUES (?, '', ?)", (ALL, _NONE))
             database.execute(f"PRAGMA application_id = {APPLICATION}")
             database.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _log_writes_ahead(self, database: sqlite3.Connection) -> None:
-        """Changes the mode of a new file. SQLite does not wait for other processes that do so at the same time."""
-        deadline = time.monotonic() + SECONDS_TO_WAIT
-        while True:
-            try:
-                database.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.01)
 
     def _checked(self, database: sqlite3.Connection) -> bool:
         """True for a ledger, False for an empty file; raises for anything else."""
@@ -372,13 +366,29 @@ def _rows(
 
 
 def _sign(database: sqlite3.Connection, table: str, key: Any) -> None:
-    """Writes the digest of a row that was just written."""
+    """Writes the digest of a row that was just written, and the sum of all."""
     row = database.execute(f"SELECT * FROM {table} WHERE {KEYS[table]} = ?", (key,)).fetchone()
-    database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", (table, str(key), _digest(table, row)))
+    before, after = _recorded(database, table, str(key)), _digest(table, row)
+    database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", (table, str(key), after))
+    total = _added(_recorded(database, ALL, ""), before, after)
+    database.execute("UPDATE digests SET sha256 = ? WHERE relation = ?", (total, ALL))
+
+
+def _recorded(database: sqlite3.Connection, table: str, key: str) -> bytes:
+    found = database.execute("SELECT sha256 FROM digests WHERE relation = ? AND row = ?", (table, key)).fetchone()
+    return bytes(found[0]) if found else _NONE
+
+
+def _added(*digests: bytes) -> bytes:
+    """Their sum bit by bit, in which equal ones cancel."""
+    return functools.reduce(operator.xor, (int.from_bytes(each) for each in digests), 0).to_bytes(len(_NONE))
 
 
 def _digest(table: str, row: Sequence[Any]) -> bytes:
     return hashlib.sha256(repr((table, *row)).encode()).digest()
+
+
+_NONE = bytes(hashlib.sha256().digest_size)
 
 
 def _check_whole(database: sqlite3.Connection) -> None:
@@ -393,6 +403,7 @@ def _check_whole(database: sqlite3.Connection) -> None:
     (answer,) = database.execute("PRAGMA integrity_check(1)").fetchone()  # finds indexes that lost a row
     if answer != "ok":
         raise sqlite3.DatabaseError(" ".join(answer.split()))
-    rows = sum(1 for table in KEYS for _ in _rows(database, table))
-    if database.execute("SELECT count(*) FROM digests").fetchone()[0] != rows:
+    rows = [row["sha256"] for table in KEYS for row in _rows(database, table)]
+    (recorded,) = database.execute("SELECT count(*) FROM digests WHERE relation <> ?", (ALL,)).fetchone()
+    if recorded != len(rows) or _added(*rows) != _recorded(database, ALL, ""):
         raise sqlite3.DatabaseError("rows are lost")

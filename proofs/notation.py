@@ -10,6 +10,7 @@ from typing import Any
 from dpassay.replay.formula import variables
 
 Step = Mapping[str, Any]
+Theorem = Mapping[str, Any]
 
 
 def formula(text: str) -> Any:
@@ -76,7 +77,21 @@ def possible(name: str, hypotheses: str | Iterable[str], model: str) -> Step:
     return {**step, "model": _numbers(model)}
 
 
-def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds") -> dict[str, Any]:
+def cited(name: str, source: str, statement: str, hypotheses: Mapping[str, str]) -> Theorem:
+    """A published theorem that an argument rests on: cited, not checked.
+
+    Args:
+        name: as in the literature, with its number there if it has one.
+        source: authors and year.
+        statement: the theorem in one sentence.
+        hypotheses: what it needs -> the name of the step that checks it, or "claim: " and words of the claim.
+    """
+    return {"name": name, "source": source, "statement": statement, "hypotheses": dict(hypotheses)}
+
+
+def proof(
+    argument: str, *parts: Step | Sequence[Step], rests_on: Sequence[Theorem] = (), supports: str = "holds"
+) -> dict[str, Any]:
     """A certificate {"kind", "inputs"} from steps and lemmas; a lemma used twice is stated once."""
     steps: list[Step] = []
     for part in parts:
@@ -84,7 +99,8 @@ def proof(argument: str, *parts: Step | Sequence[Step], supports: str = "holds")
             if step not in steps:
                 steps.append(step)
     inputs = {"supports": supports, "argument": argument, "steps": [dict(step) for step in steps]}
-    return {"kind": "proof", "inputs": inputs}
+    cited = {"rests_on": [dict(theorem) for theorem in rests_on]} if rests_on else {}
+    return {"kind": "proof", "inputs": {**inputs, **cited}}
 
 
 def instance(values: Mapping[str, Any], *formulas: Any, supports: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpassay
+from dpassay.core.registry import PAPERS
 from dpassay.report.markdown import tables_page
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,12 @@ def test_site_needs_nothing_from_outside(site: Path) -> None:
     assert OUTSIDE.search('<script async src="https://example.org/a.js">')
     styles = "".join(style.read_text(encoding="utf-8") for style in site.rglob("*.css"))
     assert not re.search(r"""(@import|url\()\s*["']?(https?:)?//""", styles)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_formula_of_every_claim_is_typeset(site: Path, paper: str) -> None:
+    page = (site / "verdicts" / f"{paper}.html").read_text(encoding="utf-8")
+    assert page.count("<math ") == len(PAPERS[paper])
 
 
 def test_reference_has_every_public_name_and_every_command(site: Path) -> None:

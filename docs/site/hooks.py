@@ -1,18 +1,22 @@
-"""What MkDocs does to pages when it builds the site: the command line's own help, and a search without tables."""
+"""What MkDocs does to pages: formulas are typeset, the command line's help is written, tables are not searched."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from dpassay.commands.main import commands
+from dpassay.report.mathml import mathml
 
 COMMAND_LINE = "reference/command-line.md"
+FORMULA = re.compile(r"^```formula\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 WIDTH = 86  # characters of a line of help
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Writes `--help` of every command into its page of the reference."""
+    """Typesets blocks of formulas, and writes `--help` of every command into its page of the reference."""
+    markdown = FORMULA.sub(lambda block: f"<div>{mathml(block[1], 'block')}</div>", markdown)
     if "/tables/" in page.file.src_uri:
         page.meta["search"] = {"exclude": True}
     return markdown + "".join(_help(commands, "dpassay")) if page.file.src_uri == COMMAND_LINE else markdown

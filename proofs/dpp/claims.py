@@ -81,6 +81,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-PSD-REP",
+        source="ours",
         place="sec. 2.3, repaired",
         statement="Dot products, the RBF function, and polynomials with c >= 0 and an integer exponent give positive "
         "semidefinite matrices; with s I added, their eigenvalues are at least s.",
@@ -144,6 +145,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-T31-REP",
+        source="ours",
         place="Theorem 3.1, repaired",
         statement="If every eigenvalue is at least s > 0 on every dataset and rows are bounded, the process is eps-differentially "
         "private for a finite eps.",
@@ -169,6 +171,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-DU-OP",
+        misprint="the printed norm, with index 2, stands for the Frobenius norm (DP-DU)",
         place="sec. 3.1.1, norm as printed",
         statement="The same bound holds when Delta_L bounds |L - L'|_2, the operator norm.",
         formula="sum_i |log l'_i - log l_i| <= n log(1 + |L - L'|_2/(s sqrt n))",
@@ -177,6 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-DU-REP",
+        source="ours",
         place="sec. 3.1.1, sharpened",
         statement="One subject, added or removed, changes the scores log l_i by at most log(1 + B^2/s) in sum, and by no less than that "
         "for one dataset; in the operator norm n log(1 + Delta_L/s) is right for any change of L.",
@@ -204,6 +208,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-EPS-REP",
+        source="ours",
         place="sec. 3.2 and 4, the question left open",
         statement="The whole sampler has exactly this epsilon, both phases and both directions included: no smaller one will do.",
         formula="eps* = max{ log(1 + B^2/s) - log(1 + B^2/(1 + s)), log(1 + B^2/(1 + s)) }",
@@ -222,6 +227,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-EVEC",
+        source="ours",
         place="Algorithm 1, EigenvalueSampling",
         statement="EigenvalueSampling as printed returns eigenvectors; publishing them is not differentially private for any epsilon.",
         formula="Pr[V = {e_1}] > 0 on one dataset and 0 on a neighbor, whatever the jitter s",
@@ -248,6 +254,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-SUB-REP",
+        source="ours",
         place="sec. 3.1.2, repaired",
         statement="SubsetConstruction with weights |Proj e_i|^2 + d, stopped after k = |V| draws, changes by at most this factor between any two "
         "selections V, W of k eigenvectors, so no eigengap is needed.",
@@ -274,6 +281,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-T-REP",
+        source="ours",
         place="sec. 4 (2), made exact",
         statement="T recommendations cost exactly T eps* in pure differential privacy, and are T r^2/8-zCDP with r = log(1 + B^2/s).",
         formula="eps(T) = T eps*; rho(T) <= T r^2/8",
@@ -292,6 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-REPLACE-REP",
+        source="ours",
         place="extension: a subject replaced",
         statement="When one subject's row is replaced by another, the whole sampler's epsilon is exactly log(1 + B^2/s) for real rows and n >= 2.",
         formula="eps* = log(1 + B^2/s)",
@@ -300,6 +309,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-REPLACE-BIN-REP",
+        source="ours",
         place="extension: a subject replaced, binary rows",
         statement="When one subject's binary row is replaced by another, epsilon is exactly the largest of n + 1 numbers.",
         formula="eps* = max over p = 0..n of log[ (1 + p/s)(1 + (n-p)/(1+s)) / (1 + p/(1+s)) ]",
@@ -308,6 +318,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-KDPP-REP",
+        source="ours",
         place="extension: k items are shown",
         statement="Conditioned on |Y| = k, epsilon is exactly log(1 + B^2/s) for real rows and n >= k + 1, and exactly log(1 + k/s) for "
         "binary rows and n >= 2k; no dataset attains these suprema.",
@@ -317,6 +328,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-KDPP-SMALL",
+        source="ours",
         place="extension: k items are shown, few others",
         statement="For binary rows and k < n < 2k, epsilon lies between log(1 + max(n - k, k - 2 + 1/(2k - n + 1))/s) and log(1 + k/s).",
         formula="log(1 + max(n - k, k - 2 + 1/(2k - n + 1))/s) <= eps <= log(1 + k/s)",
@@ -325,6 +337,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-DELTA",
+        source="ours",
         place="extension: delta > 0, first conjecture",
         statement="For binary rows and n <= 3 the largest delta(eps) is that of a dataset without subjects and one reader of q <= n items.",
         formula="delta(eps) = max over q <= n of the binomial pair {Bin(q, s/(1+s)), loss log(1 + j/s) - log(1 + q/(1+s))}",
@@ -334,6 +347,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-DELTA-REP",
+        source="ours",
         place="extension: delta > 0",
         statement="The whole sampler has exactly the privacy of one coin that shows heads with odds s on one dataset and odds s + B^2 on the other: "
         "its delta(eps) is this, attained by real rows.",
@@ -343,6 +357,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="DP-EXE",
+        source="ours",
         place="Algorithm 1, as executed",
         statement="In floating-point arithmetic the sampler keeps the epsilon of exact arithmetic.",
         formula="Pr[Y | D] <= e^eps* Pr[Y | D'] for the executed sampler",

@@ -8,7 +8,8 @@ from typing import Any
 
 from dpassay.proofs.decisions import established, shown
 from dpassay.proofs.dpp.determinants import MONOTONE, ONE_ENTRY, RANK_ONE, SPECTRAL
-from dpassay.proofs.notation import proof, smt
+from dpassay.proofs.notation import cited, proof, smt
+from dpassay.proofs.theorems import RANK_PRINCIPAL
 
 decide_zero_eigenvalue = established(
     "holds",
@@ -85,6 +86,9 @@ def singular_proof() -> dict[str, Any]:
             "(f + 1) * g - c ** 2 > 0 or f * (g + 1) - c ** 2 > 0",
             model="f = 1, g = 1, c = 1",
         ),
+        rests_on=[
+            cited(*RANK_PRINCIPAL, {"L is symmetric": "claim: kernel X'X + s I over the items, that of a neighbor"})
+        ],
     )
 
 

@@ -14,7 +14,8 @@ an induction: the elimination of one item.
 from collections.abc import Sequence
 from itertools import combinations
 
-from dpassay.proofs.notation import Step, identity, smt
+from dpassay.proofs.notation import Step, cited, identity, smt
+from dpassay.proofs.theorems import WEYL
 
 Matrix = Sequence[Sequence[str]]
 
@@ -136,3 +137,13 @@ def _one_entry(number: int) -> Step:
 
 
 ONE_ENTRY: tuple[Step, ...] = tuple(_one_entry(number) for number in (1, 2, 3))
+
+# old, new: the quadratic forms of L and L + xx' at a vector v; dot: x.v.
+FORM_GROWS: Step = smt("one more subject adds a square to the quadratic form", "new == old + dot ** 2", "new >= old")
+EIGENVALUES_GROW = cited(
+    *WEYL,
+    {
+        "L is symmetric": "claim: kernel X'X + s I over the items, that of a neighbor",
+        "xx' is positive semidefinite": "one more subject adds a square to the quadratic form",
+    },
+)

@@ -10,9 +10,18 @@ from typing import Any
 
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import established, shown
-from dpassay.proofs.dpp.determinants import RANK_ONE, SPECTRAL
+from dpassay.proofs.dpp.determinants import EIGENVALUES_GROW, FORM_GROWS, RANK_ONE, SPECTRAL
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
+from dpassay.proofs.notation import Step, cited, derivative, identity, instance, proof, smt
+from dpassay.proofs.theorems import HOFFMAN_WIELANDT
+
+EIGENVALUE_DISTANCES = cited(
+    *HOFFMAN_WIELANDT,
+    {
+        "L and L' are symmetric": "claim: kernel X'X + s I over the items, that of a neighbor",
+        "Delta_L bounds the Frobenius norm": "claim: is the Euclidean one of its entries (Frobenius)",
+    },
+)
 
 decide_exponential_mechanism = established(
     "holds",
@@ -193,6 +202,7 @@ def score_sensitivity_proof() -> dict[str, Any]:
             "(A - n * m) / (1 + m) <= 0",
             model="A = 0, n = 1, m = 0",
         ),
+        rests_on=[EIGENVALUE_DISTANCES],
     )
 
 
@@ -214,6 +224,8 @@ def sharp_sensitivity_proof() -> dict[str, Any]:
             model="s = 1, l = 1, m = 1, d = 0",
         ),
         identity("and by that much from s to s + d", "(s + d) / s == 1 + d / s"),
+        FORM_GROWS,
+        rests_on=[EIGENVALUES_GROW],
     )
 
 
@@ -262,6 +274,7 @@ def phase_one_proof() -> dict[str, Any]:
         *PRODUCT_KEEPS_RATIO,
         *score_sensitivity_proof()["inputs"]["steps"],
         smt("a factor 2 is not needed", "q >= 0, r >= 1, p <= r * q", "p <= r ** 2 * q", model="q = 1, r = 1, p = 1"),
+        rests_on=[EIGENVALUE_DISTANCES],
     )
 
 

@@ -18,9 +18,10 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.proofs.decisions import decided, established, shown
-from dpassay.proofs.dpp.determinants import MONOTONE, RANK_ONE, SPECTRAL
+from dpassay.proofs.dpp.determinants import EIGENVALUES_GROW, FORM_GROWS, MONOTONE, RANK_ONE, SPECTRAL
 from dpassay.proofs.lemmas import PRODUCT_KEEPS_RATIO
-from dpassay.proofs.notation import derivative, identity, instance, proof, smt
+from dpassay.proofs.notation import cited, derivative, identity, instance, proof, smt
+from dpassay.proofs.theorems import ZCDP_COMPOSITION
 
 ITEMS = (10, 100, 1000)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -160,6 +161,8 @@ def phases_proof() -> dict[str, Any]:
         ),
         identity("one coin shows heads", "(m / (1 + m)) / (l / (1 + l)) == (m / l) / ((1 + m) / (1 + l))"),
         identity("one coin shows tails", "(1 / (1 + m)) / (1 / (1 + l)) == 1 / ((1 + m) / (1 + l))"),
+        FORM_GROWS,
+        rests_on=[EIGENVALUES_GROW],
         supports="refuted",
     )
 
@@ -215,6 +218,15 @@ def composition_proof() -> dict[str, Any]:
         *PRODUCT_KEEPS_RATIO,
         identity("one more draw adds eps*", "exp(T * e) * exp(e) == exp((T + 1) * e)"),
         identity("one more draw adds r^2/8", "T * (r ** 2 / 8) + r ** 2 / 8 == (T + 1) * r ** 2 / 8"),
+        rests_on=[
+            cited(
+                *ZCDP_COMPOSITION,
+                {
+                    "draws are independent": "claim: every recommendation is a fresh, independent draw",
+                    "each is r^2/8-zCDP": "dividing by t - 1",
+                },
+            )
+        ],
     )
 
 

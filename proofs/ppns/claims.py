@@ -48,6 +48,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-RS-REP",
+        source="ours",
         place="eq. 3, repaired",
         statement="The floor-norm cosine of ratings in [0, R] changes by at most min(1, R^2/c^2) when one rating of one user "
         "is added, removed or changed.",
@@ -67,6 +68,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-EM-REP",
+        source="ours",
         place="sec. 2.2, repaired",
         statement="Selecting k neighbors without replacement with weights exp(eps q / (4k GS)), where GS bounds how far every "
         "score can move between neighboring datasets, is eps/2-differentially private for every number of candidates.",
@@ -85,6 +87,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-LAM-REP",
+        source="ours",
         place="sec. 2.2, repaired",
         statement="With lambda = (4k RS/eps) ln(k(n-k)/rho), not cut at sim_k, both accuracy statements hold with probability "
         "at least 1 - rho, for every n, k and similarity list.",
@@ -119,6 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-DP-REP",
+        source="ours",
         place="sec. 5.2, repaired",
         statement="PPNS on floor-norm cosine similarities with Laplace noise of scale n GS/eps, and the private exponential "
         "selection, are eps-differentially private when one rating is added, removed or changed.",
@@ -129,11 +133,22 @@ CLAIMS: tuple[Claim, ...] = (
     _claim(
         id="PP-MARG",
         place="sec. 5.2",
-        statement='"No matter how we change the dataset, every candidate\'s probability of selection cannot be zero", which is '
-        "given as the reason for differential privacy.",
-        formula="mu_i > 0 for every candidate i; and, as the reason needs, mu_i(D) <= e^eps mu_i(D')",
+        statement='"No matter how we change the dataset, every candidate\'s probability of selection cannot be zero".',
+        formula="mu_i > 0 for every candidate i",
+        assumptions=("0 < p <= (k-1)/k, the range of sec. 6.3",),
         about=("ppns/algorithm",),
         decide="privacy:decide_marginals",
+    ),
+    _claim(
+        id="PP-MARG-INF",
+        place="sec. 5.2",
+        statement="PPNS keeps differential privacy \"because no matter how we change the dataset, every candidate's probability "
+        'of selection cannot be zero".',
+        formula="mu_i > 0 for every candidate i implies mu_i(D) <= e^eps mu_i(D')",
+        predicate="Judged as an inference: refuted by neighboring datasets on which every candidate's probability is positive "
+        "and that of one, the least that privacy needs, changes by more than a factor e^eps.",
+        about=("ppns/algorithm",),
+        decide="privacy:decide_marginals_inference",
     ),
     _claim(
         id="PP-ORIG",
@@ -186,6 +201,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-T1-REP",
+        source="ours",
         place="Theorem 1, repaired",
         statement="With equal weights, PPNS has alpha >= alpha^ for every similarity list exactly when at each partition boundary "
         "jk the expected picks so far are at least jk^2/n.",
@@ -383,6 +399,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="PP-EXE",
+        source="ours",
         place="secs. 2.2 and 5.2, as executed",
         statement="The floating-point samplers of the neighbor selections keep the privacy that their repaired forms have in ideal "
         "arithmetic.",

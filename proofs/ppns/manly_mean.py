@@ -19,8 +19,9 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Plot, Series, Table
 from dpassay.proofs.decisions import decided, shown
-from dpassay.proofs.notation import identity, proof, smt
+from dpassay.proofs.notation import cited, derivative, identity, proof, smt
 from dpassay.proofs.ppns.exact_selection import inclusion_probabilities
+from dpassay.proofs.theorems import INTERMEDIATE_VALUES, JENSEN
 
 POWER = (
     "Used fact: for w > 0 the power t^w is strictly increasing on [0, 1] and continuous, with 0^w = 0 and 1^w = 1; "
@@ -127,6 +128,23 @@ def manly_proof() -> dict[str, Any]:
             model="n = 3, k = 1, manly = 1/3, exact = 1/3",
         ),
         identity("the parameter A^w = (n-k)/n gives the mean k/n", "1 - (n - k) / n == k / n"),
+        derivative("slope of t^w = e^(w ln t)", "t", "exp(w * ln(t))", "w * exp(w * ln(t)) / t"),
+        smt("which is positive", "w > 0, t > 0, power > 0", "w * power / t > 0", model="w = 1, t = 1, power = 1"),
+        smt(
+            "k lies between f(1) and f(0)",
+            "0 <= k <= n, f_0 == n * (1 - 0), f_1 == n * (1 - 1)",
+            "f_1 <= k and k <= f_0",
+            model="k = 1, n = 1, f_0 = 1, f_1 = 0",
+        ),
+        rests_on=[
+            cited(
+                *INTERMEDIATE_VALUES,
+                {
+                    "f, a sum of powers of A, is continuous, since they have slopes": "slope of t^w = e^(w ln t)",
+                    "k is a value between those at the ends": "k lies between f(1) and f(0)",
+                },
+            )
+        ],
     )
 
 
@@ -219,6 +237,19 @@ def theorem1_mu_exact_proof() -> dict[str, Any]:
             "Jensen for a square and two values of probability q and 1 - q",
             "q * x ** 2 + (1 - q) * y ** 2 - (q * x + (1 - q) * y) ** 2 == q * (1 - q) * (x - y) ** 2",
         ),
+        derivative(
+            "second derivative of X^w = e^(w ln X)",
+            "X",
+            "w * exp(w * ln(X)) / X",
+            "w * (w - 1) * exp(w * ln(X)) / X ** 2",
+        ),
+        smt(
+            "which is positive for w > 1",
+            "w > 1, X > 0, power > 0",
+            "w * (w - 1) * power / X ** 2 > 0",
+            model="w = 2, X = 1, power = 1",
+        ),
+        rests_on=[cited(*JENSEN, {"X^w is strictly convex for w > 1": "which is positive for w > 1"})],
     )
 
 

@@ -14,28 +14,29 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flint import arb
 
-from dpassay.auditors.exact import ExactLoss, certificate_inputs, exact, registered
+from dpassay.auditors.exact import certificate_inputs, registered
 from dpassay.auditors.search import minimize, search
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.privacy import Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
-from dpassay.proofs.decisions import checked, shown
+from dpassay.proofs.decisions import checked, decided, shown
 from dpassay.proofs.notation import proof, smt
-from dpassay.replay.datasets import read_dataset
-from dpassay.replay.neighbor_laws import law as exact_law
-from dpassay.replay.numbers import precision
+from dpassay.proofs.witnesses import (
+    NEARLY_INFINITE,
+    PATIENCE,
+    checker_loss,
+    claiming,
+    laws_table,
+    pair_witness,
+    released_set,
+)
 
 EPSILON = 1.0  # the paper's example and experiments
 ADD, REPLACE = "add_or_remove_one:rating", "replace_one:rating"
 WORDS = {ADD: "one rating added or removed", REPLACE: "one rating changed"}
 SCALE = ["1", "2", "3", "4", "5"]
-# A loss so large that only an event impossible on one side exceeds it, nats.
-NEARLY_INFINITE = 50.0
-# Searches are bounded by their work here, so that a verdict does not depend on the machine's load.
-PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def decide_original(claim: Claim, context: Context) -> Verdict:
         )
         if witness is not None and isinstance(record, Evidence):
             evidence.append(record)
-            witnesses.append(_claiming(witness, EPSILON))
+            witnesses.append(claiming(witness, EPSILON))
     if not witnesses:
         return Verdict(
             claim.id, "open", "No set was found that is possible on one of two neighbors and not on the other."
@@ -183,7 +184,7 @@ def decide_pncf_truncation(claim: Claim, context: Context) -> Verdict:
         evidence=tuple(evidence),
         epsilon_lower=math.inf,
         epsilon_claimed=EPSILON / 2,
-        witness=_claiming(cut, EPSILON / 2),
+        witness=claiming(cut, EPSILON / 2),
     )
 
 
@@ -220,7 +221,8 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
         selection = mechanism("npns", epsilon=EPSILON, num_neighbors=1, sensitivity=form)
         for relation in (ADD, REPLACE):
             context.progress(f"{claim.id}: RS {form}, {WORDS[relation]}")
-            family = [_family_witness(selection, relation, size, half, max(sizes)) for size in sizes]
+            pairs = [sensitivity_family(relation, size) for size in sizes]
+            family = [pair_witness(selection, relation, pair, half, pairs[-1][0].shape) for pair in pairs]
             losses = [witness.epsilon for witness in family]
             rows += [
                 [form, WORDS[relation], size - 1, round(loss, 6), loss > half, loss > EPSILON]
@@ -235,7 +237,7 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
                 record = witness and _evidence(witness, name, bound)
                 if witness is not None and isinstance(record, Evidence):
                     evidence.append(record)
-                    witnesses.append(_claiming(witness, bound))
+                    witnesses.append(claiming(witness, bound))
     if not witnesses:
         return Verdict(
             claim.id, "open", "No pair of datasets was found on which the selection loses more than epsilon/2."
@@ -276,51 +278,56 @@ def decide_em(claim: Claim, context: Context) -> Verdict:
 
 
 def decide_marginals(claim: Claim, context: Context) -> Verdict:
-    """PP-MARG: positivity of every marginal by proof, and the ratio of one marginal between neighbors by search."""
+    """PP-MARG: every candidate's probability of selection is positive, by proof; who is a candidate may change."""
     summary = (
-        "Every candidate's probability is positive while the list of candidates is fixed: a visited partition supplies "
-        "at least one neighbor, an unvisited one competes for the last, and every weight is positive."
+        "Every candidate's probability is positive: a visited partition supplies at least one neighbor, an unvisited "
+        "one competes for the last, and every weight is positive."
     )
-    positive = checked(positivity_proof()) is not None
-    context.progress(f"{claim.id}: one candidate's probability")
-    selection = mechanism("ppns", epsilon=EPSILON)
-    common: dict[str, Any] = {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
-    moved = search(Membership(selection), ADD, epsilon=EPSILON, num_users=9, **common)
-    witness = None if moved is None else _released(selection, moved)
-    record = witness and _evidence(witness, "one candidate's probability", EPSILON)
-    evidence = [record] if isinstance(record, Evidence) else []
+    evidence = [shown(summary, positivity_proof())]
     if not context.quick:
         context.progress(f"{claim.id}: candidates without co-rated items")
         excluding = mechanism("ppns", epsilon=EPSILON, num_neighbors=1, no_overlap="exclude")
-        gone = search(Membership(excluding), ADD, epsilon=NEARLY_INFINITE, num_users=3, **common)
+        gone = search(Membership(excluding), ADD, epsilon=NEARLY_INFINITE, num_users=3, **_one_item(context))
         name = "a user leaves the list of candidates"
         record = gone and _evidence(_released(excluding, gone), name, EPSILON, impossible=True)
         evidence += [record] if isinstance(record, Evidence) else []
-    evidence += [shown(summary, positivity_proof())] if positive else []
-    if witness is None or not evidence or evidence[0].kind != "witness":
-        return Verdict(
-            claim.id, "open", "No marginal was found to move by more than epsilon.", evidence=tuple(evidence)
-        )
+    return decided(
+        claim,
+        "holds",
+        "Everybody on the list of candidates is selected with positive probability, because ceil of a positive number "
+        "is at least 1. Who is on the list may depend on the ratings: if users without a co-rated item are no "
+        "candidates, one removed rating takes a user's probability to exactly 0. What the paper infers from the "
+        "sentence is false (PP-MARG-INF).",
+        evidence=evidence,
+    )
+
+
+def decide_marginals_inference(claim: Claim, context: Context) -> Verdict:
+    """PP-MARG-INF: the ratio of one candidate's probability between neighbors, by search."""
+    context.progress(f"{claim.id}: one candidate's probability")
+    selection = mechanism("ppns", epsilon=EPSILON)
+    moved = search(Membership(selection), ADD, epsilon=EPSILON, num_users=9, **_one_item(context))
+    witness = None if moved is None else _released(selection, moved)
+    record = witness and _evidence(witness, "one candidate's probability", EPSILON)
+    if witness is None or not isinstance(record, Evidence):
+        return Verdict(claim.id, "open", "No marginal was found to move by more than epsilon.")
     count = len(witness.dataset1) - 1
     return Verdict(
         claim.id,
         "refuted",
-        ("The first half is true: " if positive else "The first half was not proved: ")
-        + "while the list of candidates is fixed, everybody is selected with positive probability, because ceil of a "
-        "positive "
-        "number is at least 1. (If users without a co-rated item are no candidates, one removed rating makes a "
-        "probability "
-        "exactly 0.) The second half, which the reason needs, fails even for a single candidate: "
-        f"{_sentence(witness, 'user ' + str(count))} With k = 2 a user who moves from the last partitions to the "
-        "first goes "
-        f"from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all n. For sets it "
-        "fails "
-        "altogether (PP-DP).",
-        evidence=tuple(evidence),
+        "Positive probabilities (PP-MARG) may still change by any factor, and the inference fails even for a single "
+        f"candidate: {_sentence(witness, 'user ' + str(count))} With k = 2 a user who moves from the last partitions "
+        f"to the first goes from about 1/(n-2) to 1/2 among n candidates (here {count}), so no epsilon holds for all "
+        "n. For sets it fails altogether (PP-DP).",
+        evidence=(record,),
         epsilon_lower=witness.epsilon,
         epsilon_claimed=EPSILON,
         witness=witness,
     )
+
+
+def _one_item(context: Context) -> dict[str, Any]:
+    return {"num_items": 1, "seed": context.seed, "minimal": False, "time_limit": PATIENCE}
 
 
 def positivity_proof() -> dict[str, Any]:
@@ -374,7 +381,7 @@ def _evidence(
         if result is not None:
             least = f"; {result['minimality']['statement']}" if "minimality" in result else ""
             summary = f"{name}: {result['summary']}{least}"
-            return shown(summary, certificate, tables=(_laws_table(witness),))
+            return shown(summary, certificate, tables=(laws_table(witness),))
     return None
 
 
@@ -413,25 +420,6 @@ def _impossible(selection: Any, relation: str, seed: int, *, num_users: int, num
     )
 
 
-def _family_witness(selection: Any, relation: str, num_items: int, epsilon: float, width: int) -> Witness:
-    """A member of `sensitivity_family`; its law is computed at one width, with columns that nobody rated."""
-    pair = sensitivity_family(relation, num_items)
-    padded = [np.pad(matrix, ((0, 0), (0, width - num_items)), constant_values=np.nan) for matrix in pair]
-    loss = exact(selection, *padded)
-    event = loss.event(loss.epsilon)
-    first, second = pair if event.direction == "forward" else pair[::-1]
-    return Witness(
-        registered(selection) or {},
-        NeighboringRelation.parse(relation),
-        first,
-        second,
-        tuple(event.outputs.tolist()),
-        event.log_probability_likelier,
-        event.log_probability_other,
-        PrivacyClaim(epsilon, relation=NeighboringRelation.parse(relation)),
-    )
-
-
 def _released(selection: Any, moved: Witness) -> Witness:
     """A witness on one user's membership as one on the released sets that contain that user, or do not."""
     row = len(moved.dataset1) - 1
@@ -439,10 +427,6 @@ def _released(selection: Any, moved: Witness) -> Witness:
     sets = selection.outputs(moved.dataset1)
     event = sets[(sets == row).any(axis=1) == among]
     return dataclasses.replace(moved, mechanism=registered(selection) or {}, event=tuple(event.tolist()))
-
-
-def _claiming(witness: Witness, epsilon: float) -> Witness:
-    return dataclasses.replace(witness, claim=dataclasses.replace(witness.claim, epsilon=epsilon))
 
 
 def _mirrored(witness: Witness | None) -> Witness | None:
@@ -460,48 +444,13 @@ def _mirrored(witness: Witness | None) -> Witness | None:
     )
 
 
-def _loss_of(witness: Witness) -> ExactLoss:
-    """The pair's two laws, from the trusted checker: exact, and nothing to compile."""
-    inputs = certificate_inputs(
-        witness.mechanism, witness.relation, witness.dataset1, witness.dataset2, witness.event, epsilon=0.0
-    )
-    with precision():
-        laws = [exact_law(witness.mechanism, read_dataset(inputs[name], None)) for name in ("dataset1", "dataset2")]
-    outputs = sorted({*laws[0], *laws[1]})
-    chances = np.array([[float(arb(law.get(output, 0))) for output in outputs] for law in laws])
-    logs = np.where(chances > 0, np.log(np.where(chances > 0, chances, 1.0)), -np.inf)
-    return ExactLoss(np.array(outputs), logs[0], logs[1])
-
-
-def _laws_table(witness: Witness, limit: int = 12) -> Table:
-    """The two laws side by side, the likeliest sets first."""
-    loss = _loss_of(witness)
-    event = {tuple(output) for output in witness.event}
-    chances = np.exp(np.stack([loss.log_probabilities1, loss.log_probabilities2], axis=1))
-    order = np.argsort(-chances.max(axis=1), kind="stable")[:limit]
-    rows = [
-        [
-            _members(loss.outputs[i]),
-            *(float(round(c, 9)) for c in chances[i]),
-            "yes" if tuple(loss.outputs[i]) in event else "",
-        ]
-        for i in order
-    ]
-    more = f" (the {limit} likeliest of {len(loss.outputs)} sets)" if len(loss.outputs) > limit else ""
-    return Table(
-        f"The two exact laws{more}",
-        ["released set", "probability, dataset 1", "probability, dataset 2", "in the event"],
-        rows,
-    )
-
-
 def _profile_plot(witness: Witness) -> Plot:
     grid = np.linspace(0, 10, 41)
     return Plot(
         "Privacy profile of the first witness: the delta that epsilon would need",
         "epsilon (nats)",
         "delta",
-        [Series("this pair of datasets", grid.tolist(), _loss_of(witness).delta(grid).tolist())],
+        [Series("this pair of datasets", grid.tolist(), checker_loss(witness).delta(grid).tolist())],
     )
 
 
@@ -540,7 +489,7 @@ def _sentence(witness: Witness, event: str = "") -> str:
         (False, True): f"removing user {user}'s rating {before:g} of item {item}",
         (False, False): f"changing user {user}'s rating of item {item} from {before:g} to {after:g}",
     }[math.isnan(before), math.isnan(after)]
-    sets = " or ".join(_members(output) for output in witness.event[:3])
+    sets = " or ".join(released_set(output) for output in witness.event[:3])
     sets += f" or {len(witness.event) - 3} more" if len(witness.event) > 3 else ""
     sets = event or sets
     two = math.exp(witness.log_probability2)
@@ -550,10 +499,6 @@ def _sentence(witness: Witness, event: str = "") -> str:
         f"with {len(witness.dataset1) - 1} candidates and k = {k}, {change} takes "
         f"the probability of releasing {sets} from {math.exp(witness.log_probability1):.3g} {fall}."
     )
-
-
-def _members(output: Any) -> str:
-    return "{" + ", ".join(str(int(row)) for row in output) + "}"
 
 
 def _nats(value: float) -> str:

@@ -1,7 +1,20 @@
-"""Theorem 1 of Lu and Shen (PPNS), repaired: with equal weights, enough picks at every partition boundary."""
+"""Theorem 1 of Lu and Shen (PPNS), repaired: with equal weights, enough picks at every partition boundary.
 
+Beyond equal weights, an argument in text. Let D_i be the expected picks from the first i candidates under PPNS, less
+those under plain weighted selection. By Abel's sum D_i >= 0 for all i gives alpha >= alpha^. Whatever the similarities
+in [0, 1], the weights differ by a factor of at most w = e^(eps/(4k RS)). Then PPNS has at least the picks L_i that lie
+on the chord between two partition boundaries, since inside a partition its probabilities fall along the list; and plain
+selection at most E_i(w), what i candidates of weight w get beside n - i of weight 1, by the exchange of PP-BEST. So
+L_i >= E_i(w) for every i is enough; after a visited partition, i = jk, it is needed too, for jk ones and then zeros.
+"""
+
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
@@ -19,11 +32,19 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
         ["p", "quotas", "partitions visited", "unvisited candidates", "smallest surplus", "satisfied"],
         _repair_rows(),
     )
+    settings = TENTHS[::4] if context.quick else TENTHS[::2]
+    reached = {p: reach(p, NUM_NEIGHBORS, NUM_CANDIDATES) for p in settings}
+    beyond = Table(
+        "Unequal weights, k = 50, n = 942: for which eps/RS PPNS is at least as accurate (float64; argument in text)",
+        ["p", "Theorem 1 asks eps/RS below", "true for every list up to", "false for some list from"],
+        [[str(p), *(float(f"{each:.4g}") for each in row)] for p, row in reached.items()],
+    )
+    sure, fails = (", ".join(f"{row[column]:.0f}" for row in reached.values()) for column in (1, 2))
     evidence = [
         shown(
             "Both directions for every list, and the criterion for Algorithm 1.",
             theorem1_repaired_proof(),
-            tables=(table,),
+            tables=(table, beyond),
         )
     ]
     example = ""
@@ -48,6 +69,10 @@ def decide_theorem1_repaired(claim: Claim, context: Context) -> Verdict:
         "unvisited for the last pick, whatever p; at k = 50, n = 942 it does at every p for which it is defined, as "
         "even 18 visited partitions leave 42 candidates.",
         example,
+        "Equal weights are what exp(eps s/(4k RS)) tends to for small eps/RS; at the paper's eps = RS = 1 and k = 50 "
+        "they differ by a factor of 1.005. For unequal ones a sufficient condition is known, by text and in float64: "
+        f"at k = 50, n = 942 and p = {', '.join(map(str, reached))} the conclusion is true of every list up to eps/RS "
+        f"= {sure}, and false of some list from {fails} on (table). The paper takes RS from the data and prints none.",
         evidence=tuple(evidence),
     )
 
@@ -124,6 +149,58 @@ def boundary_surplus(p: Fraction, num_neighbors: int, num_candidates: int) -> tu
     expected = [Fraction(quota) for quota in plan]
     expected += [Fraction(min(k, n - start), left) for start in range(k * len(plan), n, k)]
     return tuple(sum(expected[:j], Fraction(0)) - Fraction(min(j * k, n) * k, n) for j in range(1, len(expected) + 1))
+
+
+@cache
+def heavy_draws(num_candidates: int, num_neighbors: int, weight: float) -> np.ndarray:
+    """E_i(w): how many of i candidates of this weight, beside n - i of weight 1, are among k weighted draws.
+
+    Shape (n + 1,), for i = 0, ..., n; float64. The number of heavy ones drawn is a Markov chain.
+    """
+    heavy, drawn = np.arange(num_candidates + 1)[:, None], np.arange(num_neighbors + 1)[None, :]
+    law = np.zeros((num_candidates + 1, num_neighbors + 1))
+    law[:, 0] = 1
+    for draw in range(num_neighbors):
+        mass = np.maximum(heavy - drawn, 0) * weight
+        total = mass + np.maximum(num_candidates - heavy - (draw - drawn), 0)
+        moved = law * np.divide(mass, total, out=np.zeros_like(total), where=total > 0)
+        law -= moved
+        law[:, 1:] += moved[:, :-1]
+    return law @ np.arange(num_neighbors + 1)
+
+
+def reach(p: Fraction, num_neighbors: int, num_candidates: int) -> tuple[float, float, float]:
+    """Up to which eps/RS the conclusion of Theorem 1 holds, float64, where Algorithm 1 is defined.
+
+    Returns:
+        The eps/RS below which Theorem 1 makes its promise for this p; that up to which PPNS is certainly at least as
+        accurate as plain weighted selection, whatever the similarities; and that from which it is not for some list.
+    """
+    k, n = num_neighbors, num_candidates
+    surplus = boundary_surplus(p, k, n)
+    if surplus is None:
+        raise ValueError(f"Algorithm 1 is not defined at p = {p}, k = {k}, n = {n}")
+    boundaries = np.minimum(np.arange(len(surplus) + 1) * k, n)
+    picks = np.array([0.0, *map(float, surplus)]) + boundaries * k / n
+    chord = np.interp(np.arange(n + 1), boundaries, picks)
+
+    def short(ratio: float) -> np.ndarray:
+        return chord < heavy_draws(n, k, math.exp(ratio / (4 * k))) - 1e-9
+
+    asked = 4 * k * math.log(math.log1p(-float(p)) / math.log1p(-k / n))
+    sure = _threshold(lambda ratio: bool(short(ratio).any()), k)
+    visited = boundaries[: len(quotas(p, k, n)) + 1]
+    fails = _threshold(lambda ratio: bool(short(ratio)[visited].any()), k)
+    return asked, sure, fails
+
+
+def _threshold(fails: Callable[[float], bool], num_neighbors: int) -> float:
+    """The eps/RS from which a condition fails that fails for all larger ones; weights differ by at most e^16."""
+    low, high = 0.0, 64.0 * num_neighbors
+    for _ in range(18):
+        middle = (low + high) / 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return low
 
 
 def find_surplus_failure() -> tuple[Fraction, int, int] | None:

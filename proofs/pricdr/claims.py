@@ -66,6 +66,7 @@ CLAIMS: tuple[Claim, ...] = (
     # Definitions and the algorithm
     _claim(
         id="CD-DEF",
+        misprint="|r - r'| < 1 stands for |r - r'| <= 1",
         place="Definition 3.2",
         statement="Neighboring rating matrices differ in exactly one rating, by less than 1, at an inner row and an inner "
         "column; this protects each user-item rating of the binarized data.",
@@ -152,6 +153,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-T52-REL",
+        source="ours",
         place="Theorem 5.2, released code",
         statement="The released code's Gaussian sketch, with the w it computes, is (eps, delta)-differentially private for the eps "
         "that it is given.",
@@ -162,6 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-T52-REP",
+        source="ours",
         place="Theorem 5.2, repaired",
         statement="Publishing (M R + w N) / sqrt(r) with a Gaussian M that does not depend on the data and standard Gaussian N has "
         "the privacy profile delta(eps) below, for every number of items and users, and no smaller one holds for all R.",
@@ -197,6 +200,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-SJLT-REL",
+        source="ours",
         place="B.1, released code",
         statement="The released code's sparse sketch, whose matrix takes the values 0 and plus or minus one constant, is (eps, delta)-"
         "differentially private.",
@@ -207,6 +211,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-SJLT-REP",
+        source="ours",
         place="B.1, repaired",
         statement="Publishing (M R + w N) / sqrt(r) with any M that does not depend on the data, sparse or not, whose columns have "
         "norm sqrt(r), is Gaussian-differentially private with mu = sqrt(r) / w.",
@@ -224,6 +229,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-HAD-REL",
+        source="ours",
         place="Definition 3.7, released code",
         statement="The released code's sparse transform is the P H D of Definition 3.7 and preserves squared norms on average.",
         formula="M = P H D, E ||M x / sqrt(r)||^2 = ||x||^2",
@@ -238,6 +244,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-EXE",
+        source="ours",
         place="Algorithm 1, executed",
         statement="Algorithm 1 as executed in floating-point arithmetic keeps the guarantee of the ideal one.",
         formula="the outputs reachable on D and on D' are the same",
@@ -247,6 +254,7 @@ CLAIMS: tuple[Claim, ...] = (
     # Utility bounds
     _claim(
         id="CD-ER",
+        misprint="1/r stands for the 1/sqrt(r) of Algorithm 1, and E[M_ij M_jk] for E[M_ki M_kj]",
         place="C.1",
         statement="The published matrix R~ = M R1 / r has E[R~'R~] = R1'R1, because E[M_ij M_jk] = delta_jk for a Gaussian "
         "orthogonal ensemble.",
@@ -267,6 +275,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-P53-REP",
+        source="ours",
         place="Proposition 5.3, repaired",
         statement="The mean squared Frobenius error between the two covariance matrices is exactly the formula below; it bounds the "
         "mean squared spectral error.",
@@ -316,6 +325,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-T54-REP",
+        source="ours",
         place="Theorem 5.4, repaired",
         statement="For 0 < g <= 1 the squared Frobenius norm of the published matrix lies within a factor 1 +- g of ||R1||_F^2 except "
         "with probability 2 exp(-r g^2 / 8), and all m column norms do at once except with probability 2 m exp(-r g^2 / 8).",
@@ -352,6 +362,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-BCE",
+        misprint="(6) lacks the minus sign of the cross-entropy",
         place="sec. 4.4, eq. 6",
         statement="Minimizing (6) minimizes the cross-entropy between true and predicted ratings, the predictions being the cosines "
         "U'V of the embeddings.",
@@ -372,6 +383,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="CD-TAB-ID",
+        source="ours",
         place="sec. 6.2, Table 1",
         statement="Every row of Table 1 satisfies what the three metrics satisfy for one held-out item.",
         formula="MRR@k <= NDCG@k <= HR@k; dHR/log2(11) <= dNDCG <= dHR/log2(7); dHR/10 <= dMRR <= dHR/6 (d: @10 minus @5)",

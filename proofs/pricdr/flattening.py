@@ -83,7 +83,8 @@ def complexity_proof() -> dict[str, Any]:
     """(2 + 2c) n m log2(n) operations at q <= c/m; no constant covers a fixed density."""
     return proof(
         "Per user: n sign changes, n log2(n) additions of the fast Hadamard transform (n a power of two, n >= 2, so "
-        "that L = log2(n) >= 1), and q r n nonzero entries of P on average, a multiplication and an addition each. "
+        "that L = log2(n) >= 1), and q r n nonzero entries of P on average, a multiplication and an addition each. A "
+        "transform of twice the length is two of them and 2n additions (step 4). "
         "With q <= c/m and r <= m, q r <= c (step 1), so a user costs at most (2 + 2c) n L (step 2). Step 3: with q "
         "fixed, r above K L / (2 q) makes the product with P alone exceed K n L per user, for every constant K.",
         smt(
@@ -104,6 +105,7 @@ def complexity_proof() -> dict[str, Any]:
             "cost > K * (n * L)",
             model="n = 2, L = 1, K = 1, q = 1, r = 1, cost = 4",
         ),
+        identity("n log2(n) additions for twice the length", "2 * (n * L) + 2 * n == (2 * n) * (L + 1)"),
     )
 
 

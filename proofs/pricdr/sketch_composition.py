@@ -12,7 +12,8 @@ from typing import Any
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS as PRINTED_TASKS
 from dpassay.proofs.decisions import established, shown
-from dpassay.proofs.notation import derivative, identity, instance, proof, smt
+from dpassay.proofs.notation import cited, derivative, identity, instance, proof, smt
+from dpassay.proofs.theorems import ADVANCED_COMPOSITION, BLACKWELL
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,19 @@ def composition_proof() -> dict[str, Any]:
             "2)",
         ),
         identity("its value", "(eps * sqrt(2 * k * l)) ** 2 / (2 * k * eps ** 2) == l"),
+        rests_on=[
+            cited(
+                *BLACKWELL,
+                {"the two error curves meet at the same corner": "the corner of both error curves"},
+            ),
+            cited(
+                *ADVANCED_COMPOSITION,
+                {
+                    "each mechanism is private by itself": "claim: k-fold adaptive composition of (eps, delta)-"
+                    "differentially private mechanisms"
+                },
+            ),
+        ],
     )
 
 

@@ -17,7 +17,8 @@ from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, established, objections, shown
 from dpassay.proofs.lemmas import UNION_BOUND
-from dpassay.proofs.notation import Step, derivative, formula, identity, instance, proof, smt
+from dpassay.proofs.notation import Step, cited, derivative, formula, identity, instance, proof, smt
+from dpassay.proofs.theorems import CHI_SQUARE_TAILS
 from dpassay.replay.formula import enclose
 from dpassay.replay.numbers import precision
 
@@ -179,7 +180,9 @@ def concentration_proof() -> dict[str, Any]:
         "inequality at t = g/(2(1+g)) gives Pr[Q >= r(1+g)] <= exp(-(r/2)(g - ln(1+g))), at t = -g/(2(1-g)) Pr[Q <= "
         "r(1-g)] <= exp((r/2)(g + ln(1-g))). (4) g - ln(1+g) >= g^2/4 on [0, 1] and -g - ln(1-g) >= g^2/2 on [0, 1) "
         "give e^(-r g^2/8) and e^(-r g^2/4) <= e^(-r g^2/8), together at most 2 e^(-r g^2/8); at g = 1 the lower "
-        "event has probability 0. (5) Each column is the case of one weight, and the union bound adds m columns up.",
+        "event has probability 0. (5) Each column is the case of one weight, and the union bound adds m columns up. "
+        "(6) Both tails follow from Lemma 1 of Laurent and Massart too, at x = r g^2/8: the weights p_k, each r times, "
+        "have |a|_2^2 = r sum p_k^2 <= r and |a|_inf <= 1 (last steps).",
         identity(
             "the exponent in the Gaussian integral of e^(tz^2)", "t * z ** 2 - z ** 2 / 2 == -(1 - 2 * t) * z ** 2 / 2"
         ),
@@ -219,6 +222,37 @@ def concentration_proof() -> dict[str, Any]:
             model="r = 1, g = 0, upper = 0, lower = 0",
         ),
         *UNION_BOUND,
+        smt(
+            "the squares of weights add up to at most the square of their sum",
+            "squares <= total ** 2, total >= 0, p >= 0",
+            "squares + p ** 2 <= (total + p) ** 2",
+            model="squares = 0, total = 0, p = 1",
+        ),
+        smt(
+            "Laurent and Massart's upper threshold at x = r g^2 / 8",
+            "0 <= g <= 1, x == r * g ** 2 / 8, norm ** 2 <= r, root ** 2 == x, largest <= 1",
+            "2 * norm * root + 2 * largest * x <= r * g",
+            model="r = 2, g = 1, x = 1/4, norm = 1, root = 1/2, largest = 1",
+        ),
+        smt(
+            "Laurent and Massart's lower threshold at x = r g^2 / 8",
+            "g >= 0, x == r * g ** 2 / 8, norm ** 2 <= r, root ** 2 == x",
+            "-2 * norm * root >= -(r * g)",
+            model="r = 2, g = 1, x = 1/4, norm = 1, root = 1/2",
+        ),
+        rests_on=[
+            cited(
+                *CHI_SQUARE_TAILS,
+                {
+                    "the r n variables are independent standard normal": "claim: M has independent standard Gaussian "
+                    "entries",
+                    "the weights p_k, r times each, have squares that add up to at most r, and none exceeds 1": "the "
+                    "squares of weights add up to at most the square of their sum",
+                    "its upper threshold is at most r g": "Laurent and Massart's upper threshold at x = r g^2 / 8",
+                    "its lower threshold is at least -r g": "Laurent and Massart's lower threshold at x = r g^2 / 8",
+                },
+            )
+        ],
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import established, shown
-from dpassay.proofs.notation import Step, derivative, identity, instance, proof, smt
+from dpassay.proofs.notation import Step, cited, derivative, identity, instance, possible, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
+from dpassay.proofs.theorems import ISSERLIS, ZERO_SET
 
 # Of z standard Gaussian: each total derivative integrates to 0 over the line, so that the moments are 0, 1, 0 and 3.
 GAUSSIAN_MOMENTS: tuple[Step, ...] = (
@@ -20,6 +21,15 @@ GAUSSIAN_MOMENTS: tuple[Step, ...] = (
     derivative("E z^2 = 1", "z", "-z * exp(-z ** 2 / 2)", "(z ** 2 - 1) * exp(-z ** 2 / 2)"),
     derivative("E z^3 = 0", "z", "-(z ** 2 + 2) * exp(-z ** 2 / 2)", "z ** 3 * exp(-z ** 2 / 2)"),
     derivative("E z^4 = 3", "z", "-(z ** 3 + 3 * z) * exp(-z ** 2 / 2)", "(z ** 4 - 3) * exp(-z ** 2 / 2)"),
+)
+
+PAIRINGS = cited(
+    *ISSERLIS,
+    {
+        "entries of M are jointly normal of mean 0, uncorrelated": "claim: M has independent standard Gaussian entries",
+        "each has variance 1": "E z^2 = 1",
+        "so that its fourth moment is that of three pairings": "E z^4 = 3",
+    },
 )
 
 # v is the variance of one row's contribution, v / r that of the mean of r rows.
@@ -133,6 +143,7 @@ def second_moment_proof() -> dict[str, Any]:
             "max(largest, x) <= total + x",
             model="largest = 0, total = 0, x = 0",
         ),
+        rests_on=[PAIRINGS],
     )
 
 
@@ -173,6 +184,7 @@ def lower_bound_proof() -> dict[str, Any]:
             "r == 2",
             model="r = 2, L = 1",
         ),
+        rests_on=[PAIRINGS],
         supports="refuted",
     )
 
@@ -216,6 +228,7 @@ def expectation_proof() -> dict[str, Any]:
             "moment < delta_22",
             model="first = 0, second = 0, moment = 0, delta_22 = 1",
         ),
+        rests_on=[PAIRINGS],
         supports="refuted",
     )
 
@@ -226,8 +239,8 @@ def singular_vector_proof() -> dict[str, Any]:
         "Two users, singular values s1 >= s2 > 0 of R1 (line 6 makes both at least w > 0), coordinates in the basis "
         "of R's right singular vectors, in which row k of M U is (x_k, z_k), independent standard Gaussian. The "
         "off-diagonal entry of R~'R~ is s1 s2 p / r with p = sum_k x_k z_k. R's vectors are singular vectors of R~ "
-        "only if that entry is 0, so only if p = 0 (step 1): given the z_k, not all 0 almost surely, p is Gaussian "
-        "with positive variance, so the probability is 0. By steps 2 to 5 each product x_k z_k has mean 0 and mean "
+        "only if that entry is 0, so only if p = 0 (step 1): a polynomial that is not 0 everywhere (last step) of "
+        "variables with a density, so the probability is 0. By steps 2 to 5 each product x_k z_k has mean 0 and mean "
         "square 1; r of them add up to mean square r (step 6), so the entry has mean square s1^2 s2^2 / r (step 7).",
         smt(
             "the entry vanishes only with p",
@@ -238,6 +251,17 @@ def singular_vector_proof() -> dict[str, Any]:
         *GAUSSIAN_MOMENTS,
         identity("one more product", "P + 2 * Q * 0 + 1 * 1 == P + 1"),
         identity("the entry's mean square", "(s1 * s2 / r) ** 2 * r == s1 ** 2 * s2 ** 2 / r"),
+        possible("p is not 0 everywhere", "p == x * z, p > 0", model="x = 1, z = 1, p = 1"),
+        rests_on=[
+            cited(
+                *ZERO_SET,
+                {
+                    "p is a polynomial that is not 0 everywhere": "p is not 0 everywhere",
+                    "its variables have a density": "claim: M has independent standard Gaussian entries",
+                },
+            ),
+            PAIRINGS,
+        ],
         supports="refuted",
     )
 

@@ -14,8 +14,28 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, established, shown
-from dpassay.proofs.notation import Step, formula, identity, instance, proof, smt
+from dpassay.proofs.notation import Step, Theorem, cited, formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import ALGORITHM_NOISE, EPSILONS, ROW_EPSILON, TASKS
+from dpassay.proofs.pricdr.sketch_concentration import EXPONENTIAL_TAIL
+from dpassay.proofs.theorems import GAUSSIAN_MECHANISM, RANK_ONE_DETERMINANT, RAYLEIGH, SCHEFFE, ZERO_SET
+
+# The largest (1 + (x + h)^2) / (1 + x^2) is T^2, where T - 1/T = h.
+RATIO_BOUND: tuple[Step, ...] = (
+    identity(
+        "e^asinh(h/2) solves T - 1/T = h",
+        "(h / 2 + sqrt(h ** 2 / 4 + 1)) ** 2 - 1 == h * (h / 2 + sqrt(h ** 2 / 4 + 1))",
+    ),
+    identity(
+        "the gap is a square",
+        "T ** 2 * (1 + x ** 2) - 1 - (x + T - 1 / T) ** 2 == (T - 1 / T) / T * (T * x - 1) ** 2",
+    ),
+    smt(
+        "the square has a positive factor",
+        "T >= 1, h * T == T ** 2 - 1, gap * T == h * (T * x - 1) ** 2",
+        "gap >= 0",
+        model="T = 1, h = 0, gap = 0, x = 0",
+    ),
+)
 
 RELEASED_NOISE = "1 / (sqrt(eps / (2 * ln(8 * r * m)) + 1 / 4) - 1 / 2)"
 
@@ -84,9 +104,9 @@ def decide_t51(claim: Claim, context: Context) -> Verdict:
 decide_t51_det = established(
     "holds",
     "The square root of the determinant ratio is at most e^asinh(1/(2w)), attained by a single row, and that is "
-    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this for all parameters: Algorithm 1's "
-    "w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give the bound: "
-    "it says how far singular values move together, not what their product does.",
+    "below e^(eps0/2) as soon as w eps0 >= 1. Both w of the paper satisfy this whatever r, delta and epsilon are: "
+    "Algorithm 1's w eps0 is sqrt(8) ln(4r/delta) > 3. The printed argument, Lidskii's theorem alone, does not give "
+    "the bound: it says how far singular values move together, not what their product does.",
     evidence=lambda: [
         shown("The exact supremum, and its comparison with e^(eps0/2).", determinant_proof()),
         shown(  # sqrt(8) ln(4r/delta) is least for r = 1 and delta = 1, and 2 ln(4/delta0) for the w of B.1 more
@@ -264,6 +284,15 @@ def row_space_proof() -> dict[str, Any]:
             model="s = 1, w = 1, a = 1, b = 2",
         ),
         smt("the variance is positive", "v >= 1, r >= 1", "v / r > 0", model="v = 1, r = 1"),
+        rests_on=[
+            cited(
+                *ZERO_SET,
+                {
+                    "l of a published row, linear in M, is not 0 for every M": "the variance is positive",
+                    "the entries of M have a density": "claim: M with standard Gaussian entries",
+                },
+            )
+        ],
         supports="refuted",
     )
 
@@ -289,24 +318,12 @@ def determinant_proof() -> dict[str, Any]:
         "attained at x = 1/T when the other rows are 0. Exchanging the two matrices gives the lower bound. f(e) = "
         "e^(e/2) - e^(-e/2) - e has f(0) = 0 and 2 f' = E + 1/E - 2 >= 0 with E = e^(e/2) (step 4), so E - 1/E >= "
         "eps0 >= h = T - 1/T and T <= E (step 5).",
-        identity(
-            "e^asinh(h/2) solves T - 1/T = h",
-            "(h / 2 + sqrt(h ** 2 / 4 + 1)) ** 2 - 1 == h * (h / 2 + sqrt(h ** 2 / 4 + 1))",
-        ),
-        identity(
-            "the gap is a square",
-            "T ** 2 * (1 + x ** 2) - 1 - (x + T - 1 / T) ** 2 == (T - 1 / T) / T * (T * x - 1) ** 2",
-        ),
-        smt(
-            "the square has a positive factor",
-            "T >= 1, h * T == T ** 2 - 1, gap * T == h * (T * x - 1) ** 2",
-            "gap >= 0",
-            model="T = 1, h = 0, gap = 0, x = 0",
-        ),
+        *RATIO_BOUND,
         smt("E + 1/E is at least 2", "E > 0", "E ** 2 + 1 >= 2 * E", model="E = 1"),
         smt(
             "T - 1/T grows with T", "T > 0, E > 0, (T ** 2 - 1) * E <= (E ** 2 - 1) * T", "T <= E", model="T = 1, E = 1"
         ),
+        rests_on=[cited(*RANK_ONE_DETERMINANT, {"K is invertible": "claim: both covariances have full rank"})],
     )
 
 
@@ -317,9 +334,10 @@ def quadratic_proof() -> dict[str, Any]:
         "eigenvalues of S2^-1 S that are not 1. For a vector y of norm 1 after multiplying by K^(1/2), t lies between "
         "the extremes of (1 + a^2)/(1 + b^2) with |a - b| <= h, which are T^2 and T^-2, T - 1/T = h (CD-T51-DET). "
         "With p = 1/(h T) one has p (p+1) = w^2, T^2 - 1 = 1/p and 1 - T^-2 = 1/(p+1) (steps 1 to 3). The form's "
-        "parts have opposite signs, so that it is at most the larger one. Pr[g^2 > z] <= e^(-z/2) (twice the Gaussian "
-        "tail bound e^(-z/2)/2), so each part exceeds y = 2 (h + h^2) L, L = ln(4/delta0), with probability at most "
-        "e^(-p y/2); p (h + h^2) >= 1 (step 4), hence at most e^-L = delta0/4, and both together delta0/2.",
+        "parts have opposite signs, so that it is at most the larger one. Pr[g^2 > z] <= e^(-z/2), the tail of a sum "
+        "of two such squares (last step), so each part exceeds y = 2 (h + h^2) L, L = ln(4/delta0), with "
+        "probability at most e^(-p y/2); p (h + h^2) >= 1 (step 4), hence at most e^-L = delta0/4, and both together "
+        "delta0/2.",
         identity("p (p + 1) = 1/h^2", "1 / ((T - 1 / T) * T) * (1 / ((T - 1 / T) * T) + 1) == 1 / (T - 1 / T) ** 2"),
         identity("T^2 - 1 = 1/p", "T ** 2 - 1 == (T - 1 / T) * T"),
         identity("1 - T^-2 = 1/(p + 1)", "(1 - 1 / T ** 2) * (1 / ((T - 1 / T) * T) + 1) == 1"),
@@ -329,6 +347,19 @@ def quadratic_proof() -> dict[str, Any]:
             "4 * p * (h + h ** 2) >= 4",
             model="p = 1/3, h = 3/2",
         ),
+        *RATIO_BOUND,
+        *EXPONENTIAL_TAIL,
+        rests_on=[
+            cited(
+                *RAYLEIGH,
+                {
+                    "S^(1/2) S2^-1 S^(1/2), which has the same eigenvalues as S2^-1 S, exists": "claim: both "
+                    "covariances have full rank",
+                    "its form on unit vectors is at most T^2, and at least T^-2 with both matrices exchanged": "the "
+                    "square has a positive factor",
+                },
+            )
+        ],
     )
 
 
@@ -355,7 +386,8 @@ def profile_proof() -> dict[str, Any]:
         "shift by mu = |g| |v|/w, whose loss is step 1 and whose delta is Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - "
         "eps/mu). By steps 2 and 3 its derivative in mu is the density phi(mu/2 - eps/mu) > 0, so |v| = 1 is the "
         "worst; the mean over g gives the upper bound. Attained: other rows 0, row i = a u with u orthogonal to v; "
-        "the u-coordinates over a tend to g in law, densities converge, so total variation does (Scheffe), in both "
+        "the u-coordinates over a tend to g in law, densities converge, so total variation does (Scheffe, last "
+        "two steps), in both "
         "directions. Given g the loss is normal with mean g^2/(2 w^2) and variance g^2/w^2 per row, so its moment "
         "generating function is (1 - (t + t^2)/w^2)^(-r/2), which is step 4 at p (p + 1) = w^2: that of A/p - B/(p + "
         "1). For two rows the finite sum is e^(-p eps)/(2 p + 1) (step 5). A column d changed as a whole shifts by |M "
@@ -368,6 +400,37 @@ def profile_proof() -> dict[str, Any]:
             "two rows",
             "p * (p + 1) / (2 * p + 1) * exp(-p * eps) * (1 / p - 1 / (p + 1)) == exp(-p * eps) / (2 * p + 1)",
         ),
+        smt(
+            "the variance of the u-coordinates over a tends to that of g",
+            "w > 0, a ** 2 * e >= w ** 2, v * a ** 2 == a ** 2 + w ** 2",
+            "1 <= v and v <= 1 + e",
+            model="a = 1, w = 1, e = 1, v = 2",
+        ),
+        identity(
+            "the limit's covariance, of g and g + w z, has a determinant above 0", "1 * (1 + w ** 2) - 1 == w ** 2"
+        ),
+        rests_on=[
+            shifted_gaussian("claim: with a Gaussian M that does not depend on the data"),
+            cited(
+                *SCHEFFE,
+                {
+                    "the densities converge": "the variance of the u-coordinates over a tends to that of g",
+                    "the limit has a density": "the limit's covariance, of g and g + w z, has a determinant above 0",
+                },
+            ),
+        ],
+    )
+
+
+def shifted_gaussian(independent: str) -> Theorem:
+    """The exact delta of w N shifted by M (R - R'), given M; where the claim says that M does not depend on R."""
+    return cited(
+        *GAUSSIAN_MECHANISM,
+        {
+            "M and the noise do not depend on the data": independent,
+            "its loss is that of two normal laws mu apart": "loss of a shift by mu",
+            "the largest shift has the largest delta": "difference of the two derivatives of the arguments",
+        },
     )
 
 

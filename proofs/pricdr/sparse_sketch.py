@@ -14,7 +14,7 @@ from dpassay.core.records import Table
 from dpassay.proofs.decisions import decided, established, shown
 from dpassay.proofs.notation import formula, identity, instance, proof, smt
 from dpassay.proofs.pricdr.sketch_composition import TASKS
-from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps
+from dpassay.proofs.pricdr.sketch_privacy import profile, shift_steps, shifted_gaussian
 
 _LIFTED = (
     "Ratings (1, 0; 0, 0) and (1, 0; 1, 0), centered: (1/2, -1/2; 0, 0) and (1/2, -1/2; 1/2, -1/2). The nonzero "
@@ -161,6 +161,7 @@ def fixed_norm_proof() -> dict[str, Any]:
         "is at most the delta of mu = sqrt(r)/w. It is attained: |v| = 1, and a row of large norm reveals M e_i.",
         *shift_steps(),
         identity("squared norm of a column of k entries +-sqrt(r/k)", "k * (r / k) == r"),
+        rests_on=[shifted_gaussian("claim: with any M that does not depend on the data")],
     )
 
 

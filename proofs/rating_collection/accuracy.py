@@ -71,8 +71,9 @@ def decide_sharper_bounds(claim: Claim, context: Context) -> Verdict:
         "holds",
         "The two noise terms live on different cells, so the square of their sum is the sum of their squares, and "
         "one Markov step replaces two and a union bound. With the exact moments the new bounds are smaller than (6) "
-        "and (7) for all parameters: by a factor of at least sqrt(2) for (6), and sqrt(48 (d-1)/(2d-1)), which is "
-        "4.6 at d = 5, for (7). What is left is the factor 1/sqrt(gamma) of Markov's inequality.",
+        "and (7) whatever eps, gamma, d and the sizes are: by a factor of at least sqrt(2) for (6), and sqrt(48 "
+        "(d-1)/(2d-1)), which is 4.6 at d = 5, for (7). What is left is the factor 1/sqrt(gamma) of Markov's "
+        "inequality.",
         evidence=(
             shown("Splitting rho.", decomposition_proof()),
             shown(

@@ -82,6 +82,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-T1-TIGHT",
+        source="ours",
         place="Theorems 1 and 2, made exact",
         statement="For both mechanisms the privacy loss of vectors that differ in k entries is at most k eps, and k eps is attained: "
         "no constant below eps holds for one changed entry, none below n eps for whole vectors.",
@@ -110,6 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EXE",
+        source="ours",
         place="Definitions 2 and 3, as executed",
         statement="The textbook floating-point samplers of the two mechanisms keep the privacy of the ideal ones.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
@@ -118,6 +120,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EXE-REP",
+        source="ours",
         place="Definitions 2 and 3, as executed, repaired",
         statement="The samplers on integers and on a grid that this package runs keep the privacy of the ideal mechanisms.",
         formula="Pr[executed M(x) = z] <= e^eps Pr[executed M(y) = z] for one entry",
@@ -127,6 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
     # Definitions
     _claim(
         id="RC-IND2",
+        misprint="one pair (xi, zeta) stands for a fresh one for each entry (RC-T1)",
         place="Definition 2, read literally",
         statement="With one pair (xi, zeta) for all entries, as Definition 2 writes it, the modified Laplace mechanism is n "
         "eps-differentially private.",
@@ -136,6 +140,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-IND3",
+        misprint="the noise's index, the value x_k, stands for the entry k (RC-T2)",
         place="Definition 3, read literally",
         statement="With one random variable xi_i per value i, as Definition 3 writes it (M(x_k) = xi_(x_k)), the randomized response "
         "mechanism is n eps-differentially private.",
@@ -145,6 +150,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EPS0",
+        misprint="eps >= 0 stands for eps > 0 in Definition 2 (RC-EPS0-REP)",
         place="Definitions 2 and 3",
         statement="Both mechanisms are defined for every eps >= 0.",
         formula="for every eps >= 0 the laws Laplace(0, 2/eps), Bernoulli(e^(eps/2)/(e^(eps/2)+1)) and p_i exist",
@@ -152,6 +158,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EPS0-REP",
+        source="ours",
         place="Definitions 2 and 3, repaired",
         statement="The modified Laplace mechanism is defined for every eps > 0, and randomized response for every eps >= 0.",
         formula="the masses and densities are nonnegative and add up to 1",
@@ -169,6 +176,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-CONJ-REP",
+        source="ours",
         place="sec. 1, repaired",
         statement="The modified Laplace mechanism with its numbers clipped to [-1, 1], and randomized response, map the space of "
         "ratings into itself, and stay n eps-differentially private.",
@@ -178,6 +186,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-SLACK",
+        source="ours",
         place="Definition 2",
         statement="The probability e^(eps/2)/(1 + e^(eps/2)) with which a rating is kept is forced: with Laplace noise of scale 2/eps "
         "no other pair (keep, create) gives eps-differential privacy for one entry.",
@@ -187,6 +196,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-SLACK-REP",
+        source="ours",
         place="Definition 2, improved",
         statement="Among all pairs (keep, create) that are eps-differentially private for one entry with Laplace noise of scale 2/eps, "
         "the squared error of the unbiased reconstruction (release / keep, 0 where missing) is least at keep = "
@@ -215,6 +225,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-T3-TIGHT",
+        source="ours",
         place="Theorem 3, sharpened",
         statement="One Markov step on the sum of both noise terms, which live on different cells, gives smaller bounds than (6) and (7) "
         "with the same probability.",
@@ -225,6 +236,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-T3-S",
+        misprint="= stands for <= in five places (RC-T3-S-REP)",
         place="sec. 4.3",
         statement="Each expectation and each Markov step of the proof of Theorem 3 holds as printed.",
         formula='E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 "= gamma/2", ...',
@@ -234,6 +246,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-T3-S-REP",
+        source="ours",
         place="sec. 4.3, repaired",
         statement="Each expectation and each Markov step of the proof of Theorem 3 holds with <= in place of the five false equalities.",
         formula="E||P(X-Z)||^2 <= 8s/eps^2, ..., Pr[||P(X-Z)|| > t] <= E||P(X-Z)||^2 / t^2 <= gamma/2, ...",
@@ -251,6 +264,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-RANGE-REP",
+        source="ours",
         place="sec. 4.3, repaired",
         statement="The moment bounds for created ratings hold when true ratings lie in the range of the observed ones.",
         formula="|Theta| <= 1 implies E[(Theta-Z)^2] <= 1 + 8/eps^2; 1 <= Theta <= d implies E[(Theta-Z)^2] <= (d-1)^2",
@@ -259,6 +273,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EQ",
+        misprint="= stands for <= (RC-EQ-REP)",
         place="sec. 4.3",
         statement="For randomized response, the mean squared error of a created rating is (d-1)^2.",
         formula="E[(Theta_ij - Z_ij)^2 | Omega_X, Omega_Z] = (d-1)^2 for all (i, j) in Omega_Z but not Omega_X",
@@ -267,6 +282,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-EQ-REP",
+        source="ours",
         place="sec. 4.3, repaired",
         statement="For randomized response, the mean squared error of a created rating is at most (d-1)(2d-1)/6, and equal to that for a "
         "true rating of 1 or d.",
@@ -316,6 +332,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-RIP-REP",
+        source="ours",
         place="Definition 4, repaired",
         statement="For one fixed matrix A without spikes, and entries observed independently with one probability p, (2) holds with "
         "probability at least 1 - (1-p) mu / (p alpha^2 mn).",
@@ -336,6 +353,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="RC-5-REP",
+        source="ours",
         place="sec. 3, eq. 5, repaired",
         statement="When no entry of Z is missing, the completion error is at most 2 rho; when one is missing, no constant C0 bounds it by "
         "C0 p^(-1/2) rho for all matrices of rank 1.",
@@ -355,7 +373,7 @@ CLAIMS: tuple[Claim, ...] = (
         id="RC-UTIL",
         place="sec. 3",
         statement="The completion error falls as eps grows and tends to that of the clean data.",
-        formula="||Theta^(Z_eps) - Theta||_F decreases in eps, with limit ||Theta^(X) - Theta||_F",
+        formula="||Theta^ (Z_eps) - Theta||_F decreases in eps, with limit ||Theta^ (X) - Theta||_F",
         predicate="Needs a trained completion per eps on real ratings: holds if every paired 95% interval between successive eps is on the "
         "claimed side and the last contains the error on clean data; refuted if one lies on the other side; else open. Fixed before the "
         "run: MovieLens 100K; the error is the RMSE on a tenth of the ratings, held out anew for each of 5 seeds; completion (4) of the "

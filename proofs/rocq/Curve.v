@@ -314,14 +314,29 @@ rewrite /delta_star !le_maxl; apply/and3P; split.
   by rewrite mul1r.
 Qed.
 
-Lemma curve_exact eps delta :
-  (dp_delta nb eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
-  (0 <= eps -> dp_delta nb eps delta M <-> delta_star s N eps <= delta).
+(* The event none, heads or tails, whichever is the largest of delta_star's three numbers. *)
+Lemma curve_attained eps :
+  exists D E A, nb D E /\ chance (M D) A = expR eps * chance (M E) A + delta_star s N eps.
+Proof.
+suff [j [k [A [jk H]]]] : exists j k A, j <> k /\ chance (C j) A = expR eps * chance (C k) A + delta_star s N eps.
+  by exists (data j), (data k), (event A); rewrite -!chance_coin; split=> //; exact: neighbors_data.
+rewrite /delta_star /Num.max.
+case: (_ < _); last by exists true, false, set0; split=> //; rewrite /chance !big_set0 mulr0 add0r.
+case: (_ < _).
+- by exists false, true, [set false]; split=> //; rewrite !chance1 !HC /= [1 + (s + N)]addrA mulrA mulr1 [RHS]addrC subrK.
+- by exists true, false, [set true]; split=> //; rewrite !chance1 !HC /= [1 + (s + N)]addrA [RHS]addrC subrK.
+Qed.
+
+Lemma curve_exact eps :
+  (forall delta, dp_delta nb eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
+  (0 <= eps -> (forall delta, dp_delta nb eps delta M <-> delta_star s N eps <= delta) /\
+     exists D E A, nb D E /\ chance (M D) A = expR eps * chance (M E) A + delta_star s N eps).
 Proof.
 have pos e d : 0 <= e -> delta_star s N e <= d -> dp_delta nb e d M.
   by move=> e0; apply: (curve_upper s0 _ HM e0).
-split; last first.
-  by move=> e0; split=> [/lower_coin/lower_delta|]; last exact: pos.
+split=> [delta|e0]; last first.
+  split=> [delta|]; last exact: curve_attained.
+  by split=> [/lower_coin/lower_delta|]; last exact: pos.
 split; first exact: lower_coin.
 case: (leP 0 eps) => e0 H; first by apply: pos => //; exact: lower_delta.
 have symC (j k : bool) : j <> k -> k <> j by move=> jk kj; apply: jk.
@@ -333,11 +348,11 @@ End Lower.
 
 End Curve.
 
-Theorem dp_delta_rep : DP_DELTA_REP_part.
+Theorem dp_delta_rep : DP_DELTA_REP.
 Proof.
 move=> R n s B s0; exists (dpp_law s0) => //.
 have o0 (j : bool) : 0 < (if j then s + B ^+ 2 else s) by case: j; rewrite // ltr_paddr ?sqr_ge0.
 exists (fun j => coin_law (o0 j)) => //; split=> [n0|eps delta e0].
-  by case: n n0 => // n _ eps delta; apply: curve_exact.
+  by case: n n0 => // n _ eps; apply: curve_exact.
 by apply: curve_upper => // x; exact: norm_binary.
 Qed.

@@ -9,7 +9,7 @@ Proof. exact: sum_minor. Qed.
 Theorem DP_EPS_REP : Statements.Determinantal.DP_EPS_REP.
 Proof. exact: dp_eps_rep. Qed.
 
-Theorem DP_DELTA_REP_part : Statements.Determinantal.DP_DELTA_REP_part.
+Theorem DP_DELTA_REP : Statements.Determinantal.DP_DELTA_REP.
 Proof. exact: dp_delta_rep. Qed.
 
 Theorem DP_REPLACE_REP : Statements.Determinantal.DP_REPLACE_REP.

@@ -115,14 +115,16 @@ Qed.
 
 Lemma PP_ACC_at :
   ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
-       ~~ D a x -> (forall i, i \in S :|: S' -> i != a /\ D i x) -> #|S| = #|S'| ->
+       ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
+       0 < \sum_(i in S) `|cosine D a i| -> 0 < \sum_(i in S') `|cosine D a i| ->
        \sum_(i in S') cosine D a i < \sum_(i in S) cosine D a i ->
        `|truth - predicted D a x S| <= `|truth - predicted D a x S'|).
 Proof.
 pose x : 'I_3 := lift ord0 (lift ord0 ord0).
-have h i : i \in [set u1] :|: [set u2] -> i != u0 /\ D i x by rewrite !inE => /orP[] /eqP ->.
+have h i : i \in [set u1] :|: [set u2] -> [/\ i != u0, cosine_defined D u0 i & D i x : bool].
+  by rewrite !inE /cosine_defined => /orP[] /eqP ->; split; rewrite // !P_norm ?inE ?eqxx ?orbT // mulr_gt0 ?sqrtr_gt0 ?ltr0n.
 have c : #|[set u1]| = #|[set u2]| by rewrite !cards1.
-move=> /(_ 3%N _ D u0 x 5%:R [set u1] [set u2] isT h c); rewrite !big_set1 P_cos1 P_cos2 => /(_ (lt_by _ _)).
+move=> /(_ 3%N _ D u0 x 5%:R [set u1] [set u2] isT h c); rewrite !big_set1 P_cos1 P_cos2 !normr_gt0 oner_eq0 lt0r_neq0 ?divr_gt0 ?ltr0n // => /(_ isT isT (lt_by _ _)).
 have e : 1 - 4%:R / 5%:R = 1 / 5%:R :> R by field.
 have p : 0 < 1 / 5%:R :> R by rewrite divr_gt0 ?ltr0n ?ltr01.
 move=> /(_ _ e p); rewrite /predicted !big_set1 P_cos1 P_cos2 /= /value_of /=.
@@ -132,4 +134,4 @@ by rewrite subrr normr0 normr_le0 subr_eq0 -[X in _ == X]/(1%:R) eqr_nat.
 Qed.
 End Prediction.
 
-Lemma PP_ACC_proof : PP_ACC_part. Proof. exact: PP_ACC_at. Qed.
+Lemma PP_ACC_proof : PP_ACC. Proof. exact: PP_ACC_at. Qed.

@@ -2,7 +2,7 @@
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp.classical Require Import classical_sets.
 From mathcomp.analysis Require Import reals ereal sequences exp measure lebesgue_measure lebesgue_integral.
-From Dpassay Require Import Statements Core Selection.
+From Dpassay Require Import Statements Core Selection Measures.
 Import Statements.Selection.
 
 Set Implicit Arguments.
@@ -10,30 +10,6 @@ Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 Import Order.TTheory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
-
-Section Integral.
-Variable R : realType.
-Local Notation mu := (@lebesgue_measure R).
-Local Open Scope ereal_scope.
-
-(* Monotone and homogeneous, for all nonnegative functions, measurable or not. *)
-Lemma integral_ratio (f g : R -> \bar R) (c : R) : (0 < c)%R -> (forall z, 0 <= f z) -> (forall z, 0 <= g z) ->
-  (forall z, f z <= c%:E * g z) -> \int[mu]_z f z <= c%:E * \int[mu]_z g z.
-Proof.
-move=> c0 f0 g0 fg; rewrite [X in X <= _]ge0_integralTE //; apply: ub_ereal_sup => _ [h hf <-].
-have c1 : (0 <= c^-1)%R by rewrite invr_ge0 ltW.
-pose h' := scale_nnsfun h c1.
-have -> : sintegral mu h = c%:E * sintegral mu h'.
-  rewrite -sintegralrM; apply: eq_sintegral => z /=.
-  by rewrite mulrA divff ?mul1r // gt_eqF.
-apply: lee_wpmul2l; first by rewrite lee_fin ltW.
-rewrite ge0_integralTE //; apply: ereal_sup_ub; exists h' => //= z.
-have := fg z; have := hf z => /= /le_trans h1 /h1.
-rewrite -[X in X <= _](_ : c%:E * (c^-1 * h z)%:E = _); first by rewrite lee_pmul2l.
-by rewrite -EFinM mulrA divff ?mul1r // gt_eqF.
-Qed.
-
-End Integral.
 
 Section Noise.
 Variable R : realType.
@@ -62,7 +38,7 @@ Proof.
 move=> b0; elim: s E => [|i s IH] E /=; first by rewrite big_nil expR0 mul1e.
 have pos a (u : seq R) z F : (0 <= (laplace_density b (z - a))%:E * noisy_chance b u F)%E.
   by rewrite mule_ge0 ?noisy_ge0 // lee_fin laplace_ge0.
-apply: integral_ratio => // [|z]; first exact: expR_gt0.
+apply: integral_le => // [|z]; first exact: expR_gt0.
 rewrite big_cons expRD [(expR _ * expR _)%:E]EFinM muleACA -[((expR _)%:E * (laplace_density _ _)%:E)%E]EFinM.
 apply: lee_pmul => //; rewrite ?noisy_ge0 ?lee_fin ?laplace_ge0 //.
 exact: laplace_ratio.

@@ -47,6 +47,29 @@ Lemma sqrt_of (a b : R) : 0 <= a -> b = a ^+ 2 -> Num.sqrt b = a.
 Proof. by move=> a0 ->; rewrite sqrtr_sqr ger0_norm. Qed.
 End Quotas.
 
+Section Ties.
+Variables (R : realType) (b : ties R) (n : nat) (F : rel nat -> R).
+Lemma over_ties_gt0 : (forall tie, 0 < F tie) -> 0 < over_ties b n F.
+Proof.
+move=> F0; have P t : 0 <= pr (tie_law b n) t * F (tie_first t) by rewrite mulr_ge0 ?pr_ge0 ?ltW.
+rewrite lt_def sumr_ge0 // andbT; apply/eqP => /(psumr_eq0P (fun t _ => P t)) Z.
+have := pr_sum1 (tie_law b n); rewrite big1 => [/eqP|t _]; first by rewrite eq_sym oner_eq0.
+by apply/eqP; have /eqP := Z t isT; rewrite mulf_eq0 [X in _ || X](gt_eqF (F0 _)) orbF.
+Qed.
+Lemma over_ties_eq0 : (forall tie, F tie = 0) -> over_ties b n F = 0.
+Proof. by move=> F0; apply: big1 => t _; rewrite F0 mulr0. Qed.
+End Ties.
+
+(* An item that everybody rated, with a positive rating, defines all similarities. *)
+Lemma rated_by_all (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (t : I) :
+  (forall i, exists2 x, D i t = Some x & 0 < x) -> forall a, all_defined D a.
+Proof.
+move=> H a i _; have norm_gt0 j l : 0 < user_norm D j l.
+  have [[x jt x0] [y lt _]] := (H j, H l); rewrite /user_norm sqrtr_gt0 (bigD1 t) ?jt ?lt //= ltr_paddr ?exprn_gt0 //.
+  by apply: sumr_ge0 => s _; apply: sqr_ge0.
+by rewrite /cosine_defined mulr_gt0.
+Qed.
+
 Section Border.
 Variables (R : realType) (tie : rel nat).
 Let row (a b : R) := [:: Some a; Some b].
@@ -70,6 +93,11 @@ Proof.
 exists u3, (lift ord0 ord0); split=> // j s.
 by case: (user4 j) => ->; case: (user2 s) => ->.
 Qed.
+
+Lemma D_defined a : all_defined D a.
+Proof. by apply: (@rated_by_all _ _ _ _ ord0) => i; case: (user4 i) => ->; (eexists; [reflexivity | rewrite ?ltr0n ?ltr01]). Qed.
+Lemma D'_defined a : all_defined D' a.
+Proof. by apply: (@rated_by_all _ _ _ _ ord0) => i; case: (user4 i) => ->; (eexists; [reflexivity | rewrite ?ltr0n ?ltr01]). Qed.
 
 Lemma D_cos1 : cosine D u0 u1 = 1.
 Proof.
@@ -193,20 +221,24 @@ by rewrite /ppns_original quotas_original /= /drawn_from_partitions !big_ord_rec
 Qed.
 End Border.
 
-Lemma PP_DP_proof : PP_DP_variant.
+Lemma PP_DP_proof : PP_DP.
 Proof.
-move=> R eps' tie w w' w0 w'0 H.
-have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
-have := H 4%N _ 2%:R^-1 2%N _ _ ord0 [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))] (half01 R) isT Hq (D_neighbors R).
-by rewrite ppns_impossible // mulr0 leNgt ppns_possible.
+move=> R eps' b; suff no (w w' : weights R) : positive w -> positive w' -> ~ ppns_private eps' b w w'.
+  by split=> [//|eps RS w]; apply: no => n I p k D a i; rewrite /w /paper_weight expR_gt0.
+move=> w0 w'0 H; have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
+have := H 4%N _ 2%:R^-1 2%N _ _ ord0 [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))] (half01 R) isT Hq (D_neighbors R) (@D_defined R _) (@D'_defined R _).
+rewrite [X in _ <= _ * X]over_ties_eq0 => [|tie]; last exact: ppns_impossible.
+by rewrite mulr0 leNgt over_ties_gt0 // => tie; apply: ppns_possible.
 Qed.
 
-Lemma PP_ORIG_proof : PP_ORIG_variant.
+Lemma PP_ORIG_proof : PP_ORIG.
 Proof.
-move=> R tie w w0; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
+move=> R; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
 exists ord0, [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))].
 split; first by split; [exact: half01 | by [] | rewrite quotas_original | exact: D_neighbors].
-by split; [apply: original_possible | apply: original_impossible].
+split; first exact: D_defined.
+split; first exact: D'_defined.
+by move=> tie w w' w0 w'0; split; [apply: original_possible | apply: original_impossible].
 Qed.
 
 Section Attack.
@@ -219,6 +251,9 @@ Let u0 : 'I_4 := ord0.
 Let u1 : 'I_4 := lift ord0 ord0.
 Let u2 : 'I_4 := lift ord0 (lift ord0 ord0).
 Let u3 : 'I_4 := lift ord0 (lift ord0 (lift ord0 ord0)).
+
+Lemma F_defined a : all_defined D a.
+Proof. by apply: (@rated_by_all _ _ _ _ ord0) => i; case: (user4 i) => ->; (eexists; [reflexivity | rewrite ?ltr0n ?ltr01]). Qed.
 
 Lemma F_cos1 : cosine D u0 u1 = 1. Proof. exact: D_cos1. Qed.
 Lemma F_cos2 : cosine D u0 u2 = 1. Proof. exact: D_cos1. Qed.
@@ -271,99 +306,168 @@ Lemma F_like f t : f \in [set u0; u1] -> D f t = D u2 t.
 Proof. by rewrite !inE => /orP[] /eqP ->. Qed.
 End Attack.
 
-Lemma PP_SEC2_proof : PP_SEC2_variant.
+Lemma PP_SEC2_proof : PP_SEC2.
 Proof.
-move=> R tie w w' w0 w'0 H.
+move=> R b w w' w0 w'0 H.
 have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.
 pose fakes : {set 'I_4} := [set ord0; lift ord0 ord0].
 have := H 4%N _ 2%:R^-1 2%N _ fakes (lift ord0 (lift ord0 ord0)) (half01 R) isT Hq.
 have nt : lift ord0 (lift ord0 ord0) \notin fakes by rewrite !inE.
 have cf : #|fakes| = 2%N by rewrite cards2.
-move=> /(_ _ _ nt cf (@F_like R) (fun f _ => F_top tie _ _ f)) => /(_ ord0 [set lift ord0 (lift ord0 ord0); lift ord0 (lift ord0 (lift ord0 ord0))]).
+move=> /(_ _ _ nt cf (fun f _ => @F_defined R f) (@F_like R) (fun f _ => over_ties_eq0 b 4 (fun tie => F_top tie _ _ f))) => /(_ ord0 [set lift ord0 (lift ord0 ord0); lift ord0 (lift ord0 (lift ord0 ord0))]).
 rewrite !inE eqxx /= => /(_ isT isT) E.
 suff: 0 < (0 : R) by rewrite ltxx.
-by rewrite -[X in _ < X]E; apply: F_listed.
+by rewrite -[X in _ < X]E; apply: over_ties_gt0 => tie; apply: F_listed.
 Qed.
 
 Section Truncation.
-Variables (R : realType) (tie : rel nat).
-(* One item: the target and the first candidate rated it, or the target alone; the other two candidates did not. *)
-Let D : ratings R [finType of 'I_4] _ := table (u := 4) (n := 1) [:: [:: Some 1]; [:: None]; [:: None]; [:: None]].
-Let D' : ratings R [finType of 'I_4] _ := table (u := 4) (n := 1) [:: [:: Some 1]; [:: Some 1]; [:: None]; [:: None]].
+Variable R : realType.
+(* The target (1, 1, 5); candidates (5, 5, 1), the first of which is (5, 5, -) in D'. *)
+Let row : seq (option R) := [:: Some 5%:R; Some 5%:R; Some 1].
+Let D : ratings R [finType of 'I_4] _ := table (u := 4) (n := 3) [:: [:: Some 1; Some 1; Some 5%:R]; row; row; row].
+Let D' : ratings R [finType of 'I_4] _ :=
+  table (u := 4) (n := 3) [:: [:: Some 1; Some 1; Some 5%:R]; [:: Some 5%:R; Some 5%:R; None]; row; row].
 Let u0 : 'I_4 := ord0.
 Let u1 : 'I_4 := lift ord0 ord0.
 Let u2 : 'I_4 := lift ord0 (lift ord0 ord0).
 Let u3 : 'I_4 := lift ord0 (lift ord0 (lift ord0 ord0)).
+(* The similarity of all candidates but the first in D'. *)
+Let c : R := 15%:R / (Num.sqrt 27%:R * Num.sqrt 51%:R).
 
 Lemma T_neighbors : one_rating D D'.
 Proof.
-exists u1, ord0; split=> // j s; rewrite [s]ord1.
-by case: (user4 j) => ->.
+exists u1, (lift ord0 (lift ord0 ord0)); split=> // j [[|[|[|m]]] hm] //; case: (user4 j) => -> //.
 Qed.
 
-Lemma T_cos j : j != u0 -> cosine D u0 j = 0.
-Proof. by case: (user4 j) => -> // _; rewrite /cosine big_mkcond big_ord1 /= mul0r. Qed.
-Lemma T'_cos2 : cosine D' u0 u2 = 0.
-Proof. by rewrite /cosine big_mkcond big_ord1 /= mul0r. Qed.
-Lemma T'_cos3 : cosine D' u0 u3 = 0.
-Proof. by rewrite /cosine big_mkcond big_ord1 /= mul0r. Qed.
+Lemma T_norms j : j != u0 -> user_norm D u0 j = Num.sqrt 27%:R /\ user_norm D j u0 = Num.sqrt 51%:R.
+Proof.
+by case: (user4 j) => -> // _; split; congr Num.sqrt; rewrite big_mkcond !big_ord_recl big_ord0 /= /value_of /=; ring.
+Qed.
+Lemma T'_norms : user_norm D' u0 u1 = Num.sqrt 2%:R /\ user_norm D' u1 u0 = Num.sqrt 50%:R.
+Proof. by split; congr Num.sqrt; rewrite big_mkcond !big_ord_recl big_ord0 /= /value_of /=; ring. Qed.
+
+Lemma T_cos j : j != u0 -> cosine D u0 j = c.
+Proof.
+move=> j0; have [n1 n2] := T_norms j0; rewrite /cosine n1 n2; congr (_ / _); case: (user4 j) j0 => -> // _;
+  by rewrite big_mkcond !big_ord_recl big_ord0 /= /value_of /=; ring.
+Qed.
+Lemma T'_cos j : j \in [:: u2; u3] -> cosine D' u0 j = c.
+Proof. by rewrite !inE => /orP[] /eqP ->; [exact: (@T_cos u2) | exact: (@T_cos u3)]. Qed.
 Lemma T'_cos1 : cosine D' u0 u1 = 1.
 Proof.
-have n1 : user_norm D' u0 u1 = 1.
-  by apply: sqrt_of; rewrite ?ler01 // big_mkcond big_ord1 /= /value_of /=; ring.
-have n2 : user_norm D' u1 u0 = 1.
-  by apply: sqrt_of; rewrite ?ler01 // big_mkcond big_ord1 /= /value_of /=; ring.
-by rewrite /cosine n1 n2 big_mkcond big_ord1 /= /value_of /=; field.
+have [n1 n2] := T'_norms; rewrite /cosine n1 n2 -sqrtrM ?ler0n // (@sqrt_of _ 10%:R) ?ler0n //; last by ring.
+by rewrite big_mkcond !big_ord_recl big_ord0 /= /value_of /=; field.
 Qed.
 
-Lemma T_kth : kth_similarity tie 2 D u0 = 0.
-Proof. by apply: big1 => i /andP[i0 _]; apply: T_cos. Qed.
+Lemma T_defined a : all_defined D a.
+Proof. by apply: (@rated_by_all _ _ _ _ ord0) => i; case: (user4 i) => ->; (eexists; [reflexivity | rewrite ?ltr0n ?ltr01]). Qed.
+Lemma T'_defined a : all_defined D' a.
+Proof. by apply: (@rated_by_all _ _ _ _ ord0) => i; case: (user4 i) => ->; (eexists; [reflexivity | rewrite ?ltr0n ?ltr01]). Qed.
 
-Lemma T'_rank1 : rank tie D' u0 u1 = 0%N.
+Lemma c_gt0 : 0 < c.
+Proof. by rewrite divr_gt0 ?mulr_gt0 ?sqrtr_gt0 ?ltr0n. Qed.
+(* Less than 15/35. *)
+Lemma cc_lt1 : c + c < 1.
 Proof.
-rewrite /rank big_mkcond !big_ord_recl big_ord0 /= -/u0 -/u1 -/u2 -/u3 T'_cos1 T'_cos2 T'_cos3.
-by rewrite !behind ?ltr01.
+have root (a b : nat) : (a * a <= b)%N -> a%:R <= Num.sqrt b%:R :> R.
+  by move=> ab; apply: sqr_le; rewrite ?sqrtr_ge0 // sqr_sqrtr ?ler0n // -natrX ler_nat -mulnn.
+have P : 35%:R <= Num.sqrt 27%:R * Num.sqrt 51%:R :> R.
+  by rewrite (_ : 35%:R = 5%:R * 7%:R) ?ler_pmul ?ler0n ?root // -natrM.
+rewrite /c -mulrDl ltr_pdivr_mulr ?mul1r; last by apply: lt_le_trans P; rewrite ltr0n.
+by apply: lt_le_trans P; rewrite -natrD ltr_nat.
 Qed.
 
-Lemma T'_kth : kth_similarity tie 2 D' u0 = 0.
+Lemma candidates4 : [seq i <- enum 'I_4 | i != u0] = [:: u1; u2; u3].
 Proof.
-apply: big1 => i; case: (user4 i) => -> //; rewrite ?T'_cos2 ?T'_cos3 // T'_rank1.
-by [].
+by apply: (inj_map val_inj); rewrite -(filter_map _ (fun m => m != 0%N)) val_enum_ord.
+Qed.
+Lemma T_sorted (k : nat) : (k < 3)%N -> kth_similarity k.+1 D u0 = c.
+Proof.
+rewrite /kth_similarity candidates4 /= !T_cos // sorted_sort; first by case: k => [|[|[|k]]].
+  by move=> x y z yx zy; apply: le_trans zy yx.
+by rewrite /= !lexx.
+Qed.
+Lemma T'_sorted : [/\ kth_similarity 1 D' u0 = 1 & kth_similarity 2 D' u0 = c].
+Proof.
+rewrite /kth_similarity candidates4 /= T'_cos1 !T'_cos // sorted_sort //.
+  by move=> x y z yx zy; apply: le_trans zy yx.
+by rewrite /= lexx (le_trans _ (ltW cc_lt1)) // ler_addl ltW ?c_gt0.
 Qed.
 
-Variables (eps RS RS' rho : R) (w w' : 'I_4 -> R).
-Hypotheses (eps0 : 0 < eps) (rho01 : 0 < rho < 1) (RS0 : 0 <= RS) (RS'0 : 0 <= RS').
-Hypotheses (w0 : forall i, 0 < w i) (w'0 : forall i, 0 < w' i).
+Variables (eps rho : R).
+Hypotheses (eps0 : 0 < eps) (rho01 : 0 < rho < 1).
 
-Lemma width_ge0 (r : R) : 0 <= r -> 0 <= 4%:R * 2%:R * r / eps * ln (2%:R * (4.-1 - 2)%:R / rho).
+Lemma width_gt0 (k : nat) (r : R) : (0 < k < 3)%N -> 0 < r -> 0 < 4%:R * k%:R * r / eps * ln (k%:R * (4.-1 - k)%:R / rho).
 Proof.
-move=> r0; have /andP[p0 p1] := rho01.
-rewrite mulr_ge0 ?divr_ge0 ?mulr_ge0 ?ler0n ?(ltW eps0) // ln_ge0 // mulr1 ler_pdivl_mulr // mul1r.
-by rewrite (le_trans (ltW p1)) // ler1n.
+move=> /andP[k0 k3] r0; have /andP[p0 p1] := rho01.
+rewrite mulr_gt0 ?divr_gt0 ?mulr_gt0 ?ltr0n // ln_gt0 // ltr_pdivl_mulr // mul1r -natrM.
+by rewrite (lt_le_trans p1) // ler1n muln_gt0 k0 subn_gt0.
 Qed.
 
-Lemma T_possible : 0 < pncf tie 2 eps RS rho w D u0 [set u2; u3].
+Section Weights.
+Variables (RS : R) (w : 'I_4 -> R).
+Hypotheses (RS0 : 0 < RS) (w0 : forall i, 0 < w i).
+
+(* Candidates as similar as the k-th are in the pool when nobody is sure. *)
+Lemma T_possible k (S : {set 'I_4}) : (0 < k < 3)%N -> u0 \notin S -> #|S| = k -> 0 < pncf k eps RS rho w D u0 S.
 Proof.
-rewrite /pncf T_kth min_l ?width_ge0 // addr0 subr0.
-have -> : [set i | (i != u0) && (0 < cosine D u0 i)] = set0.
-  by apply/setP => j; rewrite !inE; case: eqP => //= /eqP j0; rewrite T_cos // ltxx.
-rewrite cards0 subn0 setD0 sub0set mulr1 drawn_gt0 //; last by rewrite cards2.
-by apply/subsetP => j; rewrite !inE => /orP[] /eqP -> /=; rewrite T_cos // lexx.
+move=> k3 S0 Sk; rewrite /pncf; case: k k3 Sk => // k k3 Sk; rewrite T_sorted ?(ltnW k3) //.
+set l := lambda _ _ _ _ _ _; have l0 : 0 <= l by rewrite le_minr T_sorted ?(ltnW k3) // (ltW c_gt0) ltW ?width_gt0.
+have -> : [set i | (i != u0) && (c + l < cosine D u0 i)] = set0.
+  by apply/setP => j; rewrite !inE; case: eqP => //= /eqP j0; rewrite T_cos // ltNge ler_addl l0.
+rewrite cards0 subn0 setD0 sub0set mulr1 drawn_gt0 //.
+apply/subsetP => j jS; rewrite !inE; have j0 : j != u0 by apply: contraNneq S0 => <-.
+by rewrite j0 T_cos //= ler_subl_addr ler_addl l0.
 Qed.
 
-Lemma T_impossible : pncf tie 2 eps RS' rho w' D' u0 [set u2; u3] = 0.
+Lemma T_impossible_above : pncf 2 eps RS rho w D' u0 [set u2; u3] = 0.
 Proof.
-rewrite /pncf T'_kth min_l ?width_ge0 // addr0.
+rewrite /pncf; have [_ ->] := T'_sorted; set l := lambda _ _ _ _ _ _.
+have lc : l <= c by rewrite /l /lambda; have [_ ->] := T'_sorted; rewrite le_minl lexx.
 rewrite [X in _ * X](_ : _ = 0) ?mulr0 //; apply/eqP; rewrite pnatr_eq0 eqb0; apply/subsetPn.
-by exists u1; rewrite !inE //= T'_cos1 ltr01.
+by exists u1; rewrite !inE //= T'_cos1 (le_lt_trans _ cc_lt1) // ler_add2l.
+Qed.
+
+Lemma T_impossible_below : lambda 1 eps RS rho D' u0 < 1 - c -> pncf 1 eps RS rho w D' u0 [set u2] = 0.
+Proof.
+have l0 : 0 <= lambda 1 eps RS rho D' u0.
+  by rewrite /lambda; have [-> _] := T'_sorted; rewrite le_minr ler01 ltW ?width_gt0.
+rewrite /pncf; have [-> _] := T'_sorted; move: l0; set l := lambda _ _ _ _ _ _ => l0 lc.
+have c1 : c <= 1 by rewrite (le_trans _ (ltW cc_lt1)) // ler_addl ltW ?c_gt0.
+rewrite drawn_eq0 ?mul0r // negb_and; apply/orP; left; apply/subsetPn; exists u2.
+  by rewrite !inE eqxx andbT T'_cos ?inE // -leNgt (le_trans c1) // ler_addl.
+by rewrite !inE T'_cos ?inE //= negb_and -ltNge ltr_subr_addl -ltr_subr_addr lc.
+Qed.
+End Weights.
+
+(* The widths of k = 1 that stay below c and 1 - c. *)
+Lemma small_width : exists2 b, 0 < b & forall RS, 0 < RS <= b -> 4%:R * 1%:R * RS / eps * ln (1%:R * (4.-1 - 1)%:R / rho) < c.
+Proof.
+pose f := 4%:R * 1%:R * 1 / eps * ln (1%:R * (4.-1 - 1)%:R / rho); have f0 : 0 < f := @width_gt0 1 1 isT ltr01.
+exists (c / (2%:R * f)); first by rewrite divr_gt0 ?c_gt0 // mulr_gt0 ?ltr0n.
+move=> RS /andP[RS0 RSb].
+have -> : 4%:R * 1%:R * RS / eps * ln (1%:R * (4.-1 - 1)%:R / rho) = f * RS by rewrite /f; ring.
+apply: le_lt_trans (_ : c / 2%:R < c).
+  by rewrite mulrC -ler_pdivl_mulr // -mulrA -invfM.
+by rewrite ltr_pdivr_mulr ?ltr0n // mulr_natr mulr2n ltr_addl c_gt0.
 Qed.
 End Truncation.
 
-Lemma PP_PNCF_NOT_proof : PP_PNCF_NOT_variant.
+Lemma PP_PNCF_NOT_proof : PP_PNCF_NOT.
 Proof.
-move=> R eps rho tie w RS eps0 rho01 w0 RS0.
-exists 4%N; eexists; exists 2%N; do 2 eexists.
-exists ord0, [set lift ord0 (lift ord0 ord0); lift ord0 (lift ord0 (lift ord0 ord0))].
-split=> //; split; first exact: T_neighbors.
-by split; [apply: T_possible | apply: T_impossible].
+move=> R; pose u2 : 'I_4 := lift ord0 (lift ord0 ord0); split.
+  exists 4%N; eexists; exists 2%N; do 2 eexists; exists ord0, [set u2; lift ord0 (lift ord0 (lift ord0 ord0))].
+  split; first by split; [by [] | exact: T_neighbors | exact: T_defined | exact: T'_defined].
+  move=> eps rho RS RS' w w' eps0 rho01 RS0 RS'0 w0 w'0.
+  by split; [apply: T_possible => //; rewrite ?inE ?cards2 | apply: T_impossible_above].
+exists 4%N; eexists; exists 1%N; do 2 eexists; exists ord0, [set u2].
+split; first by split; [by [] | exact: T_neighbors | exact: T_defined | exact: T'_defined].
+move=> eps rho eps0 rho01; have [b b0 small] := small_width eps0 rho01; exists b => // RS RS' w w' RSb RS'b w0 w'0.
+have [RS0 _] := andP RSb; have [RS'0 _] := andP RS'b; have [k1 _] := T'_sorted R; have c1 := cc_lt1 R.
+have lt_c := small _ RSb; have lt'_c := small _ RS'b.
+split; rewrite ?k1 ?T_sorted //.
+- by rewrite lt_minl lt_c orbT.
+- by rewrite lt_minl (lt_trans lt'_c) ?orbT // (lt_trans _ c1) // ltr_addl c_gt0.
+- by apply: T_possible; rewrite ?inE ?cards1.
+- by apply: T_impossible_below => //; rewrite lt_minl (lt_trans lt'_c) ?orbT // ltr_subr_addl.
 Qed.

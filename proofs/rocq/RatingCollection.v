@@ -4,7 +4,7 @@ From mathcomp.classical Require Import classical_sets.
 From mathcomp.analysis Require Import reals ereal sequences exp measure.
 From mathcomp.algebra_tactics Require Import ring.
 From mathcomp Require Import zify.
-From Dpassay Require Import Statements.
+From Dpassay Require Import Statements Measures.
 Import Statements.Finite.
 
 Set Implicit Arguments.
@@ -69,6 +69,13 @@ End Products.
 
 Lemma expR_mul (R : realType) (eps : R) n : expR (n%:R * eps) = expR eps ^+ n.
 Proof. exact: expRMm. Qed.
+
+Lemma sum_below n k : (k <= n)%N -> (\sum_(i < n) (i < k)%N = k)%N.
+Proof.
+move=> kn; rewrite -(big_mkord predT (fun i => (i < k)%N : nat)) (@big_cat_nat _ _ _ k) //=.
+rewrite big_nat (eq_bigr (fun _ => 1%N)) => [|i /andP[_ ->] //]; rewrite -big_nat sum_nat_const_nat.
+by rewrite big_nat big1 => [|i /andP[ki _]]; [lia | rewrite ltnNge ki].
+Qed.
 
 Section Response.
 Variables (R : realType) (d : nat) (eps : R).
@@ -149,9 +156,7 @@ pose y := [ffun i : 'I_n => ord0 : 'I_d.+1].
 have dxy : differing x y = k.
   rewrite /differing (eq_bigr (fun i : 'I_n => (i < k)%N : nat)); last first.
     by move=> i _; rewrite !ffunE; case: ltnP => _; rewrite ?eqxx // -val_eqE /= inordK.
-  rewrite -(big_mkord predT (fun i => (i < k)%N : nat)) (@big_cat_nat _ _ _ k) //=.
-  rewrite big_nat (eq_bigr (fun _ => 1%N)) => [|i /andP[_ ->] //]; rewrite -big_nat sum_nat_const_nat.
-  by rewrite big_nat big1 => [|i /andP[ki _]]; [lia | rewrite ltnNge ki].
+  exact: sum_below.
 exists x, y, x; split=> //; first by rewrite HM rr_vector_gt0.
 by rewrite !HM expR_mul (rr_vector_attained x y) dxy.
 Qed.
@@ -165,12 +170,14 @@ have H : dp (@all_pairs _) (n%:R * eps) M.
   apply/dpP => x y _ t; rewrite !HM expR_mul; apply: le_trans (rr_vector_le eps0 x y t) _.
   by rewrite ler_pmul2r ?rr_vector_gt0 // ler_weexpn2l ?e_ge1 ?differing_le.
 split=> // d0 n0; apply: exactly_dpP => //.
-by have [x [y [t [_ H1 H2]]]] := rr_vector_exact eps0 HM d0 (leqnn n); exists x, y, t.
+by have [x [y [t [_ H1 H2]]]] := rr_vector_exact HM d0 (leqnn n); exists x, y, t.
 Qed.
 
-Lemma RC_T1_TIGHT_response_proof : RC_T1_TIGHT_response.
+(* The half of RC-T1-TIGHT on randomized response. *)
+Lemma response_tight (R : realType) (n d k : nat) (eps : R) : 0 <= eps -> (0 < d)%N -> (0 < k <= n)%N ->
+  mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps)).
 Proof.
-move=> R n d k eps eps0 d0 /andP[k0 kn]; apply: rr_vector_mechanism => // M HM.
+move=> eps0 d0 /andP[k0 kn]; apply: rr_vector_mechanism => // M HM.
 apply: exactly_dpP => //; last exact: rr_vector_exact.
 by apply/dpP => x y nxy t; rewrite !HM expR_mul -nxy rr_vector_le.
 Qed.
@@ -181,13 +188,11 @@ move=> R d eps eps0; apply: mechanismP => // [x z|x]; first by rewrite ltW ?rr_e
 exact: rr_entry_sum.
 Qed.
 
-Lemma RC_NFOLD_proof : RC_NFOLD_part.
+Lemma RC_NFOLD_proof : RC_NFOLD.
 Proof.
-split=> [R D T nb n eps M HM | R n eps eps0 n0].
-  apply: mechanismP => [x z|x|P HP]; try by have [] := entrywise_law M x.
-  apply/dpP => x y nxy z; rewrite !HP expR_mul /entrywise.
-  rewrite -[n in _ ^+ n]card_ord -prodr_const -big_split /=; apply: ler_prod => i _.
-  by rewrite pr_ge0 /=; have /dpP := HM i; apply.
+split=> [R D d T nb eps M m M1 HM vector | R n eps eps0 n0].
+  split=> [x y xy S mS|x]; last exact: independent_measure.
+  by apply: independent_ratio => // i le A mA; apply: HM => //; exact: xy.
 pose M (x : 'I_2) : law R [finType of 'I_2] :=
   Law (fun z => ltW (rr_entry_gt0 (d := 1) eps x z)) (rr_entry_sum eps x).
 exists M; split.
@@ -201,7 +206,7 @@ apply: exactly_dpP => [|].
   by rewrite ler_pmul2r ?rr_vector_gt0 // ler_weexpn2l ?e_ge1 ?differing_le.
 have HPx (x z : {ffun 'I_n -> 'I_2}) : pr (P x) z = rr_vector eps x z.
   by rewrite HP'; congr rr_vector; apply/ffunP => i; rewrite ffunE.
-have [x [y [t [_ H1 H2]]]] := rr_vector_exact eps0 (M := fun x => P x) HPx isT (leqnn n).
+have [x [y [t [_ H1 H2]]]] := rr_vector_exact (M := fun x => P x) HPx isT (leqnn n).
 by exists x, y, t.
 Qed.
 

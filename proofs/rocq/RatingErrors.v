@@ -103,14 +103,25 @@ split=> // H'; have t1 : (1 <= 1 :> R) && (1 <= 2%:R :> R) by rewrite lexx ler1n
 by have := H 2%N 0 1 isT (lexx 0) t1; rewrite H' // ltxx.
 Qed.
 
-Lemma RC_RANGE_proof : RC_RANGE_part.
+Lemma range_needed (R : realType) (d : nat) (eps : R) : (1 < d)%N ->
+  (d%:R - 1) ^+ 2 < mean_squared_error eps (2%:R * d%:R) (ord0 : 'I_d.+1).
 Proof.
-move=> R d eps d1 _ /(_ (2%:R * d%:R)); rewrite leNgt => /negP; apply.
-have D1 := D1gt0 R d1.
+move=> d1; have D1 := D1gt0 R d1.
 have D2 := D2 R d1; have H2 : 0 <= d%:R - 2%:R :> R by rewrite subr_ge0.
 rewrite mse_created //; apply: lt_by (_ : _ = (8%:R * (d%:R - 2%:R) ^+ 2 + 35%:R * (d%:R - 2%:R) + 33%:R) / 6%:R) _.
   by field.
 by nneg.
+Qed.
+
+(* One user, two items: the first is rated 1, the second is missing. *)
+Lemma RC_RANGE_proof : RC_RANGE.
+Proof.
+move=> R d eps d1 _ H; have d0 : (0 < d)%N by exact: ltnW.
+pose Theta : 'M[R]_(1, 2) := \matrix_(i, j) (if j == ord0 then 1 else 2%:R * d%:R).
+pose X (i : 'I_1) (j : 'I_2) : 'I_d.+1 := if j == ord0 then inord 1 else ord0.
+have := H 1%N 2%N Theta X (rank_leq_row _) _ ord0 (lift ord0 ord0) erefl.
+rewrite !mxE /= leNgt range_needed //= => K; suff : false by [].
+by apply: K => i j; rewrite mxE /X; case: (j == ord0) => //= _; rewrite inordK.
 Qed.
 
 Lemma RC_RANGE_REP_response_proof : RC_RANGE_REP_response.

@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response, _algebra, _variant) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -522,17 +522,19 @@ Definition coin (R : realType) (o : R) (heads : bool) : R := if heads then o / (
 Definition delta_star (R : realType) (s N eps : R) : R :=
   Num.max 0 (Num.max ((s + N) / (1 + s + N) - expR eps * (s / (1 + s))) (1 / (1 + s) - expR eps / (1 + s + N))).
 
-(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows (for
-   binary rows it is an upper bound, with B^2 = n), and for every eps the sampler is (eps, delta)-private exactly if
-   one coin C is, whose odds of heads are s on one dataset (false) and s + B^2 on the other (true). *)
-(* Less than DP-DELTA-REP: no pair of datasets and event with equality is stated. *)
-Definition DP_DELTA_REP_part : Prop :=
+(* Extension, delta > 0: the smallest delta of the whole sampler for eps >= 0 is delta_star, attained by real rows: a pair
+   of neighboring datasets and an event have it as an equality (for binary rows it is an upper bound, with B^2 = n). And
+   for every eps the sampler is (eps, delta)-private exactly if one coin C is, whose odds of heads are s on one dataset
+   (false) and s + B^2 on the other (true). *)
+Definition DP_DELTA_REP : Prop :=
   forall (R : realType) (n : nat) (s B : R), 0 < s ->
   exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => dpp (kernel s D)) &
   exists2 C : bool -> law R [finType of bool], samples C (fun joined => coin (if joined then s + B ^+ 2 else s)) &
-    ((0 < n)%N -> forall eps delta : R,
-      (dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
-      (0 <= eps -> dp_delta (add_remove (@real_rows R n (B ^+ 2))) eps delta M <-> delta_star s (B ^+ 2) eps <= delta))
+    let neighbors := add_remove (@real_rows R n (B ^+ 2)) in
+    ((0 < n)%N -> forall eps : R,
+      (forall delta, dp_delta neighbors eps delta M <-> dp_delta (fun d e => d <> e) eps delta C) /\
+      (0 <= eps -> (forall delta, dp_delta neighbors eps delta M <-> delta_star s (B ^+ 2) eps <= delta) /\
+        exists D E A, neighbors D E /\ chance (M D) A = expR eps * chance (M E) A + delta_star s (B ^+ 2) eps))
     /\ (forall eps delta : R, 0 <= eps -> delta_star s n%:R eps <= delta ->
       dp_delta (add_remove (@binary_rows R n)) eps delta M).
 
@@ -795,22 +797,102 @@ Definition RC_T2 : Prop :=
   mechanism (@rr_vector R [finType of 'I_n] d eps) (fun M =>
     dp (@all_pairs _) (n%:R * eps) M /\ ((0 < d)%N -> (0 < n)%N -> exactly_dp (@all_pairs _) (n%:R * eps) M)).
 
-(* RC-T1-TIGHT, the half on randomized response (the half on Laplace noise, a law with a density, is not stated):   *)
-(* vectors that differ in k entries cost exactly k eps.                                                             *)
-Definition RC_T1_TIGHT_response : Prop :=
-  forall (R : realType) (n d k : nat) (eps : R), 0 <= eps -> (0 < d)%N -> (0 < k <= n)%N ->
-  mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps)).
+(* Modified Laplace (Definition 2): an entry is a rating in [-1, 1] or missing (None), and is released as a number or  *)
+(* as missing. (That the Laplace density integrates to 1 is not used.)                                                *)
+Definition in_space (R : realType) (x : option R) : Prop := if x is Some a then -1 <= a <= 1 else True.
+(* The chance that x is released as a number: r/(r + 1) for a rating, 1/(r + 1) for a missing one, r = e^(eps/2).      *)
+Definition number_chance (R : realType) (eps : R) (x : option R) : R :=
+  (if x is Some _ then expR (eps / 2) else 1) / (expR (eps / 2) + 1).
+(* The mean of f of the release of x. The number is x (0 for a missing one) with Laplace noise of scale 2/eps.          *)
+Definition ml_mean (R : realType) (eps : R) (x : option R) (f : option R -> \bar R) : \bar R :=
+  ((number_chance eps x)%:E *
+     \int[@lebesgue_measure R]_z ((Selection.laplace_density (2 / eps) (z - odflt 0 x))%:E * f (Some z)) +
+   (1 - number_chance eps x)%:E * f None)%E.
+(* The chance that the entries of a list, released with fresh and independent draws, fall in S.                       *)
+Fixpoint ml_chance (R : realType) (eps : R) (x : seq (option R)) (S : seq (option R) -> bool) : \bar R :=
+  if x is x1 :: x' then ml_mean eps x1 (fun z => ml_chance eps x' (fun zs => S (z :: zs))) else (S [::])%:R%:E.
+(* The same for a vector of n entries.                                                                                *)
+Definition ml_vector (R : realType) (n : nat) (eps : R) (x : {ffun 'I_n -> option R}) (S : seq (option R) -> bool) : \bar R :=
+  ml_chance eps [seq x i | i <- enum 'I_n] S.
+
+(* Theorem 1: n eps-differential privacy. (For all sets S; where S is not measurable, the library's integral is the   *)
+(* supremum over the simple functions below.)                                                                         *)
+Definition RC_T1 : Prop :=
+  forall (R : realType) (n : nat) (eps : R) (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), 0 < eps ->
+  (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+  (ml_vector eps x S <= (expR (n%:R * eps))%:E * ml_vector eps y S)%E.
+
+(* The nine cases of the proof, about one entry: x and y are ratings or missing, S an event of numbers, of ? alone, or *)
+(* of both.                                                                                                           *)
+Definition entry_chance (R : realType) (eps : R) (x : option R) (S : option R -> bool) : \bar R :=
+  ml_mean eps x (fun z => (S z)%:R%:E).
+Definition numbers (R : realType) (S : option R -> bool) : Prop := S None = false.
+Definition missing (R : realType) (S : option R -> bool) : Prop := forall z, S z = ~~ z.
+Definition mixed (R : realType) (S : option R -> bool) : Prop := S None /\ exists a, S (Some a).
+Definition entry_case (x_is_rating y_is_rating : bool) (event : forall R : realType, (option R -> bool) -> Prop) : Prop :=
+  forall (R : realType) (eps : R) (x y : option R) (S : option R -> bool), 0 < eps -> in_space x -> in_space y ->
+  (x : bool) = x_is_rating -> (y : bool) = y_is_rating -> event R S ->
+  (entry_chance eps x S <= (expR eps)%:E * entry_chance eps y S)%E.
+Definition RC_T1_i : Prop := entry_case true true numbers.
+Definition RC_T1_ii : Prop := entry_case true true missing.
+Definition RC_T1_iii : Prop := entry_case true true mixed.
+Definition RC_T1_iv : Prop := entry_case true false numbers.
+Definition RC_T1_v : Prop := entry_case true false missing.
+Definition RC_T1_vi : Prop := entry_case true false mixed.
+Definition RC_T1_vii : Prop := entry_case false true numbers.
+Definition RC_T1_viii : Prop := entry_case false true missing.
+Definition RC_T1_ix : Prop := entry_case false true mixed.
+
+(* Vectors that differ in k entries cost at most k eps, and exactly that: with Laplace noise on the event that all     *)
+(* releases are numbers in [1, 2], of which the chance is positive and finite; with randomized response no smaller     *)
+(* epsilon will do.                                                                                                   *)
+Definition RC_T1_TIGHT : Prop :=
+  forall (R : realType) (n k : nat) (eps : R), 0 < eps -> (k <= n)%N ->
+  [/\ forall (x y : {ffun 'I_n -> option R}) S, (forall i, in_space (x i)) -> (forall i, in_space (y i)) -> differing x y = k ->
+         (ml_vector eps x S <= (expR (k%:R * eps))%:E * ml_vector eps y S)%E,
+      exists x y : {ffun 'I_n -> option R}, (forall i, in_space (x i) /\ in_space (y i)) /\ differing x y = k /\
+         let S := all (fun z => if z is Some a then 1 <= a <= 2 else false) in
+         (0 < ml_vector eps y S < +oo)%E /\ ml_vector eps x S = ((expR (k%:R * eps))%:E * ml_vector eps y S)%E
+    & forall d, (0 < d)%N -> (0 < k)%N ->
+         mechanism (@rr_vector R [finType of 'I_n] d eps) (exactly_dp (fun x y => differing x y = k) (k%:R * eps))].
+
+(* Numbers cut to [-1, 1].                                                                                            *)
+Definition clip (R : realType) (z : option R) : option R := omap (fun a => Num.max (-1) (Num.min 1 a)) z.
+(* Clipped, modified Laplace maps the space of ratings into itself and stays n eps-differentially private; so does     *)
+(* randomized response (whose outputs are vectors of numbers in {0, ..., d} by definition).                           *)
+Definition RC_CONJ_REP : Prop :=
+  forall (R : realType) (n : nat) (eps : R), 0 < eps ->
+  [/\ forall z : option R, in_space (clip z),
+      forall (x y : {ffun 'I_n -> option R}) (S : seq (option R) -> bool), (forall i, in_space (x i)) -> (forall i, in_space (y i)) ->
+        (ml_vector eps x (fun zs => S (map (@clip R) zs)) <= (expR (n%:R * eps))%:E * ml_vector eps y (fun zs => S (map (@clip R) zs)))%E
+    & forall d, mechanism (@rr_vector R [finType of 'I_n] d eps) (dp (@all_pairs _) (n%:R * eps))].
 
 (* The use of mechanisms M i, entry by entry with independent draws, on a vector x. *)
 Definition entrywise (R : realType) (D : Type) (T : finType) (n : nat) (M : 'I_n -> D -> law R T)
   (x : 'I_n -> D) (z : {ffun 'I_n -> T}) : R := \prod_i pr (M i (x i)) (z i).
 
-(* n-fold use, for finitely many outputs: eps per entry is n eps per vector; no smaller factor serves all mechanisms. *)
-(* Less than RC-NFOLD: mechanisms with finitely many outputs only. *)
-Definition RC_NFOLD_part : Prop :=
-  (forall (R : realType) (D : Type) (T : finType) (neighbors : D -> D -> Prop) (n : nat) (eps : R) (M : 'I_n -> D -> law R T),
-     (forall i, dp neighbors eps (M i)) ->
-     mechanism (entrywise M) (dp (fun x y => forall i, neighbors (x i) (y i)) (n%:R * eps))) /\
+(* The measurable space of vectors of n + 1 entries of T: nested pairs, with the product sigma-algebra.               *)
+Fixpoint vectors (d : measure_display) (T : measurableType d) (n : nat) : {d' : measure_display & measurableType d'} :=
+  if n is n'.+1 then existT _ _ [the measurableType _ of (T * projT2 (vectors T n'))%type] else existT _ _ T.
+(* The chance that n + 1 independent entries, the i-th of law P i, give a vector in S: the product measure of S, which *)
+(* is the integral over the first entry of the chances of the sections of S.                                         *)
+Fixpoint independent (R : realType) (d : measure_display) (T : measurableType d) (n : nat) (P : nat -> {measure set T -> \bar R}) :
+    set (projT2 (vectors T n)) -> \bar R :=
+  if n is n'.+1 then fun S => (\int[P 0%N]_z independent (fun i => P i.+1) (xsection S z))%E else P 0%N.
+(* eps-differential privacy of any mechanism, given by the chance that its output on x is in S.                       *)
+Definition private_on (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+    (M : D -> set T -> \bar R) : Prop :=
+  forall x y, neighbors x y -> forall S, measurable S -> (M x S <= (expR eps)%:E * M y S)%E.
+
+(* n-fold use: for mechanisms M i with outputs in any measurable space, eps per entry is n eps per vector of n = m + 1 *)
+(* entries drawn independently (the product is a probability measure); no smaller factor serves all mechanisms.       *)
+Definition RC_NFOLD : Prop :=
+  (forall (R : realType) (D : Type) (d : measure_display) (T : measurableType d) (neighbors : D -> D -> Prop) (eps : R)
+      (M : nat -> D -> {measure set T -> \bar R}) (m : nat),
+     (forall i x, M i x [set: T]%classic = 1%E) -> (forall i, private_on neighbors eps (M i)) ->
+     let vector x := @independent R d T m (fun i => M i (x i)) in
+     private_on (fun x y : nat -> D => forall i, (i < m.+1)%N -> neighbors (x i) (y i)) (m.+1%:R * eps) vector /\
+     forall x, exists2 P : {measure set (projT2 (vectors T m)) -> \bar R}, (forall S, P S = vector x S) & P [set: _]%classic = 1%E) /\
   (forall (R : realType) (n : nat) (eps : R), 0 <= eps -> (0 < n)%N ->
      exists M : 'I_2 -> law R [finType of 'I_2], dp (@all_pairs _) eps M /\
        mechanism (entrywise (fun _ : 'I_n => M)) (exactly_dp (@all_pairs _) (n%:R * eps))).
@@ -875,11 +957,13 @@ Definition RC_EQ_REP : Prop :=
 (* The steps of section 4.3 "as printed": refuted by the printed equality of RC-EQ. *)
 Definition RC_T3_S : Prop := RC_EQ.
 
-(* No range of Theta is needed: refuted by the bound on created ratings of randomized response. *)
-(* Less than RC-RANGE: about a number, without the assumptions of sec. 3 on Theta. *)
-Definition RC_RANGE_part : Prop :=
+(* No range of Theta is needed, refuted by randomized response: X are the observed ratings (0 is missing) of a matrix  *)
+(* Theta of rank at most 1, equal to X where X is a rating, and a created rating's error exceeds its bound.            *)
+Definition RC_RANGE : Prop :=
   forall (R : realType) (d : nat) (eps : R), (1 < d)%N -> 0 <= eps ->
-  ~ (forall theta : R, mean_squared_error eps theta (ord0 : 'I_d.+1) <= (d%:R - 1) ^+ 2).
+  ~ (forall (m n : nat) (Theta : 'M[R]_(m, n)) (X : 'I_m -> 'I_n -> 'I_d.+1), (\rank Theta <= 1)%N ->
+       (forall i j, X i j != ord0 -> Theta i j = (X i j)%:R) ->
+       forall i j, X i j = ord0 -> mean_squared_error eps (Theta i j) (X i j) <= (d%:R - 1) ^+ 2).
 
 (* RC-RANGE-REP, the half on randomized response. *)
 Definition RC_RANGE_REP_response : Prop :=
@@ -1082,19 +1166,26 @@ Definition XM_T2_NORM : Prop :=
   forall (R : realType) (corated : bool) (U I : finType) (D : ratings R U I) (i j : I) (x : U),
   lengths corated (leaves x D) i j <= lengths corated D i j.
 
-(* "Hence": the inequality of the norms is to follow from XM-T2-N for every length of a vector of the co-raters'     *)
-(* ratings. A length takes the set of co-raters and a vector over users, of which it reads the co-raters' entries.   *)
+(* "Hence": the inequality of the norms is to follow from XM-T2-N for every way to measure the length of a vector of  *)
+(* the co-raters' ratings: a norm on the vectors with one entry for each co-rater. A length takes the set of         *)
+(* co-raters and a vector over users, of which it reads the co-raters' entries.                                     *)
+Definition norm_on_entries (R : realType) (U : finType) (S : {set U}) (len : (U -> R) -> R) : Prop :=
+  [/\ forall v v', (forall x, x \in S -> v x = v' x) -> len v = len v',
+      forall v, 0 <= len v,
+      forall v, len v = 0 -> forall x, x \in S -> v x = 0,
+      forall c v, len (fun x => c * v x) = `|c| * len v &
+      forall v v', len (fun x => v x + v' x) <= len v + len v'].
 Definition corated_by (R : realType) (U I : finType) (D : ratings R U I) (i j : I) : {set U} := [set x | D x i && D x j].
 Definition lengths_by (R : realType) (U I : finType) (len : {set U} -> (U -> R) -> R) (D : ratings R U I) (i j : I) : R :=
   len (corated_by D i j) (fun x => centered D x i) * len (corated_by D i j) (fun x => centered D x j).
-(* Less than XM-T2-NN: the length is any function of the entries, not a norm. *)
-Definition XM_T2_NN_part : Prop :=
+(* Refuted: for some norms the similarity never depends on who rated one of the items or none, and still the product *)
+(* of the norms grows when somebody leaves.                                                                         *)
+Definition XM_T2_NN : Prop :=
   forall R : realType,
-  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R),
-       (forall (S : {set U}) (v v' : U -> R), (forall x, x \in S -> v x = v' x) -> len S v = len S v') ->
-       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), ~~ (D x i && D x j) ->
+  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R), (forall S, norm_on_entries S (len S)) ->
+       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> ~~ (D x i && D x j) ->
           dot D i j / lengths_by len D i j = dot (leaves x D) i j / lengths_by len (leaves x D) i j) ->
-       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), D x i && D x j ->
+       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> D x i && D x j ->
          lengths_by len (leaves x D) i j <= lengths_by len D i j).
 
 (* The denominators of SS are never zero: refuted in both readings. *)
@@ -1114,37 +1205,55 @@ Definition XM_T2_REP : Prop :=
   change <= (`|p| + `|dot D i j| * (1 - M / N)) / M /\
   (0 <= p * dot D i j -> change <= Num.max (`|p| / M) (`|dot D i j| * (1 - M / N) / M)).
 
-(* Theorem 1, private replacement selection of item ti. X-SIM, which the report leaves undefined, of items that are  *)
-(* linked by common raters and by no longer path is their similarity; it is quantified where they have a common      *)
-(* rater and the norms are positive. The candidates are the items of the target domain with a quantified X-SIM.     *)
-Definition quantified (R : realType) (U I : finType) (corated : bool) (D : ratings R U I) (i j : I) : bool :=
-  [exists x, D x i && D x j] && (0 < lengths corated D i j).
-Definition candidates (R : realType) (U I : finType) (corated : bool) (target : pred I) (D : ratings R U I) (ti : I) : pred I :=
-  fun j => target j && quantified corated D ti j.
-Definition prs (R : realType) (U I : finType) (corated : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I) (tj : I) : R :=
-  let weight k := expR (eps * similarity corated D ti k / (2%:R * GS)) in
-  (if candidates corated target D ti tj then weight tj else 0) / \sum_(k | candidates corated target D ti k) weight k.
+(* Theorem 1, private replacement selection of item ti. X-SIM of two items is the mean of the similarities of the     *)
+(* meta-paths from one to the other by certainty (Selection.xsim); a path's similarity is the mean of those of its   *)
+(* successive items by significance. The report leaves open which sequences of items are meta-paths, and what their  *)
+(* certainty and the significance are: `reading` reads them off a dataset, in any way, if only successive items of a *)
+(* meta-path have a common rater, and two items of different domains that have one and a similarity (their norms are *)
+(* positive) are a meta-path by themselves.                                                                         *)
+Definition linked (R : realType) (U I : finType) (D : ratings R U I) : rel I := fun i j => [exists x, D x i && D x j].
+Definition reads_xsim (R : realType) (U I : finType) (corated : bool) (target : pred I)
+    (reading : ratings R U I -> Selection.links R I) : Prop :=
+  forall D i j,
+    [/\ Selection.similarity (reading D) i j = similarity corated D i j,
+        forall p, p \in Selection.paths (reading D) i j -> exists s, [/\ p = i :: s, last i s = j & path (linked D) i s] &
+        ~~ target i -> target j -> linked D i j -> 0 < lengths corated D i j ->
+          [:: i; j] \in Selection.paths (reading D) i j].
+(* The candidates I(ti): the items of the target domain with a quantified X-SIM, to which a meta-path leads.         *)
+Definition candidates (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I)
+    (D : ratings R U I) (ti : I) : pred I :=
+  fun j => target j && (Selection.paths (reading D) ti j != [::]).
+(* The chance that ti is replaced by tj. The sensitivity GS may be any function of the dataset and the candidate.    *)
+Definition prs (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I) (ti : I)
+    (eps : R) (GS : ratings R U I -> I -> R) (D : ratings R U I) (tj : I) : R :=
+  let weight k := expR (eps * Selection.xsim (reading D) ti k / (2%:R * GS D k)) in
+  (if candidates target reading D ti tj then weight tj else 0) / \sum_(k | candidates target reading D ti k) weight k.
+(* Where it has candidates before and after a user leaves, no replacement betrays her by more than eps.              *)
+Definition prs_private (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I)
+    (ti : I) (eps : R) (GS : ratings R U I -> I -> R) (eps' : R) : Prop :=
+  forall (D : ratings R U I) (x : U) (tj : I), let P := prs target reading ti eps GS in
+  (exists k, candidates target reading D ti k) -> (exists k, candidates target reading (leaves x D) ti k) ->
+  P D tj <= expR eps' * P (leaves x D) tj /\ P (leaves x D) tj <= expR eps' * P D tj.
 
-(* With a candidate the chances are a law. Theorem 1 is refuted, with any parameter eps' in place of its eps. *)
-(* Less than XM-T1: X-SIM is the similarity of directly linked items; that no longer path exists is not a
-   hypothesis. *)
-Definition XM_T1_part : Prop :=
-  (forall (R : realType) (U I : finType) (corated : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I),
-     (exists k, candidates corated target D ti k) ->
-     (forall tj, 0 <= prs corated target ti eps GS D tj) /\ \sum_tj prs corated target ti eps GS D tj = 1) /\
-  (forall (R : realType) (corated : bool) (eps GS eps' : R), 0 < eps -> 0 < GS ->
-     ~ (forall (U I : finType) (target : pred I) (ti tj : I) (D : ratings R U I) (x : U), ~~ target ti ->
-          (exists k, candidates corated target D ti k) -> (exists k, candidates corated target (leaves x D) ti k) ->
-          prs corated target ti eps GS D tj <= expR eps' * prs corated target ti eps GS (leaves x D) tj)).
+(* There are such readings, and with a candidate the chances are a law. Theorem 1 is refuted for every reading of     *)
+(* X-SIM and of the norms, and with any parameter eps' in place of its eps.                                          *)
+Definition XM_T1 : Prop :=
+  (forall (R : realType) (U I : finType) (corated : bool) (target : pred I),
+     exists reading : ratings R U I -> Selection.links R I, reads_xsim corated target reading) /\
+  (forall (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I) (ti : I)
+     (eps : R) (GS : ratings R U I -> I -> R) (D : ratings R U I), (exists k, candidates target reading D ti k) ->
+     (forall tj, 0 <= prs target reading ti eps GS D tj) /\ \sum_tj prs target reading ti eps GS D tj = 1) /\
+  (forall R : realType, exists (U I : finType) (target : pred I) (ti : I), ~~ target ti /\
+     forall (corated : bool) (reading : ratings R U I -> Selection.links R I) (eps eps' : R) (GS : ratings R U I -> I -> R),
+     reads_xsim corated target reading -> ~ prs_private target reading ti eps GS eps').
 
-(* The same candidates on D and on D': refuted in both readings, also where both datasets have candidates. *)
-(* Less than XM-T1-I: X-SIM is the similarity of directly linked items; that no longer path exists is not a
-   hypothesis. *)
-Definition XM_T1_I_part : Prop :=
-  forall (R : realType) (corated : bool),
-  ~ (forall (U I : finType) (target : pred I) (ti : I) (D : ratings R U I) (x : U), ~~ target ti ->
-       (exists k, candidates corated target D ti k) -> (exists k, candidates corated target (leaves x D) ti k) ->
-       forall k, candidates corated target D ti k = candidates corated target (leaves x D) ti k).
+(* The same candidates on D and on D': refuted for every reading, also where both datasets have candidates.          *)
+Definition XM_T1_I : Prop :=
+  forall R : realType, exists (U I : finType) (target : pred I) (ti : I), ~~ target ti /\
+  forall (corated : bool) (reading : ratings R U I -> Selection.links R I), reads_xsim corated target reading ->
+  ~ (forall (D : ratings R U I) (x : U),
+       (exists k, candidates target reading D ti k) -> (exists k, candidates target reading (leaves x D) ti k) ->
+       forall k, candidates target reading D ti k = candidates target reading (leaves x D) ti k).
 
 (* Draws without replacement in proportion to the weights w: the chance that k draws from a pool give the set S. *)
 Fixpoint drawn (R : realType) (I : finType) (w : I -> R) (k : nat) (pool S : {set I}) : R :=
@@ -1183,12 +1292,17 @@ Definition XM_T4_AB : Prop :=
 
 (* --- PPNS (Lu and Shen) ------------------------------------------------------------------------------------------ *)
 
-(* Cosine of two users over the items that both rated (eq. 5); 0 where there is none, as division by 0 gives 0. *)
+(* Cosine of two users over the items that both rated (eq. 5), and whether it is defined (where not, it is 0, as       *)
+(* division by 0 gives 0 in this library).                                                                           *)
 Definition value_of (R : realType) (r : option R) : R := odflt 0 r.
 Definition user_norm (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   Num.sqrt (\sum_(t | D a t && D i t) value_of (D a t) ^+ 2).
 Definition cosine (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   (\sum_(t | D a t && D i t) value_of (D a t) * value_of (D i t)) / (user_norm D a i * user_norm D i a).
+Definition cosine_defined (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : bool :=
+  0 < user_norm D a i * user_norm D i a.
+Definition all_defined (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
+  forall i, i != a -> cosine_defined D a i.
 (* The number of candidates (users other than the target a) that stand before candidate i in descending similarity;  *)
 (* tie says who stands first among equals.                                                                          *)
 Definition rank (R : realType) (n : nat) (I : finType) (tie : rel nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : nat :=
@@ -1229,62 +1343,94 @@ Definition ppns_original (R : realType) (n : nat) (I : finType) (tie : rel nat) 
 Definition paper_weight (R : realType) (n : nat) (I : finType) (eps RS : R) (k : nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
   expR (eps * cosine D a i / (4%:R * k%:R * RS)).
 
-(* eps-differential privacy is refuted for any parameter eps', any rule for ties and any positive weights that are a  *)
-(* function of the data and the candidate, a uniform last draw included; a rating added or removed.                 *)
-(* Other than PP-DP: the weights see neither the target nor k, p and eps, so the paper's weights (1) are no
-   instance. *)
-Definition PP_DP_variant : Prop :=
-  forall (R : realType) (eps' : R) (tie : rel nat)
-    (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
-  ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-       0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' ->
-       ppns tie p k (w n I D) (w' n I D) D a S <= expR eps' * ppns tie p k (w n I D') (w' n I D') D' a S).
+(* How ties are broken among n users: a rule is drawn, by chances that do not depend on the data. With one rule the     *)
+(* order of equals is fixed, with all orders and equal chances it is random.                                         *)
+Record ties (R : realType) := Ties {
+  tie_rule : nat -> finType;
+  tie_law : forall n, law R (tie_rule n);
+  tie_first : forall n, tie_rule n -> rel nat }.
+(* The mean of F over the rules. *)
+Definition over_ties (R : realType) (b : ties R) (n : nat) (F : rel nat -> R) : R :=
+  \sum_t pr (tie_law b n) t * F (tie_first t).
 
-(* The paper on its first scheme: there are neighbors and a set that is possible on one side only. *)
-(* Other than PP-ORIG: the weights see neither the target nor k, so the paper's weights (1) are no instance. *)
-Definition PP_ORIG_variant : Prop :=
-  forall (R : realType) (tie : rel nat) (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) ->
+(* A rule for weights: they may depend on all that is public and private, p, k, the data D, the target a and the       *)
+(* candidate, and are positive.                                                                                      *)
+Definition weights (R : realType) : Type :=
+  forall (n : nat) (I : finType), R -> nat -> ratings R [finType of 'I_n] I -> 'I_n -> 'I_n -> R.
+Definition positive (R : realType) (w : weights R) : Prop := forall n I p k D a i, 0 < w n I p k D a i.
+(* PPNS, where all similarities are defined and Algorithm 1 has a partition left for the last neighbor, is            *)
+(* eps-differentially private when a rating is added or removed.                                                     *)
+Definition ppns_private (R : realType) (eps : R) (b : ties R) (w w' : weights R) : Prop :=
+  forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+  0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' -> all_defined D a -> all_defined D' a ->
+  over_ties b n (fun tie => ppns tie p k (w n I p k D a) (w' n I p k D a) D a S) <=
+  expR eps * over_ties b n (fun tie => ppns tie p k (w n I p k D' a) (w' n I p k D' a) D' a S).
+
+(* Refuted for any eps, any way to break ties and any rules for weights, a uniform last draw included; so for the weights  *)
+(* (1) with any RS, a function of all of it, and any parameter eps' in place of eps.                                  *)
+Definition PP_DP : Prop :=
+  forall (R : realType) (eps' : R) (b : ties R),
+  (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' b w w') /\
+  (forall (eps : R) (RS : weights R), let w n I p k D a i := paper_weight eps (RS n I p k D a i) k D a i in
+     ~ ppns_private eps' b w w).
+
+(* The paper on its first scheme: there are neighbors and a set that is possible on one side only, whatever the       *)
+(* weights w on the one and w' on the other, for every rule for ties and so for a random one.                          *)
+Definition PP_ORIG : Prop :=
+  forall R : realType,
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
     [/\ 0 < p < 1, (0 < k)%N, ((size (quotas p k k 0 k)).-1 * k < n.-1)%N & one_rating D D'] /\
-    0 < ppns_original tie p k (w n I D) D a S /\ ppns_original tie p k (w n I D') D' a S = 0.
+    all_defined D a /\ all_defined D' a /\
+    forall (tie : rel nat) (w w' : 'I_n -> R), (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+    0 < ppns_original tie p k w D a S /\ ppns_original tie p k w' D' a S = 0.
 
 (* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
 (* the target; the top k of a user are the first k candidates.                                                      *)
-(* Other than PP-SEC2: one function of weights serves all fake users, where the paper's weights (1) depend on each. *)
-Definition PP_SEC2_variant : Prop :=
-  forall (R : realType) (tie : rel nat) (w w' : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R),
-  (forall n I D i, 0 < w n I D i) -> (forall n I D i, 0 < w' n I D i) ->
+Definition PP_SEC2 : Prop :=
+  forall (R : realType) (b : ties R) (w w' : weights R), positive w -> positive w' ->
   ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
+       let list f tie := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
        0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> target \notin fakes -> #|fakes| = k ->
-       (forall f t, f \in fakes -> D f t = D target t) ->
-       (forall f, f \in fakes -> ppns tie p k (w n I D) (w' n I D) D f (partition_of tie k D f 0) = 0) ->
-       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> ppns tie p k (w n I D) (w' n I D) D f S = 0).
+       (forall f, f \in fakes -> all_defined D f) -> (forall f t, f \in fakes -> D f t = D target t) ->
+       (forall f, f \in fakes -> over_ties b n (fun tie => list f tie (partition_of tie k D f 0)) = 0) ->
+       forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> over_ties b n (fun tie => list f tie S) = 0).
 
 (* PNCF: candidates above s_k + lambda are chosen for sure, those below s_k - lambda never, the rest of the k are     *)
 (* drawn in between; lambda = min(s_k, (4k RS/eps) ln(k(n-k)/rho)) for n candidates, s_k the k-th largest similarity. *)
-Definition kth_similarity (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
-  \sum_(i | (i != a) && (rank tie D a i == k.-1)) cosine D a i.
-Definition pncf (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat) (eps RS rho : R) (w : 'I_n -> R)
+Definition kth_similarity (R : realType) (n : nat) (I : finType) (k : nat) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
+  nth 0 (sort (fun x y => y <= x) [seq cosine D a i | i <- enum 'I_n & i != a]) k.-1.
+Definition lambda (R : realType) (n : nat) (I : finType) (k : nat) (eps RS rho : R) (D : ratings R [finType of 'I_n] I) (a : 'I_n) : R :=
+  Num.min (kth_similarity k D a) (4%:R * k%:R * RS / eps * ln (k%:R * (n.-1 - k)%:R / rho)).
+Definition pncf (R : realType) (n : nat) (I : finType) (k : nat) (eps RS rho : R) (w : 'I_n -> R)
   (D : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}) : R :=
-  let sk := kth_similarity tie k D a in
-  let lambda := Num.min sk (4%:R * k%:R * RS / eps * ln (k%:R * (n.-1 - k)%:R / rho)) in
-  let sure := [set i | (i != a) && (sk + lambda < cosine D a i)] in
-  let pool := [set i | (i != a) && (sk - lambda <= cosine D a i <= sk + lambda)] in
+  let sk := kth_similarity k D a in
+  let width := lambda k eps RS rho D a in
+  let sure := [set i | (i != a) && (sk + width < cosine D a i)] in
+  let pool := [set i | (i != a) && (sk - width <= cosine D a i <= sk + width)] in
   drawn w (k - #|sure|) pool (S :\: sure) * (sure \subset S)%:R.
 
-(* Its truncation breaks differential privacy: for every eps and rho, every RS >= 0 and all positive weights.        *)
-(* Other than PP-PNCF-NOT: the weights and RS see neither the target nor k, lambda < sim_k is not asked, and users
-   without common items count as similarity 0. *)
-Definition PP_PNCF_NOT_variant : Prop :=
-  forall (R : realType) (eps rho : R) (tie : rel nat)
-    (w : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> 'I_n -> R)
-    (RS : forall (n : nat) (I : finType), ratings R [finType of 'I_n] I -> R),
-  0 < eps -> 0 < rho < 1 -> (forall n I D i, 0 < w n I D i) -> (forall n I D, 0 <= RS n I D) ->
-  exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-    (0 < k < n.-1)%N /\ one_rating D D' /\
-    0 < pncf tie k eps (RS n I D) rho (w n I D) D a S /\ pncf tie k eps (RS n I D') rho (w n I D') D' a S = 0.
+(* D and D' differ in one rating; every similarity to the target a is defined; k of more than k candidates are chosen. *)
+Definition pncf_neighbors (R : realType) (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
+  [/\ (0 < k < n.-1)%N, one_rating D D', all_defined D a & all_defined D' a].
+
+(* The truncation breaks differential privacy, whatever positive weights w and sensitivity RS the one dataset has and  *)
+(* w', RS' the other: a set that is possible on D is impossible on D'. For every eps, rho, RS and RS' since a          *)
+(* candidate rises above s_k + lambda; and, where RS and RS' are small enough (at most c) that lambda < s_k really     *)
+(* cuts the list on either dataset, since a candidate falls below s_k - lambda.                                       *)
+Definition PP_PNCF_NOT : Prop :=
+  forall R : realType,
+  (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+     pncf_neighbors k D D' a /\
+     forall (eps rho RS RS' : R) (w w' : 'I_n -> R), 0 < eps -> 0 < rho < 1 -> 0 < RS -> 0 < RS' ->
+     (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+     0 < pncf k eps RS rho w D a S /\ pncf k eps RS' rho w' D' a S = 0) /\
+  (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
+     pncf_neighbors k D D' a /\
+     forall eps rho : R, 0 < eps -> 0 < rho < 1 -> exists2 c, 0 < c &
+     forall (RS RS' : R) (w w' : 'I_n -> R), 0 < RS <= c -> 0 < RS' <= c ->
+     (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
+     [/\ lambda k eps RS rho D a < kth_similarity k D a, lambda k eps RS' rho D' a < kth_similarity k D' a,
+         0 < pncf k eps RS rho w D a S & pncf k eps RS' rho w' D' a S = 0]).
 
 (* Users who rate the same items: x and y are their ratings. The norm of x runs over all of its items (full) or over  *)
 (* the co-rated ones, and may leave an item out.                                                                    *)
@@ -1312,11 +1458,12 @@ Definition PP_RS : Prop :=
 (* The prediction (6) of user a's rating of item x from neighbors S, and the sum of their similarities. *)
 Definition predicted (R : realType) (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (S : {set 'I_n}) : R :=
   (\sum_(i in S) cosine D a i * value_of (D i x)) / (\sum_(i in S) `|cosine D a i|).
-(* Less than PP-ACC: neighbors whose similarities are all 0, with the prediction 0/0 = 0, are not excluded. *)
-Definition PP_ACC_part : Prop :=
+(* Refuted, both predictions being defined: not all similarities are 0. *)
+Definition PP_ACC : Prop :=
   forall R : realType,
   ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
-       ~~ D a x -> (forall i, i \in S :|: S' -> i != a /\ D i x) -> #|S| = #|S'| ->
+       ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
+       0 < \sum_(i in S) `|cosine D a i| -> 0 < \sum_(i in S') `|cosine D a i| ->
        \sum_(i in S') cosine D a i < \sum_(i in S) cosine D a i ->
        `|truth - predicted D a x S| <= `|truth - predicted D a x S'|).
 
@@ -1359,16 +1506,36 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
     [/\ U^T *m U = 1%:M, V^T *m V = 1%:M, forall i, 0 <= sigma ord0 i,
         A = U *m diag_mx sigma *m V^T &
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
-(* CD-T52, the algebra of the refutation. There are neighbors and a vector l such that every sketch M R1 / sqrt(r) of  *)
-(* the one, whatever M, sends l to 0, and R1' l is not 0 for the other, so that M R1' l = 0 only for M in a proper     *)
-(* linear subspace. What is missing for the claim: that a Gaussian M lies in a proper subspace with probability 0,     *)
-(* so that the event "R~ l = 0" has probabilities 1 and 0. (Existence of a lift is part of the statement.)            *)
-Definition CD_T52_algebra : Prop :=
-  forall (R : realType) (w : R), 0 < w ->
-  exists (n m : nat) (A A' : 'M[R]_(n, m)) (l : 'cV[R]_m),
-    [/\ rating_neighbors A A', (exists R1, lifts w (row_centered A) R1), (exists R1, lifts w (row_centered A') R1),
-        (forall R1 r (M : 'M[R]_(r, n)), lifts w (row_centered A) R1 -> (Num.sqrt r%:R)^-1 *: (M *m R1) *m l = 0) &
-        (forall R1, lifts w (row_centered A') R1 -> R1 *m l != 0)].
+(* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (Gaussian.v proves it). *)
+Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
+Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
+(* The chance that k independent standard Gaussian numbers, as a list, have the property E: the iterated Lebesgue     *)
+(* integral of the product of the densities over E.                                                                   *)
+Fixpoint gaussian_chance (R : realType) (k : nat) (E : seq R -> bool) : \bar R :=
+  if k is k'.+1 then
+    (\int[@lebesgue_measure R]_z ((gaussian_density z)%:E * gaussian_chance k' (fun zs => E (z :: zs))))%E
+  else (E [::])%:R%:E.
+(* The chance that the sketch M R1 / sqrt(r) has the property E; M has r rows of n such numbers (the list, row by row). *)
+Definition sketch_chance (R : realType) (r n m : nat) (R1 : 'M[R]_(n, m)) (E : 'M[R]_(r, m) -> bool) : \bar R :=
+  gaussian_chance (r * n) (fun zs => E ((Num.sqrt r%:R)^-1 *: (\matrix_(i < r, j < n) nth 0 zs (i * n + j) *m R1))).
+
+(* Theorem 5.2 refuted, for every w > 0 (so for that of Algorithm 1 and of the proof), every eps, every delta < 1, any *)
+(* number r of rows and m >= 3 of users: already the events "R~ l = 0", l a vector, contradict (eps, delta)-privacy.   *)
+(* (Where the lifted matrix R1 is not unique, every choice is allowed; if none existed, nothing would be refuted.)     *)
+Definition CD_T52 : Prop :=
+  forall (R : realType) (w eps delta : R) (r m : nat), 0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps)%:E * sketch_chance R1' E + delta%:E)%E).
+
+(* Theorem 5.1 refuted likewise, about the i-th row of what is published, for every eps0 and every delta0 < 1.         *)
+Definition CD_T51 : Prop :=
+  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r), 0 < w -> delta0 < 1 -> (3 <= m)%N ->
+  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
+       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+       forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := row i Z *m l == 0 in
+       (sketch_chance R1 E <= (expR eps0)%:E * sketch_chance R1' E + delta0%:E)%E).
 
 (* The row of DMF on Amazon Movie to Book in Table 1: HR, NDCG and MRR at 5, the same at 10. No numbers that round to  *)
 (* the printed ones satisfy the inequalities of one held-out item.                                                  *)

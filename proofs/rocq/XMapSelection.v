@@ -78,20 +78,37 @@ Proof.
 by rewrite /len big_mkcond [X in _ / X]big_mkcond !big_ord_recl !big_ord0 /= !addr0.
 Qed.
 
+Lemma len_norm (U : finType) (S : {set U}) : norm_on_entries S (@len U S).
+Proof.
+have lenE v : len S v = norm_on (mem S) v / Num.sqrt #|S|%:R.
+  rewrite /len sumr_const -[#|_|%:R]/(1 *+ _) /norm_on -sqrtrV ?ler0n // -sqrtrM //.
+  by apply: sumr_ge0 => x _; apply: sqr_ge0.
+have s0 : 0 <= (Num.sqrt #|S|%:R)^-1 :> R by rewrite invr_ge0 sqrtr_ge0.
+split=> [v v' vv|v|v|a v|v v'].
+- by congr (Num.sqrt (_ / _)); apply: eq_bigr => x xS; rewrite vv.
+- exact: sqrtr_ge0.
+- move=> v0 x xS; have S0 : 0 < \sum_(y in S) 1 :> R by rewrite (bigD1 x) //= ltr_paddr ?ltr01 // sumr_ge0 // => y _; rewrite ler01.
+  move: v0 => /eqP; rewrite /len sqrtr_eq0 ler_pdivr_mulr // mul0r => v0.
+  apply/eqP; rewrite -sqrf_eq0; apply/eqP/le_anti; rewrite sqr_ge0 andbT (le_trans _ v0) // (bigD1 x) //= ler_addl.
+  by apply: sumr_ge0 => y _; apply: sqr_ge0.
+- rewrite !lenE mulrA; congr (_ / _); rewrite /norm_on -[`|a|]sqrtr_sqr -sqrtrM ?sqr_ge0 // mulr_sumr.
+  by congr Num.sqrt; apply: eq_bigr => x _; rewrite exprMn.
+- by rewrite !lenE -mulrDl ler_wpmul2r // norm_onD.
+Qed.
+
 Lemma XM_T2_NN_at :
-  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R),
-       (forall (S : {set U}) (v v' : U -> R), (forall x, x \in S -> v x = v' x) -> len S v = len S v') ->
-       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), ~~ (D x i && D x j) ->
+  ~ (forall (U : finType) (len : {set U} -> (U -> R) -> R), (forall S, norm_on_entries S (len S)) ->
+       (forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> ~~ (D x i && D x j) ->
           dot D i j / lengths_by len D i j = dot (leaves x D) i j / lengths_by len (leaves x D) i j) ->
-       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), D x i && D x j ->
+       forall (I : finType) (D : ratings R U I) (i j : I) (x : U), i != j -> D x i && D x j ->
          lengths_by len (leaves x D) i j <= lengths_by len D i j).
 Proof.
-move=> /(_ _ (@len [finType of 'I_2])) H.
+move=> /(_ _ (@len [finType of 'I_2]) (@len_norm _)) H.
 have len_local (S : {set 'I_2}) (v v' : 'I_2 -> R) : (forall x, x \in S -> v x = v' x) -> len S v = len S v'.
-  by move=> vv; congr (Num.sqrt (_ / _)); apply: eq_bigr => x xS; rewrite vv.
-have premise (I : finType) (D : ratings R [finType of 'I_2] I) (i j : I) (x : 'I_2) : ~~ (D x i && D x j) ->
+  by have [local _ _ _ _] := len_norm S; apply: local.
+have premise (I : finType) (D : ratings R [finType of 'I_2] I) (i j : I) (x : 'I_2) : i != j -> ~~ (D x i && D x j) ->
     dot D i j / lengths_by (@len _) D i j = dot (leaves x D) i j / lengths_by (@len _) (leaves x D) i j.
-  move=> xij; have cx : centered D x i * centered D x j = 0.
+  move=> _ xij; have cx : centered D x i * centered D x j = 0.
     by move: xij; rewrite /centered; case: (D x i) => [a|]; case: (D x j) => [b|] //= _; rewrite ?mulr0 ?mul0r.
   have S_eq : corated_by (leaves x D) i j = corated_by D i j.
     apply/setP => y; rewrite !inE /leaves; have [->|//] := eqVneq y x.
@@ -100,7 +117,7 @@ have premise (I : finType) (D : ratings R [finType of 'I_2] I) (i j : I) (x : 'I
   rewrite dot_leaves cx subr0 /lengths_by S_eq; congr (_ / (_ * _)); apply: len_local => y yS.
     by rewrite centered_leaves; case: eqP => // yx; rewrite -yx yS in S_x.
   by rewrite centered_leaves; case: eqP => // yx; rewrite -yx yS in S_x.
-have := H len_local premise _ A i0 i1 u0 isT.
+have := H premise _ A i0 i1 u0 isT isT.
 have l : lengths_by (@len _) A i0 i1 = 5%:R / 2%:R.
   rewrite /lengths_by !len2 !inE /= C00 C01 C10 C11.
   have -> : (1 ^+ 2 + 2%:R ^+ 2) / (1 + 1) = 5%:R / 2%:R :> R by field.
@@ -148,31 +165,32 @@ Qed.
 End Lone.
 
 Lemma XM_T2_N_proof : XM_T2_N. Proof. exact: XM_T2_N_at. Qed.
-Lemma XM_T2_NN_proof : XM_T2_NN_part. Proof. exact: XM_T2_NN_at. Qed.
+Lemma XM_T2_NN_proof : XM_T2_NN. Proof. exact: XM_T2_NN_at. Qed.
 Lemma XM_T2_DEN_proof : XM_T2_DEN. Proof. by move=> R c; apply: XM_T2_DEN_at. Qed.
 
 Section ReplacementLaw.
-Variable R : realType.
+Variables (R : realType) (U I : finType) (target : pred I) (reading : ratings R U I -> Selection.links R I) (ti : I).
+Variables (eps : R) (GS : ratings R U I -> I -> R) (D : ratings R U I).
+Let w k := expR (eps * Selection.xsim (reading D) ti k / (2%:R * GS D k)).
+Let prsE tj : prs target reading ti eps GS D tj =
+  (if candidates target reading D ti tj then w tj else 0) / \sum_(k | candidates target reading D ti k) w k.
+Proof. by []. Qed.
 
-Lemma prs_law (U I : finType) (c : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I) :
-  (exists k, candidates c target D ti k) ->
-  (forall tj, 0 <= prs c target ti eps GS D tj) /\ \sum_tj prs c target ti eps GS D tj = 1.
+Lemma weights_gt0 k : candidates target reading D ti k -> 0 < \sum_(k | candidates target reading D ti k) w k.
 Proof.
-move=> [k ck]; pose w k := expR (eps * similarity c D ti k / (2%:R * GS)).
-have E tj : prs c target ti eps GS D tj =
-  (if candidates c target D ti tj then w tj else 0) / \sum_(k | candidates c target D ti k) w k by [].
-have W0 : 0 < \sum_(k | candidates c target D ti k) w k.
-  by rewrite (bigD1 k) //= ltr_paddr ?expR_gt0 // sumr_ge0 // => j _; rewrite ltW ?expR_gt0.
-split=> [tj|]; last by rewrite (eq_bigr _ (fun tj _ => E tj)) -mulr_suml -big_mkcond /= divff // lt0r_neq0.
-by rewrite E divr_ge0 ?(ltW W0) //; case: ifP => // _; rewrite ltW ?expR_gt0.
+by move=> ck; rewrite (bigD1 k) //= ltr_paddr ?expR_gt0 // sumr_ge0 // => j _; rewrite ltW ?expR_gt0.
 Qed.
 
-Lemma prs_pos (U I : finType) (c : bool) (target : pred I) (ti : I) (eps GS : R) (D : ratings R U I) tj :
-  candidates c target D ti tj -> 0 < prs c target ti eps GS D tj.
+Lemma prs_law : (exists k, candidates target reading D ti k) ->
+  (forall tj, 0 <= prs target reading ti eps GS D tj) /\ \sum_tj prs target reading ti eps GS D tj = 1.
 Proof.
-move=> ck; rewrite /prs ck divr_gt0 ?expR_gt0 //.
-by rewrite (bigD1 tj) //= ltr_paddr ?expR_gt0 // sumr_ge0 // => j _; rewrite ltW ?expR_gt0.
+move=> [k /weights_gt0 W0]; split=> [tj|].
+  by rewrite prsE divr_ge0 ?(ltW W0) //; case: ifP => // _; rewrite ltW ?expR_gt0.
+by rewrite (eq_bigr _ (fun tj _ => prsE tj)) -mulr_suml -big_mkcond /= divff // lt0r_neq0.
 Qed.
+
+Lemma prs_pos tj : candidates target reading D ti tj -> 0 < prs target reading ti eps GS D tj.
+Proof. by move=> ck; rewrite prsE ck divr_gt0 ?expR_gt0 ?(weights_gt0 ck). Qed.
 
 End ReplacementLaw.
 
@@ -203,50 +221,71 @@ move=> xj x0; rewrite sqrtr_gt0 (bigD1 x) /= ?xj ?orbT // ltr_paddr //.
 by apply: sumr_ge0 => y _; apply: sqr_ge0.
 Qed.
 
-Lemma lost_candidate c : candidates c target A ti lost.
+Variables (c : bool) (reading : ratings R [finType of 'I_2] [finType of 'I_4] -> Selection.links R [finType of 'I_4]).
+Hypothesis reads : reads_xsim c target reading.
+Let candidate D := candidates target reading D ti.
+
+(* A common rater of ti and a target item, whose ratings of both are not her mean. *)
+Lemma linked_candidate (D : ratings R [finType of 'I_2] [finType of 'I_4]) x k : target k -> D x ti -> D x k -> 0 < centered D x ti ^+ 2 -> 0 < centered D x k ^+ 2 ->
+  candidate D k.
 Proof.
-apply/andP; split=> //; apply/andP; split; first by apply/existsP; exists u1.
-by rewrite mulr_gt0 // (@norm_pos _ _ _ _ _ _ u1) // ?F10 ?F12 expr1n ltr01.
+move=> tk xi xk i0 k0; rewrite /candidate /candidates tk /=; have [_ _ direct] := reads D ti k.
+have link : linked D ti k by apply/existsP; exists x; rewrite xi xk.
+have := direct isT tk link (mulr_gt0 (norm_pos _ xk i0) (norm_pos _ xi k0)).
+by case: (Selection.paths _ _ _).
 Qed.
 
-Lemma kept_candidate c : candidates c target (leaves u1 A) ti kept.
-Proof.
-apply/andP; split=> //; apply/andP; split; first by apply/existsP; exists u0.
-by rewrite mulr_gt0 // (@norm_pos _ _ _ _ _ _ u0) // centered_leaves /= ?F00 ?F01 expr1n ltr01.
-Qed.
+Lemma lost_candidate : candidate A lost.
+Proof. by apply: (@linked_candidate A u1); rewrite ?F10 ?F12 ?expr1n ?ltr01. Qed.
 
-Lemma lost_no_candidate c : ~~ candidates c target (leaves u1 A) ti lost.
+Lemma kept_candidate : candidate (leaves u1 A) kept.
+Proof. by apply: (@linked_candidate _ u0); rewrite // centered_leaves /= ?F00 ?F01 expr1n ltr01. Qed.
+
+(* No path leads to an item that nobody rated. *)
+Lemma lost_no_candidate : ~~ candidate (leaves u1 A) lost.
 Proof.
-rewrite negb_and negb_and; apply/orP; right; apply/orP; left; apply/existsPn => x.
+apply/negP => /andP[_]; have [_ meta _] := reads (leaves u1 A) ti lost.
+case E : (Selection.paths _ _ _) => [//|p ps] _; have [|s [_ last_s]] := meta p; first by rewrite E mem_head.
+case/lastP: s last_s => [//|s j]; rewrite last_rcons rcons_path => -> /andP[_ /existsP[x /andP[_]]].
 by case: (user2 x) => ->.
 Qed.
 
-Lemma some_candidate c : exists k, candidates c target A ti k.
-Proof. by exists lost; apply: lost_candidate. Qed.
-Lemma some_candidate' c : exists k, candidates c target (leaves u1 A) ti k.
-Proof. by exists kept; apply: kept_candidate. Qed.
+Lemma some_candidate : exists k, candidate A k. Proof. by exists lost; apply: lost_candidate. Qed.
+Lemma some_candidate' : exists k, candidate (leaves u1 A) k. Proof. by exists kept; apply: kept_candidate. Qed.
 
-Lemma XM_T1_at (c : bool) (eps GS eps' : R) :
-  ~ (forall (U I : finType) (target : pred I) (ti tj : I) (D : ratings R U I) (x : U), ~~ target ti ->
-       (exists k, candidates c target D ti k) -> (exists k, candidates c target (leaves x D) ti k) ->
-       prs c target ti eps GS D tj <= expR eps' * prs c target ti eps GS (leaves x D) tj).
+Lemma XM_T1_at eps GS eps' : ~ prs_private target reading ti eps GS eps'.
 Proof.
-move=> /(_ _ _ target ti lost A u1 isT (some_candidate c) (some_candidate' c)).
-rewrite {2}/prs (negbTE (lost_no_candidate c)) mul0r mulr0 leNgt.
-by rewrite prs_pos ?lost_candidate.
+move=> /(_ A u1 lost some_candidate some_candidate') [+ _].
+rewrite {2}/prs -/(candidate (leaves u1 A) lost) (negbTE lost_no_candidate) mul0r mulr0 leNgt.
+by have -> := prs_pos eps GS lost_candidate.
 Qed.
 
-Lemma XM_T1_I_at (c : bool) :
-  ~ (forall (U I : finType) (target : pred I) (ti : I) (D : ratings R U I) (x : U), ~~ target ti ->
-       (exists k, candidates c target D ti k) -> (exists k, candidates c target (leaves x D) ti k) ->
-       forall k, candidates c target D ti k = candidates c target (leaves x D) ti k).
+Lemma XM_T1_I_at :
+  ~ (forall D x, (exists k, candidate D k) -> (exists k, candidate (leaves x D) k) ->
+       forall k, candidate D k = candidate (leaves x D) k).
 Proof.
-move=> /(_ _ _ target ti A u1 isT (some_candidate c) (some_candidate' c) lost).
-by rewrite lost_candidate (negbTE (lost_no_candidate c)).
+move=> /(_ A u1 some_candidate some_candidate' lost).
+by rewrite lost_candidate (negbTE lost_no_candidate).
 Qed.
 End Replacement.
 
-Lemma XM_T1_proof : XM_T1_part.
-Proof. by split=> [R U I c target ti eps GS D|R c eps GS eps' _ _]; [apply: prs_law | apply: XM_T1_at]. Qed.
-Lemma XM_T1_I_proof : XM_T1_I_part.
-Proof. by move=> R c; apply: XM_T1_I_at. Qed.
+(* No meta-paths but the direct ones. *)
+Lemma direct_paths (R : realType) (U I : finType) (c : bool) (target : pred I) :
+  exists reading : ratings R U I -> Selection.links R I, reads_xsim c target reading.
+Proof.
+pose paths (D : ratings R U I) i j := if linked D i j then [:: [:: i; j]] else [::].
+exists (fun D => Selection.Links (similarity c D) (fun _ _ => 1) (paths D) (fun _ => 1)) => D i j.
+split=> //= [p|_ _]; rewrite /paths; last by move=> ->; rewrite mem_head.
+by case: ifP => // ij; rewrite inE => /eqP ->; exists [:: j]; rewrite /= ij.
+Qed.
+
+Lemma XM_T1_proof : XM_T1.
+Proof.
+split; first exact: direct_paths; split=> [*|R]; first exact: prs_law.
+do 4 eexists; split; last by move=> c reading eps eps' GS /XM_T1_at; apply.
+by [].
+Qed.
+Lemma XM_T1_I_proof : XM_T1_I.
+Proof.
+by move=> R; do 4 eexists; split; last by move=> c reading /XM_T1_I_at; apply.
+Qed.

@@ -59,6 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T1-REL",
+        source="ours",
         place="Theorem 1, as released",
         statement="The released replacement selection, which draws among the ten candidates of largest |X-SIM|, is "
         "eps-differentially private.",
@@ -68,6 +69,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T1-REP",
+        source="ours",
         place="Theorem 1, repaired",
         statement="Replacement selection over the whole public catalogue of the target domain, an undefined X-SIM counting as "
         "0 and GS = 2, is eps-differentially private when one user joins or leaves, for every number of candidates.",
@@ -105,6 +107,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T1-COMP",
+        source="ours",
         place="Theorem 1, never stated",
         statement="The eps of Theorem 1 is the cost of an AlterEgo: replacing all L items of a profile by PRS is "
         "eps-differentially private.",
@@ -114,6 +117,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T1-COMP-REP",
+        source="ours",
         place="Theorem 1, repaired",
         statement="One AlterEgo of L items costs L eps in pure differential privacy and is (L eps^2/8)-zCDP.",
         formula="Pr[y | D] <= e^(L eps) Pr[y | D'] and D_alpha(D || D') <= alpha L eps^2/8 for all alpha > 1",
@@ -133,6 +137,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T2-REP",
+        source="ours",
         place="Theorem 2, repaired",
         statement="The sum of the two terms of SS, taken absolute and over all users who rated either item, bounds the change of "
         "the similarity when one user leaves; the larger of the two does when the user's product has the sign of dot.",
@@ -195,6 +200,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T2-MAX-REP",
+        source="ours",
         place="Theorem 2, repaired",
         statement="A pair's own sensitivity may stand in the weights if it is a smooth upper bound of the local one and not "
         "below e^b - 1: with half the exponent the selection is (eps'/2)-differentially private.",
@@ -275,6 +281,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-JOINT",
+        source="ours",
         place="Theorems 3 and 4",
         statement="The conclusions of Theorems 3 and 4 hold together with probability at least 1 - rho.",
         formula=f"Pr[all chosen above s_k - w, and all above s_k + w chosen] >= 1 - rho, {_W}",
@@ -283,6 +290,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T3-REP",
+        source="ours",
         place="Theorem 3, repaired",
         statement="With w = (4k SS/eps') ln(k(N-k)/rho), not cut at sim_k, all k chosen items have a similarity larger than "
         "sim_k - w with probability at least 1 - rho; for any other w >= 0 at least 1 - k(N-k) exp(-eps' w/(4k SS)).",
@@ -292,6 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-T4-REP",
+        source="ours",
         place="Theorem 4, repaired",
         statement="With w = (4k SS/eps') ln(k(N-k)/rho), not cut at sim_k, every item above sim_k + w is chosen with probability "
         "at least 1 - rho; for any other w >= 0 at least 1 - k(N-k) exp(-eps' w/(4k SS)).",
@@ -301,6 +310,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-JOINT-REP",
+        source="ours",
         place="Theorems 3 and 4, repaired",
         statement="With w = (4k SS/eps') ln(k(N-k)/rho) both conclusions hold together with probability at least 1 - rho, not only "
         "1 - 2 rho; with each pair's own SS in [SS_min, SS_max] they do with a larger w on either side.",
@@ -320,6 +330,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-PNSA-REL",
+        source="ours",
         place="Theorem 3, as released",
         statement="The released neighbor selection, whose truncation has no effect, is (eps'/2)-differentially private.",
         formula="Pr[N(D) = S] <= e^(eps'/2) Pr[N(D') = S], weights exp(eps' s_j / (4k SS(t_i,t_j)))",
@@ -329,6 +340,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-PNSA-REP",
+        source="ours",
         place="Theorem 3, repaired",
         statement="With one constant GS in all weights and a constant w0 in the soft floor, private neighbor selection is "
         "(eps'/2)-differentially private, eps'/4 when only candidates' ratings are protected; noise of scale 2k "
@@ -342,6 +354,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     _claim(
         id="XM-EXE",
+        source="ours",
         place="all mechanisms, as executed",
         statement="The floating-point samplers of X-Map's mechanisms keep the privacy that their repaired forms have in ideal "
         "arithmetic.",

@@ -1,33 +1,29 @@
 """Decides the differential-privacy claims of X-Map's technical report (Theorem 1, and the weights of Theorem 3).
 
-Every violation is two rating datasets that differ in one user, and an output. All laws are the trusted checker's own
-(`dpassay.replay.item_laws`), so that a search here and a check there cannot disagree. Mechanisms: `prs` and `pnsa`.
+Every violation is two rating datasets that differ in one user, and an event, found by `dpassay.auditors.search` or
+taken from a family stated here, and recomputed by the trusted checker before it counts. Mechanisms: `prs` and `pnsa`.
 """
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
 
-from dpassay.auditors.exact import certificate_inputs, registered
+from dpassay.auditors.exact import certificate_inputs
+from dpassay.auditors.search import search
 from dpassay.core.claims import Claim, Context, Evidence, Verdict
-from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
+from dpassay.core.privacy import Witness
 from dpassay.core.records import Plot, Series, Table
 from dpassay.mechanisms import mechanism
 from dpassay.proofs.decisions import checked, shown
 from dpassay.proofs.notation import identity, proof, smt
-from dpassay.replay.item_laws import law
-from dpassay.replay.laws import Undefined
-from dpassay.replay.numbers import precision
+from dpassay.proofs.witnesses import NEARLY_INFINITE, PATIENCE, claiming, laws_table, pair_witness, released_set
 
 EPSILON = 1.0
-RELATION = NeighboringRelation("add_or_remove_one", "user")
-LARGEST = 5
+RELATION = "add_or_remove_one:user"
+SCALE = ["1", "2", "3", "4", "5"]
 READINGS = (("adjusted_cosine", "all"), ("adjusted_cosine", "co_raters"), ("cosine", "all"), ("cosine", "co_raters"))
 WORDS = {
     "adjusted_cosine": "ratings less the user's mean",
@@ -36,50 +32,15 @@ WORDS = {
     "co_raters": "norms over co-raters",
 }
 
-Record = Mapping[str, Any]
-Levels = tuple[tuple[int, ...], ...]  # ratings by user and item, 0 where missing
-
-
-class Pair(NamedTuple):
-    """A dataset and the user who leaves it."""
-
-    levels: Levels
-    user: int
-
-    @property
-    def without(self) -> Levels:
-        """The dataset without that user; her row stays, empty."""
-        return tuple((0,) * len(row) if user == self.user else row for user, row in enumerate(self.levels))
-
-
-class Loss(NamedTuple):
-    """The output that tells a pair apart best.
-
-    Attributes:
-        epsilon: nats, infinite when the output is impossible on one side.
-        output: the output.
-        one: its probability on the side where it is likelier.
-        two: on the other side.
-        present: whether it is likelier with the user.
-    """
-
-    epsilon: float
-    output: tuple[int, ...]
-    one: float
-    two: float
-    present: bool
-
 
 def decide_prs(claim: Claim, context: Context) -> Verdict:
     """XM-T1: the smallest pairs between which a replacement turns impossible, as its X-SIM is no longer quantified."""
     found = []
     for similarity, norms in READINGS[:1] if context.quick else READINGS:
         context.progress(f"{claim.id}: {WORDS[similarity]}, {WORDS[norms]}")
-        record = _record("prs", similarity=similarity, norms=norms)
-        pair = _smallest_infinite(record)
-        if pair is not None:
-            found.append((f"{WORDS[similarity]}, {WORDS[norms]}", record, pair))
-    witnesses, evidence = _infinite(found, minimal=True)
+        smallest = _impossible(mechanism("prs", epsilon=EPSILON, similarity=similarity, norms=norms), context.seed)
+        found.append((f"{WORDS[similarity]}, {WORDS[norms]}", smallest))
+    witnesses, evidence = _checked(found, impossible=True, minimal=True)
     if not witnesses:
         return Verdict(claim.id, "open", "No user was found whose leaving makes a replacement impossible.")
     return Verdict(
@@ -100,11 +61,11 @@ def decide_prs(claim: Claim, context: Context) -> Verdict:
 def decide_prs_released(claim: Claim, context: Context) -> Verdict:
     """XM-T1-REL: a replacement enters or leaves the list of the ten largest |X-SIM|."""
     context.progress(f"{claim.id}: the cut after ten")
-    released = _record("prs", "released")
-    witnesses, evidence = _infinite([("eleven linked items, the list holds ten", released, list_cut())])
-    smallest = _smallest_infinite(released)
-    lost = [] if smallest is None else [("an item loses its only link", released, smallest)]
-    more = _infinite(lost, minimal=True)
+    released = mechanism("prs", "released", epsilon=EPSILON)
+    listed = pair_witness(released, RELATION, list_cut(), EPSILON)
+    witnesses, evidence = _checked([("eleven linked items, the list holds ten", listed)], impossible=True)
+    lost = [("an item loses its only link", _impossible(released, context.seed))]
+    more = _checked(lost, impossible=True, minimal=True)
     witnesses, evidence = witnesses + more[0], evidence + more[1]
     if not witnesses:
         return Verdict(claim.id, "open", "No user was found whose leaving changes the list of candidates.")
@@ -125,28 +86,25 @@ def decide_prs_released(claim: Claim, context: Context) -> Verdict:
 def decide_pnsa(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA: a small pair found by search, and a family of pairs along which the loss grows without bound."""
     half = EPSILON / 2
-    found: list[tuple[str, Record, Pair, float]] = []
+    found: list[tuple[str, Witness | None]] = []
     if not context.quick:
         context.progress(f"{claim.id}: search")
-        record = _record("pnsa", num_neighbors=1)
-        pair = _searched(record, half, context.seed)
-        if pair is not None:
-            found.append(("found by search, shrunk step by step", record, pair, half))
+        found.append(("found by search, shrunk step by step", _searched(half, context.seed)))
     sizes = (8, 16, 32, 64) if context.quick else (2, 4, 8, 16, 32, 64, 128)
     rows: list[list[Any]] = []
     series: list[Series] = []
     for similarity, norms in READINGS[:1] if context.quick else READINGS:
         reading = f"{WORDS[similarity]}, {WORDS[norms]}"
         context.progress(f"{claim.id}: {reading}")
-        record = _record("pnsa", num_neighbors=1, similarity=similarity, norms=norms)
-        family = [sensitivity_family(size, similarity) for size in sizes]
-        losses = [_loss(record, pair).epsilon for pair in family]
+        selection = mechanism("pnsa", epsilon=EPSILON, num_neighbors=1, similarity=similarity, norms=norms)
+        family = _family(selection, [sensitivity_family(size, similarity) for size in sizes])
+        losses = [member.epsilon for member in family]
         rows += [
             [reading, size, round(loss, 6), loss > half, loss > EPSILON]
             for size, loss in zip(sizes, losses, strict=True)
         ]
         series.append(Series(reading, list(sizes), losses))
-        found += [(f"{reading}; {sizes[i]} users agree", record, family[i], bound) for i, bound in _telling(losses)]
+        found += [(f"{reading}; {sizes[i]} users agree", claiming(family[i], bound)) for i, bound in _telling(losses)]
     witnesses, evidence = _checked(found)
     if not witnesses:
         return Verdict(claim.id, "open", "No pair of datasets was found on which the selection loses more than eps'/2.")
@@ -177,16 +135,15 @@ def decide_pnsa_released(claim: Claim, context: Context) -> Verdict:
     """XM-PNSA-REL: a neighbor turns impossible with its only link; and with all links kept the loss is unbounded."""
     half = EPSILON / 2
     context.progress(f"{claim.id}: an item loses its only link")
-    record = _record("pnsa", "released", num_neighbors=1)
-    smallest = _smallest_infinite(record)
-    lost = [] if smallest is None else [("an item loses its only link", record, smallest)]
-    witnesses, evidence = _infinite(lost, minimal=True)
+    selection = mechanism("pnsa", "released", epsilon=EPSILON, num_neighbors=1)
+    lost = [("an item loses its only link", _impossible(selection, context.seed))]
+    witnesses, evidence = _checked(lost, impossible=True, minimal=True)
     context.progress(f"{claim.id}: all items keep their links")
     sizes = (50, 100) if context.quick else (25, 50, 75, 100, 150, 200)
-    family = [released_family(size) for size in sizes]
-    losses = [_loss(record, pair).epsilon for pair in family]
+    family = _family(selection, [released_family(size) for size in sizes])
+    losses = [member.epsilon for member in family]
     more = _checked(
-        [(f"all links kept; {sizes[i]} users agree", record, family[i], bound) for i, bound in _telling(losses)]
+        [(f"all links kept; {sizes[i]} users agree", claiming(family[i], bound)) for i, bound in _telling(losses)]
     )
     witnesses, evidence = witnesses + more[0], evidence + more[1]
     if not witnesses:
@@ -229,8 +186,10 @@ def growth_proof() -> dict[str, Any]:
     )
 
 
-def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -> Pair:
+def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -> tuple[np.ndarray, np.ndarray]:
     """Datasets between which the weights of PNSA move by a factor that grows exponentially with m users who agree.
+
+    As of the other families, the second dataset is the first without the last user.
 
     Item 0 is the target. m users rate item 1 as they rate the target, a little above their mean (or 1 on the plain
     scale), and one more user does so strongly: SS(0, 1) is about 16/m (25/m) with that user, who is the last, and about
@@ -243,16 +202,16 @@ def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -
     else:
         others = [(2, 0, 2, 1), (2, 0, 2, 1), (5, 0, 1, 5)]
         rows = [(2, 2, 0, 1)] * num_agreeing + others + [(5, 5, 0, 1)]
-    return Pair(tuple(rows), len(rows) - 1)
+    return _without_last(rows)
 
 
-def released_family(num_agreeing: int) -> Pair:
+def released_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
     """As `sensitivity_family`, for the released code's sensitivity; no item gains or loses its link."""
     rows = [(1, 1, 0)] * num_agreeing + [(1, 0, 5), (5, 0, 1), (5, 5, 0)]
-    return Pair(tuple(rows), len(rows) - 1)
+    return _without_last(rows)
 
 
-def list_cut(list_size: int = 10) -> Pair:
+def list_cut(list_size: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Every item of a target domain of `list_size` + 1 is linked by one user of its own; one more links the last.
 
     All links are alike, so the list without that user holds the first `list_size` items; with her the last item has
@@ -260,40 +219,22 @@ def list_cut(list_size: int = 10) -> Pair:
     """
     count = list_size + 1
     rows = [tuple(1 if item == 0 else 2 * (item == own) for item in range(count + 1)) for own in range(1, count + 1)]
-    return Pair((*rows, rows[-1]), count)
+    return _without_last([*rows, rows[-1]])
 
 
-def _record(id: str, variant: str = "paper", **parameters: Any) -> Record:
-    return registered(mechanism(id, variant, epsilon=EPSILON, **parameters)) or {}
+def _without_last(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """A dataset, 0 where a rating is missing, and the same without its last user; her row stays, empty."""
+    levels = np.array(rows, float)
+    matrix = np.where(levels == 0, np.nan, levels)
+    without = matrix.copy()
+    without[-1] = np.nan
+    return matrix, without
 
 
-def _law(record: Record, levels: Levels) -> dict[tuple[int, ...], Any]:
-    dataset = [[fmpq(value) if value else None for value in row] for row in levels]
-    with precision():
-        return law(record, dataset)
-
-
-def _loss(record: Record, pair: Pair) -> Loss:
-    """The largest loss of one output; 0 where the mechanism is not defined on both sides."""
-    try:
-        laws = _law(record, pair.levels), _law(record, pair.without)
-    except Undefined:
-        return Loss(0.0, (), 0.0, 0.0, present=True)
-    best = Loss(-1.0, (), 0.0, 0.0, present=True)
-    for output in sorted({*laws[0], *laws[1]}):
-        if not all(output in each for each in laws):
-            present = output in laws[0]
-            only = float(arb(laws[0 if present else 1][output]))
-            if best.epsilon < math.inf or only > best.one:
-                best = Loss(math.inf, output, only, 0.0, present)
-            continue
-        chances = [each[output] for each in laws]
-        with precision():
-            ratio = float((arb(chances[0]) / chances[1]).log())
-        if abs(ratio) > best.epsilon:
-            one, two = (float(arb(chance)) for chance in (chances if ratio >= 0 else chances[::-1]))
-            best = Loss(abs(ratio), output, one, two, ratio >= 0)
-    return best
+def _family(selection: Any, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[Witness]:
+    """The worst event of each pair, all laws computed at the shape of the largest."""
+    shape = max(pair[0].shape for pair in pairs)
+    return [pair_witness(selection, RELATION, pair, EPSILON, shape) for pair in pairs]
 
 
 def _telling(losses: Sequence[float]) -> list[tuple[int, float]]:
@@ -303,132 +244,48 @@ def _telling(losses: Sequence[float]) -> list[tuple[int, float]]:
     return [(i, EPSILON if losses[i] > EPSILON else EPSILON / 2) for i in chosen]
 
 
-def _smallest_infinite(record: Record, largest: int = 2) -> Pair | None:
-    """The first pair with an infinite loss among all small ones, smaller ones first."""
-    for users, items in sorted(itertools.product((1, 2), (2, 3)), key=sum):
-        rows = list(itertools.product(range(largest + 1), repeat=items))
-        datasets = list(itertools.combinations_with_replacement(rows, users))
-        for levels in sorted(datasets, key=_filling):
-            for user in range(users):
-                pair = Pair(levels, user)
-                if any(levels[user]) and math.isinf(_loss(record, pair).epsilon):
-                    return pair
-    return None
+def _impossible(selection: Any, seed: int) -> Witness | None:
+    """The smallest pair with an output that is possible on one side only, with two users and three items at most."""
+    found = search(
+        selection,
+        RELATION,
+        epsilon=NEARLY_INFINITE,
+        num_users=2,
+        num_items=3,
+        seed=seed,
+        fixed=("num_neighbors",),
+        time_limit=PATIENCE,
+    )
+    return found and claiming(found, EPSILON)
 
 
-def _filling(levels: Levels) -> tuple[int, int, int]:
-    """Ratings, largest, sum."""
-    values = [value for row in levels for value in row]
-    return sum(value > 0 for value in values), max(values), sum(values)
-
-
-def _searched(record: Record, bound: float, seed: int, *, users: int = 7, items: int = 3) -> Pair | None:
-    """Hill-climbs from random datasets until the last user's leaving costs more than `bound`, then shrinks."""
-    generator = np.random.default_rng(seed)
-    for _ in range(20):
-        levels = generator.integers(0, LARGEST + 1, (users, items))
-        current, stalled = _loss(record, _pair(levels)).epsilon, 0
-        while stalled < 60 and current <= bound:
-            moved = levels.copy()
-            moved[generator.integers(users), generator.integers(items)] = generator.integers(0, LARGEST + 1)
-            loss = _loss(record, _pair(moved)).epsilon
-            stalled = 0 if loss > current else stalled + 1
-            if loss >= current:
-                levels, current = moved, loss
-        if current > bound:
-            return _shrunk(record, _pair(levels), lambda loss: loss > bound)
-    return None
-
-
-def _pair(levels: np.ndarray) -> Pair:
-    return Pair(tuple(tuple(int(value) for value in row) for row in levels), len(levels) - 1)
-
-
-def _shrunk(record: Record, pair: Pair, violates: Callable[[float], bool]) -> Pair:
-    """Takes away users, items and ratings and lowers ratings while the pair still violates the claim."""
-    while True:
-        smaller = next((one for one in _smaller(pair) if violates(_loss(record, one).epsilon)), None)
-        if smaller is None:
-            return pair
-        pair = smaller
-
-
-def _smaller(pair: Pair) -> Iterator[Pair]:
-    levels, user = pair
-    for other in range(len(levels)):
-        if other != user:
-            yield Pair(levels[:other] + levels[other + 1 :], user - (other < user))
-    for item in range(1, len(levels[0])):
-        yield Pair(tuple(row[:item] + row[item + 1 :] for row in levels), user)
-    for other, row in enumerate(levels):
-        for item, value in enumerate(row):
-            for lower in range(value):
-                yield Pair((*levels[:other], (*row[:item], lower, *row[item + 1 :]), *levels[other + 1 :]), user)
-
-
-def _infinite(
-    found: Sequence[tuple[str, Record, Pair]], *, minimal: bool = False
-) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
-    """`_checked` on outputs that turn impossible."""
-    smaller = {"minimality": {"scale": [str(value) for value in range(1, LARGEST + 1)]}} if minimal else {}
-    return _checked([(*each, EPSILON) for each in found], {"epsilon": "inf", "impossible": True} | smaller)
+def _searched(bound: float, seed: int) -> Witness | None:
+    """A pair that costs PNSA more than `bound`, shrunk step by step."""
+    selection = mechanism("pnsa", epsilon=EPSILON, num_neighbors=1)
+    sizes: dict[str, Any] = {"num_users": 6, "num_items": 3, "minimal": False}
+    return search(selection, RELATION, epsilon=bound, seed=seed, time_limit=PATIENCE, **sizes)
 
 
 def _checked(
-    found: Sequence[tuple[str, Record, Pair, float]], fields: Mapping[str, Any] = MappingProxyType({})
+    found: Sequence[tuple[str, Witness | None]], *, impossible: bool = False, minimal: bool = False
 ) -> tuple[tuple[Witness, ...], tuple[Evidence, ...]]:
-    """Witnesses, as far as the trusted checker agrees."""
+    """Named witnesses, as far as the trusted checker agrees; `impossible`: with an event impossible on one side."""
     witnesses, evidence = [], []
-    for name, record, pair, bound in found:
-        loss = _loss(record, pair)
-        if not loss.output:
+    for name, witness in found:
+        if witness is None:
             continue
-        sides = [_matrix(side) for side in (pair.levels, pair.without)]
-        first, second = sides if loss.present else sides[::-1]
-        inputs = certificate_inputs(dict(record), RELATION, first, second, [loss.output], epsilon=bound) | dict(fields)
-        certificate = {"kind": "witness", "inputs": inputs}
+        sides = (witness.relation, witness.dataset1, witness.dataset2, witness.event)
+        inputs = certificate_inputs(witness.mechanism, *sides, epsilon=witness.claim.epsilon, impossible=impossible) | (
+            {"epsilon": "inf"} if impossible else {}
+        )
+        certificate = {"kind": "witness", "inputs": inputs | ({"minimality": {"scale": SCALE}} if minimal else {})}
         result = checked(certificate)
         if result is None:
             continue
-        minimality = f"; {result['minimality']['statement']}" if "minimality" in result else ""
-        evidence.append(
-            shown(f"{name}: {result['summary']}{minimality}", certificate, tables=(_laws_table(record, pair, loss),))
-        )
-        witnesses.append(
-            Witness(
-                dict(record),
-                RELATION,
-                first,
-                second,
-                (loss.output,),
-                math.log(loss.one),
-                math.log(loss.two) if loss.two else -math.inf,
-                PrivacyClaim(bound, relation=RELATION),
-            )
-        )
+        least = f"; {result['minimality']['statement']}" if "minimality" in result else ""
+        evidence.append(shown(f"{name}: {result['summary']}{least}", certificate, tables=(laws_table(witness),)))
+        witnesses.append(witness)
     return tuple(witnesses), tuple(evidence)
-
-
-def _matrix(levels: Levels) -> np.ndarray:
-    matrix = np.array(levels, float)
-    return np.where(matrix == 0, np.nan, matrix)
-
-
-def _laws_table(record: Record, pair: Pair, loss: Loss) -> Table:
-    laws = [_law(record, levels) for levels in (pair.levels, pair.without)]
-    rows = [
-        [_items(output), *(_chance(each.get(output)) for each in laws), "yes" if output == loss.output else ""]
-        for output in sorted({*laws[0], *laws[1]})
-    ]
-    return Table(
-        f"The two exact laws, with user {pair.user} and without",
-        ["released", "probability with", "probability without", "in the event"],
-        rows,
-    )
-
-
-def _chance(value: Any) -> float:
-    return 0.0 if value is None else float(f"{float(arb(value)):.9g}")
 
 
 def _with_table(
@@ -457,14 +314,10 @@ def _sentence(witness: Witness) -> str:
     (user, _item), *_rest = witness.changed
     leaves = not np.isnan(witness.dataset1[user]).all()
     users, items = (~np.isnan(witness.dataset1 if leaves else witness.dataset2)).shape
-    event = " or ".join(map(_items, witness.event))
+    event = " or ".join(map(released_set, witness.event))
     two = math.exp(witness.log_probability2)
     fall = "to exactly 0" if two == 0 else f"to {two:.3g}"
     return (
         f"With {users} users and {items} items, when user {user} {'leaves' if leaves else 'joins'} the probability of "
         f"releasing {event} falls from {math.exp(witness.log_probability1):.3g} {fall}."
     )
-
-
-def _items(output: Sequence[int]) -> str:
-    return "{" + ", ".join(str(item) for item in output) + "}"

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.auditors.ledger import VERSION, Ledger
+from dpassay.auditors.ledger import VERSION, Ledger, _sign
 from dpassay.core.errors import InvalidInput
 
 GRID = np.array([0.0, 0.5, 1.0])
@@ -220,8 +221,11 @@ def older(path):
         database.execute("PRAGMA user_version = 1")
 
 
-def changed(statement):
-    """A ledger in which a row differs from what was recorded."""
+CUT = "DELETE FROM runs WHERE number = 2; DELETE FROM digests WHERE relation = 'runs' AND row = '2'"
+
+
+def changed(statements):
+    """A ledger in which rows differ from what was recorded."""
 
     def make(path):
         ledger = Ledger(path)
@@ -229,7 +233,8 @@ def changed(statement):
         begin(ledger).commit([1.0, 1, 1], samples=1)
         begin(ledger).commit([1.0, 1, 1], samples=1)
         with contextlib.closing(sqlite3.connect(path)) as database, database:
-            assert database.execute(statement).rowcount > 0
+            for statement in statements.split("; "):
+                assert database.execute(statement).rowcount > 0
 
     return make
 
@@ -242,6 +247,7 @@ def changed(statement):
         (changed("UPDATE tests SET share = 0.5 WHERE name = 'a'"), "is damaged .a row of tests differs"),
         (changed("UPDATE hypotheses SET peak = zeroblob(24)"), "is damaged .a row of hypotheses differs"),
         (changed("DELETE FROM runs WHERE number = 2"), "is damaged .rows are lost"),
+        (changed(CUT), "is damaged .rows are lost"),
         (changed("DELETE FROM digests WHERE relation = 'tests' AND row = 'b'"), "is damaged .a row of tests differs"),
         (damaged, "is not a ledger, or is damaged"),
         (text, "is not a ledger, or is damaged"),
@@ -295,6 +301,45 @@ def test_flipped_bytes_never_give_other_content(path):
             assert found == expected, (place, change)
     assert not any("\n" in line for line in lines)
     assert len(lines) > 15  # much of a small file is empty pages, whose bytes say nothing
+
+
+def rows(path):
+    """Everything recorded in a ledger that opens."""
+    Ledger(path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        return [database.execute(f"SELECT * FROM {table}").fetchall() for table in ("hypotheses", "runs", "tests")]
+
+
+def test_flipped_bytes_in_what_a_killed_process_leaves_give_no_third_content(path, tmp_path):
+    """A process killed in the middle of a commit, some of whose pages are written, leaves a ledger and a journal."""
+    ledger = Ledger(path)
+    for number in range(1, 40):
+        begin(ledger, name=f"{number}").commit([0.5, -number, -math.inf], samples=number, stamp=f"{number}")
+    killed = tmp_path / "killed"
+    allowed = [rows(path)]
+    with ledger._transaction() as database:
+        database.execute("PRAGMA cache_size = 1")  # a page is written as soon as another one is needed
+        for number in range(1, 40):
+            database.execute("UPDATE runs SET samples = samples + 1 WHERE number = ?", (number,))
+            _sign(database, "runs", number)
+        shutil.copytree(path.parent, killed)
+    allowed.append(rows(path))
+    whole = {file.name: file.read_bytes() for file in killed.iterdir()}
+    assert set(whole) == {"ledger.db", "ledger.db-journal"}
+    assert rows(killed / "ledger.db") == allowed[0] != allowed[1]
+    generator = np.random.default_rng(7)
+    refused = 0
+    for name, part in whole.items():
+        for place, change in zip(generator.integers(len(part), size=60), generator.integers(1, 256, 60), strict=True):
+            damaged = bytearray(part)
+            damaged[place] ^= change
+            for file, content in {**whole, name: bytes(damaged)}.items():
+                (killed / file).write_bytes(content)
+            try:
+                assert rows(killed / "ledger.db") in allowed, (name, place, change)
+            except InvalidInput:
+                refused += 1
+    assert refused > 12
 
 
 def test_a_place_that_cannot_be_written_gets_one_line(tmp_path):

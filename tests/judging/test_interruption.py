@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from dpassay.judging.verification import run
+
 CLAIMS = ("PP-LAM2", "XM-T1-REP", "PP-DP-REP")  # the latter two take seconds, which the solvers spend
 PROGRAM = """
 import os, signal, sys, threading, time
-import z3
+import dpassay
 from dpassay.commands.main import main
 from dpassay.replay import proof
+
+z3_answer = proof._z3
 
 class Interrupted:
     def __del__(self):
@@ -26,14 +30,21 @@ def deleting(text):  # Python drops what is raised while an object is deleted
     return "unsat"
 
 def slow(text):  # a problem that no solver decides in the time
-    solver, (x, y, z) = z3.Solver(), z3.Ints("x y z")
-    solver.set("timeout", 3000)
-    solver.add(x**3 + y**3 + z**3 == 114, x > 10, y > 10)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return str(solver.check())
+    variables = "".join(f"(declare-const {name} Int)(assert (> {name} 10))" for name in "xy")
+    return z3_answer(variables + "(declare-const z Int)(assert (= (+ (* x x x) (* y y y) (* z z z)) 114))")
 
 proof._z3 = {solver}
+begin = time.monotonic()
+"""
+VERIFY = """
 sys.exit(main(["verify", "--jobs", "1", "--claim", "XM-T1-REP"]))
+"""
+REPLAY = """
+try:
+    dpassay.replay(sys.argv[1])
+except KeyboardInterrupt:
+    print(time.monotonic() - begin)
 """
 
 
@@ -49,11 +60,19 @@ def kept(cache: Path) -> list[dict]:
 
 @pytest.mark.parametrize("solver", ["slow", "deleting"])
 def test_ctrl_c_during_a_solvers_work_ends_verify(tmp_path: Path, solver: str) -> None:
-    command = [sys.executable, "-c", PROGRAM.replace("{solver}", solver)]
+    command = [sys.executable, "-c", PROGRAM.replace("{solver}", solver) + VERIFY]
     done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert done.stderr.splitlines()[-1].startswith("dpassay: interrupted; what verify had judged is kept")
     assert kept(tmp_path) == []
+
+
+def test_ctrl_c_during_a_solvers_work_ends_replay_at_once(tmp_path: Path) -> None:
+    run(claims=["RC-UNION"]).write_certificates(tmp_path)
+    (path,) = tmp_path.glob("*-proof.json")
+    command = [sys.executable, "-c", PROGRAM.replace("{solver}", "slow") + REPLAY, str(path)]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert float(done.stdout) < 10, done.stderr  # the solver has a minute
 
 
 def test_ctrl_c_while_a_dataclass_is_made_ends_with_3_too(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dpassay.commands.main import main
 from dpassay.core.registry import all_claims, expected_outcomes, reviewed_evidence
 from dpassay.replay import Rejected, computed, kernel
 
@@ -71,14 +72,16 @@ FROM_F = "Theorem T : Statements.T. Proof. destruct (f 0). Qed.\n"
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Writes a development of one theorem and rechecks it; its statements are the reviewed ones."""
 
-    def recheck(theorems: str, statements: str = STATEMENTS, reviewed: str = STATEMENTS, **files: str) -> str:
+    def recheck(
+        theorems: str, statements: str = STATEMENTS, reviewed: str = STATEMENTS, *, coqchk: bool = False, **files: str
+    ) -> str:
         for name, text in {"Statements": statements, "Theorems": theorems, **files}.items():
             (tmp_path / f"{name}.v").write_text(text)
         monkeypatch.setattr(kernel, "_folder", lambda: tmp_path)
         monkeypatch.setattr(kernel, "STATEMENTS", hashlib.sha256(reviewed.encode()).hexdigest())
         kernel.source.cache_clear()
         kernel.definitions.cache_clear()
-        return kernel.recheck()
+        return kernel.recheck(coqchk=coqchk)
 
     yield recheck
     kernel.source.cache_clear()
@@ -114,17 +117,45 @@ def test_a_forged_development_is_refused(tree: Any, theorems: str, files: dict[s
 
 
 @with_rocq
+@pytest.mark.parametrize(
+    "before",
+    [
+        FALSE,
+        "Unset Guard Checking. Fixpoint f (n : nat) : False := f n.\n",
+        "Unset Universe Checking. Definition t : Type := Type.\n",
+        "Unset Positivity Checking. Inductive i := c (_ : i -> False).\n",
+    ],
+)
+def test_coqchk_looks_at_what_no_theorem_needs_too(tree: Any, before: str) -> None:
+    theorems = HEAD + "From Dpassay Require Import Before.\n" + PROOF
+    assert tree(theorems, Before="Lemma l : True. Proof. exact I. Qed.\n", coqchk=True)
+    assert tree(theorems, Before=before)
+    with pytest.raises(Rejected, match=r"coqchk .* assumed: Dpassay\.Before"):
+        tree(theorems, Before=before, coqchk=True)
+
+
+@with_rocq
 def test_other_statements_than_the_reviewed_ones_are_refused(tree: Any) -> None:
     weaker = "Definition T : Prop := True.\n"
     with pytest.raises(Rejected, match="not the one that was reviewed"):
         tree(HEAD + "Theorem T : Statements.T. Proof. exact I. Qed.\n", statements=weaker)
 
 
-def test_without_rocq_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    from dpassay.commands.main import main
+@pytest.mark.parametrize(
+    ("absent", "command", "error"),
+    [
+        ("coqc", ["--kernel"], f"Rocq is not installed; on Debian 12: apt-get install {kernel.PACKAGES}"),
+        ("coqchk", ["--kernel", "--coqchk"], "coqchk is not installed; on Debian 12: apt-get install coq"),
+    ],
+)
+def test_without_rocq_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, absent: str, command: list[str], error: str
+) -> None:
+    monkeypatch.setattr(kernel.shutil, "which", lambda name: None if name == absent else name)
+    assert main(["replay", *command]) == 2
+    assert capsys.readouterr().err == f"dpassay: {error}\n"
 
-    monkeypatch.setattr(kernel.shutil, "which", lambda name: None)
-    assert main(["replay", "--kernel"]) == 2
-    assert (
-        capsys.readouterr().err == f"dpassay: Rocq is not installed; on Debian 12: apt-get install {kernel.PACKAGES}\n"
-    )
+
+def test_coqchk_alone_is_a_mistake(capsys: Any) -> None:
+    assert main(["replay", "--coqchk", "one.json"]) == 2
+    assert "--coqchk needs --kernel" in capsys.readouterr().err

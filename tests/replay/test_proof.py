@@ -245,3 +245,35 @@ def test_a_number_is_not_compared_with_itself() -> None:
     for formula in (["=", "x", "x"], ["<=", ["+", "x", 1], ["+", 1, "x"]], ["=", 0, 0]):
         with pytest.raises(Rejected, match="says nothing"):
             check("formula", {"values": {"x": 1}, "formulas": [formula], "supports": "holds"})
+
+
+THEOREM: dict[str, Any] = {
+    "name": "Theorem 1",
+    "source": "Somebody 1900",
+    "statement": "What is above 1 is above 0.",
+    "hypotheses": {"the product is above 1": "square", "x is a number": "claim: numbers"},
+}
+
+
+def cite(**changed: Any) -> dict[str, Any]:
+    inputs = {"supports": "holds", "argument": "", "steps": [STEP], "rests_on": [{**THEOREM, **changed}]}
+    return check("proof", inputs)
+
+
+def test_a_cited_theorem_stands_in_the_result() -> None:
+    assert cite()["rests_on"] == [THEOREM]
+    assert cite()["summary"] == "1 step proved again, Theorem 1 (Somebody 1900) cited: square"
+    assert "rests_on" not in prove(STEP)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"hypotheses": {"the sum is above 1": "sum"}}, "needs that the sum is above 1, which no step checks: 'sum'"),
+        ({"hypotheses": {}}, "cited without the hypotheses"),
+        ({"more": ""}, "a cited theorem"),
+    ],
+)
+def test_a_hypothesis_that_no_step_checks_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(Rejected, match=message):
+        cite(**changed)

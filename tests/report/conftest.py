@@ -126,6 +126,7 @@ def build_run(claims: tuple[Claim, ...] = CLAIMS) -> dict[str, Any]:
                 "predicate": claim.predicate,
                 "data": claim.data,
                 "decide": claim.decide,
+                "source": claim.source,
             }
             for claim in claims
         },
@@ -317,7 +318,7 @@ def _proved(claim: Claim, position: int) -> Verdict:
     return Verdict(
         claim.id,
         "holds",
-        "Proved for all parameters. The printed proof takes a sum over k terms where it needs n; the conclusion is "
+        "Proved, whatever k and n are. The printed proof takes a sum over k terms where it needs n; the conclusion is "
         "right all the same.",
         evidence=(
             Evidence(
@@ -383,8 +384,8 @@ def _plain(claim: Claim, position: int) -> Verdict:
     return Verdict(
         claim.id,
         outcome,
-        "Invented for the layout: decided on a finite instance with exact rationals, and for all parameters where a "
-        "proof was found.",
+        "Invented for the layout: decided on a finite instance with exact rationals, and in general where a proof was "
+        "found.",
         evidence=(Evidence(kind, "Invented for the layout.", certificate={}),),
         dataset=claim.data,
     )

@@ -11,10 +11,12 @@ from typing import Any, get_args
 import pytest
 
 import dpassay.report.html as report
-from dpassay.core.claims import OUTCOMES, EvidenceKind
+from dpassay.core.claims import OUTCOMES, SOURCES, EvidenceKind
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import nats, probability
+from dpassay.report import summary, validate_run
 from dpassay.report.html import render
+from dpassay.report.mathml import mathml
 from dpassay.report.plots import render_plot
 
 Builder = Callable[[], dict[str, Any]]
@@ -47,10 +49,10 @@ def words(source: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", source).replace("&#39;", "'").replace("&#34;", '"').split())
 
 
-def small(run: dict[str, Any], claim: str) -> dict[str, Any]:
-    """The run with one claim only."""
-    run["claims"] = {claim: run["claims"][claim]}
-    run["verdicts"] = [verdict for verdict in run["verdicts"] if verdict["id"] == claim]
+def small(run: dict[str, Any], *claims: str) -> dict[str, Any]:
+    """The run with these claims only."""
+    run["claims"] = {claim: run["claims"][claim] for claim in claims}
+    run["verdicts"] = [verdict for verdict in run["verdicts"] if verdict["id"] in claims]
     return run
 
 
@@ -66,8 +68,9 @@ def test_each_claim_has_a_section_of_its_own_with_what_was_decided(page: Any, te
     for verdict in run["verdicts"]:
         shown, claim = words(section(text, verdict["id"])), run["claims"][verdict["id"]]
         unescaped = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-        for part in (claim["statement"], claim["formula"], claim["place"], claim["predicate"], verdict["outcome"]):
+        for part in (claim["statement"], claim["place"], claim["predicate"], verdict["outcome"]):
             assert part in unescaped
+        assert mathml(claim["formula"], "block") in section(text, verdict["id"])
         for part in (*verdict["assumptions"], *verdict["certificates"]):
             assert part in unescaped
 
@@ -80,10 +83,20 @@ def test_the_content_of_every_certificate_is_shown(text: str, page: Any, example
     assert "Certificate PP-DP-0.json , which concludes: refuted certainly true a &lt; b b &lt; c first dataset" in shown
 
 
+def test_a_note_is_shown_by_its_id_and_statement(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP")
+    named = {"id": "PP-DP/edge", "shows": "At p < 1 it is so."}
+    run["verdicts"][0]["evidence"][0]["certificate"] |= {"concludes": "note", **named}
+    validate_run(run)
+    shown = words(render(run))
+    assert "Certificate PP-DP-0.json , which shows PP-DP/edge At p &lt; 1 it is so. certainly true" in shown
+
+
 def test_symbols_are_explained_once_for_each_paper_and_each_claim_leads_there(text: str, page: Any) -> None:
     (notation,) = [details for details in page.all("details") if details.get("id", "").startswith("notation-")]
     assert notation["id"] == "notation-ppns"
-    assert "s_k, |S| a similarity, a size beta partitions" in words(text[: text.index('<section class="claim"')])
+    before = text[: text.index('<section class="claim"')]
+    assert f"{mathml('s_k, |S|')}</th><td>a similarity, a size</td>" in before
     claims = page.all("section", **{"class": "claim"})
     assert len([a for a in page.all("a") if a.get("href") == "#notation-ppns"]) == len(claims)
 
@@ -128,12 +141,27 @@ def test_nothing_is_loaded_from_outside(page: Any, text: str) -> None:
 def test_the_filters_offer_each_choice_and_each_row_carries_its_values(page: Any, example_run: Builder) -> None:
     run = example_run()
     names = {a["name"] for tag, a in page.elements if tag in ("select", "input")}
-    assert names == {"outcome", "paper", "evidence", "text", "differs"}
+    assert names == {"outcome", "source", "paper", "evidence", "text", "differs"}
     options = {a["value"] for a in page.all("option")}
-    assert options == {"", "ppns", *OUTCOMES, *get_args(EvidenceKind)}
+    assert options == {"", "ppns", *SOURCES, *OUTCOMES, *get_args(EvidenceKind)}
     rows = page.all("tr", **{"class": "row"})
     assert [row["data-outcome"] for row in rows] == [verdict["outcome"] for verdict in run["verdicts"]]
+    assert [row["data-source"] for row in rows] == [run["claims"][v["id"]]["source"] for v in run["verdicts"]]
     assert sum(row["data-differs"] == "yes" for row in rows) == 2
+
+
+def test_our_claims_and_misprints_are_counted_apart(example_run: Builder) -> None:
+    run = small(example_run(), "PP-DP", "PP-EM", "PP-DP-REP")
+    run["verdicts"][0]["misprint"] = "< stands for <="
+    text = render(run)
+    top = words(text[: text.index('<section class="claim"')])
+    assert summary.tally(run["claims"], run["verdicts"]) in top
+    assert "2 claims of the papers" in top
+    assert "1 claim of ours" in top
+    first, *others = [words(section(text, verdict["id"])) for verdict in run["verdicts"]]
+    assert "(a misprint)" in first
+    assert "Misprint. &lt; stands for &lt;=" in first
+    assert not any("isprint" in other for other in others)
 
 
 def test_without_the_script_nothing_is_hidden_but_the_filters(page: Any) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from dpassay.report.markdown import index, mapping, pages, tables_page
 from dpassay.report.plots import plot_file
 
-RUN = {
+RUN: dict[str, Any] = {
     "dpassay": "0",
     "seed": 0,
     "command": "dpassay verify --data /home/somebody/ml-100k --markdown /tmp/page.md",
@@ -25,6 +25,7 @@ RUN = {
             "data": "",
             "paper": "t",
             "decide": "dpassay.proofs.lemmas:decide",
+            "source": "paper",
         }
     },
     "verdicts": [
@@ -36,6 +37,8 @@ RUN = {
             "arithmetic": "ideal",
             "repair": "",
             "level": "whole",
+            "misprint": "",
+            "rests_on": [],
             "epsilon_lower": "inf",
             "epsilon_claimed": 1.0,
             "certificates": ["T-1-1-witness.json"],
@@ -52,7 +55,7 @@ RUN = {
 
 def test_page_is_whole_and_names_no_folder():
     page = pages(RUN)["t"]
-    assert "1 claims: 1 refuted. [What the symbols mean](#notation)." in page
+    assert "1 claims of the papers: 1 refuted. [What the symbols mean](#notation)." in page
     assert "## Refuted: 1\n\n| claim | level | evidence | loss / claimed (nats) | statement |" in page
     assert "| [T-1](#t-1) | whole | witness | infinite / 1 | A \\| B. |" in page
     assert (
@@ -70,17 +73,26 @@ def test_page_is_whole_and_names_no_folder():
     assert "--data ml-100k --markdown page.md" in page
 
 
+def test_notes_stand_below_their_claim():
+    (verdict,) = RUN["verdicts"]
+    (record,) = verdict["evidence"]
+    named = {"file": "T-1-1-witness.json", "concludes": "note", "id": "T-1/edge", "shows": "At p < 1 it is so."}
+    page = pages({**RUN, "verdicts": [{**verdict, "evidence": [{**record, "certificate": named}]}]})["t"]
+    assert "`T-1-1-witness.json`\n\n- `T-1/edge`: At p &lt; 1 it is so." in page
+
+
 def test_map_names_files_that_exist_for_every_registered_claim():
     from dpassay.core.registry import all_claims
 
-    assert "| T-1 | sec. 1 | proofs/lemmas.py | decide | refuted | witness |" in mapping(RUN)
+    assert "| T-1 | paper | sec. 1 | proofs/lemmas.py | decide | refuted | witness |" in mapping(RUN)
     root = Path(__file__).parents[2]
     claims = {
-        claim.id: {"id": claim.id, "paper": "t", "place": claim.place, "decide": claim.decide} for claim in all_claims()
+        claim.id: {"id": claim.id, "paper": "t", "place": claim.place, "decide": claim.decide, "source": claim.source}
+        for claim in all_claims()
     }
-    verdicts = [{"id": name, "outcome": "open", "evidence": []} for name in claims]
+    verdicts = [{"id": name, "outcome": "open", "misprint": "", "evidence": []} for name in claims]
     rows = mapping({**RUN, "claims": claims, "verdicts": verdicts}).splitlines()
-    files = {row.split(" | ")[2] for row in rows if row.startswith("| ") and ".py" in row}
+    files = {row.split(" | ")[3] for row in rows if row.startswith("| ") and ".py" in row}
     assert files
     assert [file for file in files if not (root / file).is_file()] == []
 
@@ -103,8 +115,22 @@ def test_a_long_table_is_folded_away() -> None:
 def test_the_index_links_every_claim_and_says_by_which_command_it_was_made() -> None:
     page = index(RUN)
     assert "Written by `dpassay verify --data ml-100k --markdown page.md`." in page
-    assert "| [A paper](t.md) | 1 claims: 1 refuted |" in page
-    assert "| [T-1](t.md#t-1) | sec. 1 | refuted | whole | A \\| B. |" in page
+    assert "| [A paper](t.md) | 1 claims of the papers: 1 refuted |" in page
+    assert "| [T-1](t.md#t-1) | paper | sec. 1 | refuted | whole | A \\| B. |" in page
+
+
+def test_our_claims_and_misprints_stand_apart() -> None:
+    run: dict[str, Any] = copy.deepcopy(RUN)
+    run["claims"]["T-1-REP"] = run["claims"]["T-1"] | {"id": "T-1-REP", "source": "ours"}
+    run["verdicts"][0]["misprint"] = "< stands for <="
+    run["verdicts"].append(run["verdicts"][0] | {"id": "T-1-REP", "outcome": "holds", "misprint": ""})
+    page = pages(run)["t"]
+    assert "1 claims of the papers: 1 refuted (a misprint); 1 of ours: 1 holds." in page
+    assert page.index("## Refuted (a misprint): 1") < page.index("## Ours, holds: 1") < page.index("## T-1\n")
+    assert "**refuted (a misprint).** Because" in page
+    assert "Misprint: &lt; stands for &lt;=." in page
+    assert page.count("A claim of ours") == 1
+    assert "| refuted (a misprint) | witness |" in mapping(run)
 
 
 def test_images_stand_above_the_tables() -> None:

@@ -19,6 +19,24 @@ def test_counts_are_complete_and_in_order(example_run: Builder) -> None:
 
 
 @pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        ([], ""),
+        ([("ours", "holds", "")], "1 of ours: 1 holds"),
+        (
+            [("paper", "refuted", ""), ("ours", "refuted", ""), ("paper", "refuted", "x"), ("paper", "holds", "")],
+            "3 claims of the papers: 1 holds, 1 refuted, 1 refuted (a misprint); 1 of ours: 1 refuted",
+        ),
+        ([("paper", "vacuous", "x")], "1 claims of the papers: 1 vacuous (a misprint)"),
+    ],
+)
+def test_tally_counts_our_claims_and_misprints_apart(verdicts: list[tuple[str, str, str]], sentence: str) -> None:
+    claims = {f"C{n}": {"source": source} for n, (source, _, _) in enumerate(verdicts)}
+    listed = [{"id": f"C{n}", "outcome": o, "misprint": m} for n, (_, o, m) in enumerate(verdicts)]
+    assert summary.tally(claims, listed) == sentence
+
+
+@pytest.mark.parametrize(
     ("pairs", "sentence"),
     [
         ([], "No verdict of this run has a reviewed expectation to compare with."),

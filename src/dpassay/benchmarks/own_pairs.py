@@ -151,12 +151,6 @@ def _without(matrix: Any, user: int, item: int | None = None) -> tuple[np.ndarra
     return first, second
 
 
-def _levels(pair: Any) -> tuple[np.ndarray, np.ndarray]:
-    """A pair of `xmap_claims`, where 0 is missing."""
-    first, second = (np.array(side, float) for side in (pair.levels, pair.without))
-    return np.where(first == 0, np.nan, first), np.where(second == 0, np.nan, second)
-
-
 def _two(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(first, float), np.array(second, float)
 
@@ -170,7 +164,8 @@ def _family(num_items: int) -> tuple[np.ndarray, np.ndarray]:
 def _item_family(kind: str, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
     from dpassay.proofs.xmap import privacy as xmap_claims
 
-    return _levels(getattr(xmap_claims, kind)(*arguments))
+    pair: tuple[np.ndarray, np.ndarray] = getattr(xmap_claims, kind)(*arguments)
+    return pair
 
 
 def _opposed(num_sources: int, num_targets: int) -> tuple[np.ndarray, np.ndarray]:
@@ -318,7 +313,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject("ppns", "paper", {"rule": "original"}, _ONE_RATING, "4 users, 1 item, one rating removed", _checked,
         "PP-ORIG", "original rule", breaks=True, num_samples=FEW),
     Subject("ppns", "paper", {}, partial(_without, [[1], [1], [_], [_], [_], [1], [_], [_], [1]], 1, 0),
-        "9 users, 1 item, one rating removed", _enumerated, "PP-MARG", "one user's membership",
+        "9 users, 1 item, one rating removed", _enumerated, "PP-MARG-INF", "one user's membership",
         claim=PrivacyClaim(1.0, relation=_RATING), seen=_membership(8)),
     Subject("ppns", "repaired", {"norm_floor": 5.0}, partial(_without, [[5], [5], [_], [_], [_]], 1, 0),
         "5 users, 1 item, one rating removed", _AT_MOST_ONE, "PP-DP-REP", "one user's membership",

@@ -13,6 +13,7 @@ from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
 @click.command()
 @click.argument("certificates", nargs=-1, type=path_type())
 @click.option("--kernel", is_flag=True, help="Compile and check the theorems in Rocq too; without files, all of them.")
+@click.option("--coqchk", is_flag=True, help="With --kernel: have coqchk check what was compiled too. Takes minutes.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -27,7 +28,7 @@ from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
     show_default=True,
     help="Megabytes for each file, where the system can limit them.",
 )
-def replay(certificates: tuple[Path, ...], kernel: bool, time_limit: float, memory_limit: int) -> int:
+def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limit: float, memory_limit: int) -> int:
     """Re-check certificate files from the files alone.
 
     Files may come from anybody: each is an ordinary file of at most 16 megabytes, checked in a process apart that is
@@ -37,6 +38,8 @@ def replay(certificates: tuple[Path, ...], kernel: bool, time_limit: float, memo
     """
     if not (certificates or kernel):
         raise click.UsageError("Missing argument 'CERTIFICATES...'")
+    if coqchk and not kernel:
+        raise click.UsageError("--coqchk needs --kernel")
     failed = unusable = 0
     theorems: set[str] = set()
     with BudgetedReplay(Limits(time_limit, memory_limit)) as recheck:
@@ -51,26 +54,28 @@ def replay(certificates: tuple[Path, ...], kernel: bool, time_limit: float, memo
             if outcome.checks and outcome.kind == "kernel":
                 theorems.add(outcome.claim.replace("-", "_"))
             mark = "checks" if outcome.checks else "FAILS "
-            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome
-            click.echo(line(f"{mark}  {outcome.claim:12} {concluded:8} {path.name}: {outcome.reason}"))
+            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome.replace("note", "shows")
+            said = f"{outcome.id or outcome.claim:12} {concluded:8} {path.name}: {outcome.shows or outcome.reason}"
+            click.echo(line(f"{mark}  {said}"))
     if certificates:
         click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
     if kernel and (theorems or not certificates):
-        failed += not _recheck(sorted(theorems) or None)
+        failed += not _recheck(sorted(theorems) or None, coqchk)
     return VIOLATED if failed else UNUSABLE if unusable else 0
 
 
-def _recheck(theorems: Sequence[str] | None) -> bool:
+def _recheck(theorems: Sequence[str] | None, coqchk: bool) -> bool:
     """Has Rocq check the theorems, and says what it found; whether they are all right."""
     from dpassay.replay import Rejected
     from dpassay.replay.kernel import AXIOMS, definitions, recheck
 
     try:
-        version = recheck(theorems)
+        version = recheck(theorems, coqchk=coqchk)
     except Rejected as problem:
         click.echo(line(f"FAILS   kernel: {problem}"))
         return False
     names = sorted(definitions()) if theorems is None else theorems
-    click.echo(f"checked by the kernel of Rocq {version}: {len(names)} theorems: {', '.join(names)}")
+    by = f"the kernel of Rocq {version}{' and by coqchk' if coqchk else ''}"
+    click.echo(f"checked by {by}: {len(names)} theorems: {', '.join(names)}")
     click.echo(f"they assume at most: {', '.join(axiom.partition(' :')[0] for axiom in AXIOMS)}")
     return True

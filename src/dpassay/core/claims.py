@@ -4,13 +4,13 @@ import hashlib
 import importlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpassay.core.privacy import Witness, json_number
 from dpassay.core.records import Plot, Table, plain
-from dpassay.core.text import first_sentence, labeled, nats, under
+from dpassay.core.text import finding, first_sentence, labeled, listed, nats, under
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -21,6 +21,7 @@ Outcome = Literal["holds", "refuted", "vacuous", "not refuted", "open"]
 EvidenceKind = Literal["proof", "certificate", "witness", "statistics", "reproduction"]
 Arithmetic = Literal["ideal", "executed"]
 Level = Literal["kernel", "whole", "steps"]
+Source = Literal["paper", "ours"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 LEVELS: Mapping[Level, str] = {
     "kernel": "a proof assistant's kernel checks the whole statement",
@@ -28,6 +29,24 @@ LEVELS: Mapping[Level, str] = {
     "steps": "the steps are checked; the argument that joins them is text",
 }
 """How far the machine goes in what a verdict rests on."""
+SOURCES: Mapping[Source, str] = {
+    "paper": "a sentence of the paper, or what its proofs and definitions imply",
+    "ours": "no paper makes it: a repair, executed or released code, a sharper bound, a conjecture",
+}
+"""Whose sentence a claim is."""
+
+
+def level_in_words(level: Level | None, rests_on: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The level's meaning, which says first what is cited; then each cited theorem, and what checks its hypotheses."""
+    if level is None:
+        return []
+    names = listed(f"{theorem['name']} ({theorem['source']})" for theorem in rests_on) if rests_on else ""
+    first = f"the hard step is {names}, cited, not checked here; " if names else ""
+    told = [f"{first}{LEVELS[level]}"]
+    for theorem in rests_on:
+        needed = "; ".join(f"{each} ({where})" for each, where in theorem["hypotheses"].items())
+        told.append(f"{theorem['name']}: {theorem['statement']} It needs that {needed}.")
+    return told
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,9 @@ class Verdict:
         repair: the nearest mechanism or constant for which the claim is true.
         level: how far the machine goes, see `LEVELS`; None where nothing is proved (statistics, reproductions, open).
         rechecked: whether the kernel checked the theorem on this machine, in this run.
+        misprint: what is misprinted in the claim, where that alone makes it false; "" elsewhere.
+        rests_on: the published theorems that a proof of level `steps` rests on, which are cited and not checked:
+            "name", "source", "statement", and "hypotheses", each with the step that checks it.
         warnings: of an audit, what a reader should know of the sampler.
     """
 
@@ -92,6 +114,8 @@ class Verdict:
     repair: str = field(default="", repr=False)
     level: Level | None = None
     rechecked: bool = False
+    misprint: str = field(default="", repr=False)
+    rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -103,11 +127,13 @@ class Verdict:
     def __str__(self) -> str:
         pieces = [f"{record.kind}: {first_sentence(record.summary)}" for record in self.evidence]
         more = [f"and {len(pieces) - _SHOWN} more"] if len(pieces) > _SHOWN else []
+        said = level_in_words(self.level, self.rests_on)
         executed = "the floating-point program as it runs" if self.arithmetic == "executed" else ""
         rows = [
             *under("loss", [self._loss()]),
             *under("why", [self.explanation]),
-            *under("level", [f"{self.level}: {LEVELS[self.level]}" if self.level else ""]),
+            *under("misprint", [self.misprint]),
+            *under("level", [f"{self.level}: {first}" for first in said[:1]] + said[1:]),
             *under("evidence", [*pieces[:_SHOWN], *more]),
             *under("judged on", [self.dataset]),
             *under("about", [executed]),
@@ -116,7 +142,7 @@ class Verdict:
             *under("repair", [self.repair]),
         ]
         witness = [] if self.witness is None else [str(self.witness)]
-        return "\n\n".join([labeled(f"{self.id}: {self.outcome}", rows), *witness])
+        return "\n\n".join([labeled(f"{self.id}: {finding(self.outcome, self.misprint)}", rows), *witness])
 
     def _loss(self) -> str:
         """The privacy losses in words, nats."""
@@ -144,6 +170,8 @@ class Verdict:
             "repair": self.repair,
             "level": self.level,
             "rechecked": self.rechecked,
+            "misprint": self.misprint,
+            "rests_on": [dict(theorem) for theorem in self.rests_on],
         }
 
     @classmethod
@@ -155,6 +183,7 @@ class Verdict:
             "epsilon_claimed": _number(content["epsilon_claimed"]),
             "witness": None if content["witness"] is None else Witness.from_json(content["witness"]),
             "assumptions": tuple(content["assumptions"]),
+            "rests_on": tuple(content["rests_on"]),
         }
         return cls(**{**content, **read})
 
@@ -187,13 +216,16 @@ class Claim:
     Attributes:
         place: where the paper says it.
         statement: in plain words.
-        formula: in our notation.
+        formula: in our notation; `dpassay.report.mathml` typesets it.
         predicate: for reproductions and vague wordings, the rule fixed beforehand by which it is judged.
         data: the dataset the claim is about; "" when it is about none.
         about: the mechanisms that a witness may speak of, "id" or "id/value" with the variant or the value of one
             parameter; a certificate about any other does not check.
         allows: the epsilon the claim allows, as a multiple of the mechanism's parameter epsilon; a witness must claim
             to exceed at least that.
+        source: whose sentence it is, see `SOURCES`.
+        misprint: what is misprinted, and what is meant; the sentence as meant is true or is judged by itself, so that
+            refuting the printed one says nothing against the mathematics.
         decide: "module:function", imported only when the claim is judged; called with (claim, context).
     """
 
@@ -208,6 +240,8 @@ class Claim:
     data: str = ""
     about: tuple[str, ...] = ()
     allows: str = "1"
+    source: Source = "paper"
+    misprint: str = ""
 
     def digest(self) -> str:
         """Of all that the claim says, to notice that it says something else than when its evidence was reviewed."""
@@ -230,6 +264,7 @@ class Claim:
         return replace(
             verdict,
             dataset=verdict.dataset or self.data,
+            misprint=self.misprint if verdict.outcome in ("refuted", "vacuous") else "",
             assumptions=tuple(dict.fromkeys((*self.assumptions, *verdict.assumptions))),
         )
 

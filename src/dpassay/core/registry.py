@@ -71,12 +71,16 @@ class Reviewed:
         concludes: the outcome that it shows for the claim; "measured" where its numbers decide; "" for a note, which
             shows something beside the claim.
         part: it shows that only together with all other parts.
+        id: of a note or a part, "CLAIM/what": by it one cites what stands beside the claim.
+        shows: the statement of a note or a part.
     """
 
     kind: str
     says: tuple[str, ...]
     concludes: str
     part: bool = False
+    id: str = ""
+    shows: str = ""
 
 
 @functools.cache
@@ -85,10 +89,7 @@ def reviewed_evidence(claim_id: str) -> tuple[Reviewed, ...]:
     content, claim = reviewed(claim_id), find_claim(claim_id)
     if claim is None or content.get("claim") != claim.digest():
         return ()
-    return tuple(
-        Reviewed(entry["kind"], tuple(entry["says"]), entry["concludes"], entry.get("part", False))
-        for entry in content["evidence"]
-    )
+    return tuple(Reviewed(**{**entry, "says": tuple(entry["says"])}) for entry in content["evidence"])
 
 
 def reviewed_level(claim_id: str) -> Level:

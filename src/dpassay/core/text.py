@@ -27,6 +27,11 @@ def loss(lower: float | str | None, claimed: float | str | None) -> str:
     return " / ".join(nats(value) for value in (lower, claimed) if value is not None) if lower is not None else ""
 
 
+def finding(outcome: str, misprint: str) -> str:
+    """A verdict's outcome in the words of counts and headings: what is false by a misprint only says so."""
+    return f"{outcome} (a misprint)" if misprint else outcome
+
+
 def probability(log_probability: float | str) -> str:
     """A probability from its logarithm in nats: `impossible`, `certain`, or four digits."""
     value = float(log_probability)

@@ -21,13 +21,15 @@ DECIDED = ("holds", "refuted", "vacuous")
 class Judged:
     """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took.
 
-    What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed".
+    What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed"; of a part or a note there
+    are its id and its statement, of others two empty texts.
     """
 
     claim: Claim
     verdict: Verdict
     certificates: tuple[Certificate, ...]
     concluded: tuple[str, ...]
+    shows: tuple[tuple[str, str], ...]
     expected: str | None
     seconds: float
 
@@ -47,6 +49,7 @@ class Judged:
             "bodies": [record.certificate for record in self.verdict.evidence],
             "certificates": [certificate.to_json() for certificate in self.certificates],
             "concluded": list(self.concluded),
+            "shows": list(map(list, self.shows)),
             "expected": self.expected,
             "seconds": self.seconds,
         }
@@ -59,7 +62,8 @@ class Judged:
         evidence = tuple(replace(record, certificate=body) for record, body in pairs)
         certificates = tuple(map(Certificate.from_json, content["certificates"]))
         verdict = replace(verdict, evidence=evidence)
-        return cls(claim, verdict, certificates, tuple(content["concluded"]), content["expected"], content["seconds"])
+        said = tuple(content["concluded"]), tuple((name, text) for name, text in content["shows"])
+        return cls(claim, verdict, certificates, *said, content["expected"], content["seconds"])
 
 
 def judge(claim: Claim, context: Context) -> Judged:
@@ -98,12 +102,15 @@ def judge(claim: Claim, context: Context) -> Judged:
         verdict = _unreplayable(verdict, unreviewed[0])
     elif verdict.outcome in DECIDED and not _concluded(claim.id, verdict.outcome, shown):
         verdict = _unreplayable(verdict, "its certificates do not conclude that outcome")
-    verdict = replace(verdict, level=_level(claim.id, verdict.outcome, shown))
+    level = _level(claim.id, verdict.outcome, shown)
+    rests_on = _rests_on(verdict.outcome, certificates, shown) if level == "steps" else ()
+    verdict = replace(verdict, level=level, rests_on=rests_on)
     return Judged(
         claim,
         verdict,
         tuple(certificates),
         tuple(map(_said, shown)),
+        tuple((each.id, each.shows) if isinstance(each, Reviewed) else ("", "") for each in shown),
         expected,
         time.perf_counter() - begin,
     )
@@ -130,6 +137,16 @@ def _level(claim_id: str, outcome: str, shown: Sequence[Reviewed | Rejected]) ->
     if any(each.kind != "proof" and not each.part for each in concluding):
         return "whole"
     return reviewed_level(claim_id) if any(each.kind == "proof" for each in concluding) else "whole"
+
+
+def _rests_on(
+    outcome: str, certificates: Sequence[Certificate], shown: Sequence[Reviewed | Rejected]
+) -> tuple[Mapping[str, Any], ...]:
+    """The theorems that the concluding proofs cite, each once."""
+    pairs = zip(certificates, shown, strict=True)
+    concluding = [sealed for sealed, each in pairs if isinstance(each, Reviewed) and each.concludes == outcome]
+    found = [theorem for sealed in concluding for theorem in sealed.result.get("rests_on", [])]
+    return tuple(theorem for place, theorem in enumerate(found) if theorem not in found[:place])
 
 
 def _shown(certificate: Certificate) -> Reviewed | Rejected:

@@ -15,7 +15,7 @@ def add_evidence(judged: Sequence[Judged], folder: Path) -> int:
 
     Each is written with the outcome that its decider had in mind, or "measured" where its numbers decide: whoever
     reviews it asks whether what it says concludes that, with the other parts (`"part": true`) or alone, or is a note
-    beside the claim (`"concludes": ""`).
+    beside the claim (`"concludes": ""`). Parts and notes get an `"id"` and a statement of their own (`"shows"`).
     """
     added = 0
     for paper in dict.fromkeys(item.claim.paper for item in judged):

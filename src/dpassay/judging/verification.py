@@ -163,11 +163,8 @@ def run(
 def _hearing_interruptions() -> Iterator[Callable[[], None]]:
     """Yields what raises KeyboardInterrupt if a Ctrl-C was swallowed, so that nothing is made of what it spoiled.
 
-    z3 takes it for itself while it works unless told not to, and Python drops what comes while an object is deleted.
+    Python drops what comes while an object is deleted.
     """
-    import z3
-
-    z3.set_param("ctrl_c", False)
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield lambda: None
@@ -202,16 +199,17 @@ def _ratings(data: Ratings | Path | None) -> Ratings:
 def _verdict(item: Judged) -> dict[str, Any]:
     """The verdict, and beside each piece of evidence what its certificate says."""
     content = item.verdict.to_json()
-    files = zip(item.file_names(), item.certificates, item.concluded, strict=True)
+    files = zip(item.file_names(), item.certificates, item.concluded, item.shows, strict=True)
     for record, shown in zip(item.verdict.evidence, content["evidence"], strict=True):
         if record.certificate is not None and (file := next(files, None)) is not None:
-            name, certificate, concluded = file
+            name, certificate, concluded, (lemma, statement) = file
             lines = [list(row) for row in rows(certificate)]
-            shown["certificate"] = {"file": name, "concludes": concluded, "lines": lines}
+            named = {"id": lemma, "shows": statement} if lemma else {}
+            shown["certificate"] = {"file": name, "concludes": concluded, **named, "lines": lines}
     more = {"certificates": item.file_names(), "expected": item.expected, "seconds": round(item.seconds, 2)}
     return content | more
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide")
+    names = ("id", "paper", "place", "statement", "formula", "predicate", "data", "decide", "source")
     return {**{name: getattr(claim, name) for name in names}, "assumptions": list(claim.assumptions)}

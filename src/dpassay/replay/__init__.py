@@ -20,7 +20,7 @@ from dpassay.core.certificate import Certificate, read
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
-from dpassay.core.registry import Reviewed, expected_outcomes, find_claim, reviewed_evidence
+from dpassay.core.registry import NOTATION, Reviewed, expected_outcomes, find_claim, reviewed_evidence
 
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
@@ -55,6 +55,8 @@ class Replay:
             beside the claim, "" when it does not check.
         part: it concludes that only together with the other parts of the evidence.
         reason: what was computed, or why the certificate fails.
+        id: of a note or a part, as the checker derives it from the content; "" for all else.
+        shows: the statement of that note or part.
     """
 
     path: str
@@ -64,6 +66,8 @@ class Replay:
     checks: bool
     reason: str
     part: bool = False
+    id: str = ""
+    shows: str = ""
 
 
 def check(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,6 +140,7 @@ def conclusion(certificate: Certificate) -> Reviewed:
     for entry in reviewed_evidence(claim.id):
         if (entry.kind, entry.says) == (certificate.kind, lines):
             _on_subject(claim, certificate)
+            _words_of_claim(claim, certificate)
             return replace(entry, concludes=certificate.result["supports"]) if entry.concludes == "measured" else entry
     raise Rejected(f"this is not among the evidence that was reviewed for {claim.id}")
 
@@ -180,8 +185,8 @@ def replay(path: str | Path) -> Replay:
     except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
         return Replay(str(path), certificate.claim, certificate.kind, "", False, str(rejection))
     summary = str(result.get("summary", ""))
-    part = shown is not None and shown.part
-    return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, part)
+    own = shown or Reviewed(certificate.kind, (), outcome)
+    return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, own.part, own.id, own.shows)
 
 
 def _canonical(result: Mapping[str, Any]) -> dict[str, str]:
@@ -201,6 +206,16 @@ def _on_subject(claim: Claim, certificate: Certificate) -> None:
     exceeded = certificate.inputs.get("epsilon", "inf")
     if exceeded != "inf" and Fraction(exceeded) < Fraction(claim.allows) * Fraction(parameters["epsilon"]):
         raise Rejected(f"{claim.id} allows a loss of {claim.allows} times epsilon, the witness exceeds {exceeded} only")
+
+
+def _words_of_claim(claim: Claim, certificate: Certificate) -> None:
+    """What a cited theorem takes from the claim must be there, or in the meaning of the paper's symbols."""
+    symbols = (meaning for _, meaning in NOTATION.get(claim.paper, ()))
+    said = "\n".join((claim.statement, claim.formula, *claim.assumptions, *symbols))
+    for theorem in certificate.result.get("rests_on", []) if certificate.kind == "proof" else []:
+        for hypothesis, where in theorem["hypotheses"].items():
+            if where.startswith("claim: ") and where.removeprefix("claim: ") not in said:
+                raise Rejected(f"{theorem['name']} needs that {hypothesis}, which {claim.id} does not say: {where!r}")
 
 
 make_callable(__name__, replay)

@@ -4,7 +4,8 @@ Inputs: {"theorem": name, "definition": its text in proofs/rocq/Statements.v, "s
 theorem `NAME : Statements.NAME` is proved in the files beside it. `compute` checks the binding: this package carries
 the very file of statements that was reviewed, and the definition stands there. It does not run Rocq. `recheck` does: it
 compiles the files in an empty folder, checks that each theorem has the type it should, and accepts only the axioms of
-the library's classical reasoning, all of what Rocq prints being compared.
+the library's classical reasoning, all of what Rocq prints being compared. On demand coqchk then reads what was compiled
+and everything it needs, and checks it once more.
 """
 
 import graphlib
@@ -26,11 +27,12 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "789eabcadcd69482eea0ef01970ce9a65e34174635e5fc86e36abb8c303821a7"
+STATEMENTS = "df83d4623312dae4d3c2f7c35b7471b3b8e1b5a50d36486c9ff8da426b33b2cd"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
-SECONDS = 900
+SECONDS = 3600
+"""For one file, or for coqchk."""
 AXIOMS = (
     "propositional_extensionality : forall P Q : Prop, P <-> Q -> P = Q",
     "functional_extensionality_dep : forall (A : Type) (B : A -> Type) (f g : forall x : A, B x), "
@@ -38,6 +40,12 @@ AXIOMS = (
     "constructive_indefinite_description : forall (A : Type) (P : A -> Prop), (exists x : A, P x) -> {x : A | P x}",
 )
 """What a theorem may assume: the classical axioms of mathcomp-analysis, as Rocq prints them on one line each."""
+UNCHECKED = (
+    "Constants/Inductives relying on type-in-type",
+    "Constants/Inductives relying on unsafe (co)fixpoints",
+    "Inductives whose positivity is assumed",
+)
+"""What coqchk must find none of."""
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,8 +78,12 @@ def definitions() -> Mapping[str, str]:
     return named
 
 
-def recheck(theorems: Sequence[str] | None = None) -> str:
+def recheck(theorems: Sequence[str] | None = None, *, coqchk: bool = False) -> str:
     """Compiles the theorems (all by default) and checks what they say and assume; returns the version that did.
+
+    Args:
+        theorems: their names.
+        coqchk: whether coqchk checks what was compiled, with all it needs, too.
 
     Raises:
         InvalidInput: Rocq or its libraries are not installed; the one line says what is missing.
@@ -80,6 +92,8 @@ def recheck(theorems: Sequence[str] | None = None) -> str:
     names = sorted(definitions() if theorems is None else set(theorems))
     if shutil.which("coqc") is None:
         raise InvalidInput(f"Rocq is not installed; on Debian 12: apt-get install {PACKAGES}")
+    if coqchk and shutil.which("coqchk") is None:
+        raise InvalidInput("coqchk is not installed; on Debian 12: apt-get install coq")
     _require_reviewed(STATEMENTS)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -88,6 +102,8 @@ def recheck(theorems: Sequence[str] | None = None) -> str:
             (folder / entry.name).write_text(entry.read_text(encoding="utf-8"), encoding="utf-8")
         _compile(folder, [entry.name for entry in files])
         _confirm(folder, names)
+        if coqchk:
+            _check_compiled(folder)
         return _rocq(folder, "coqc", "--print-version").split()[0]  # OCaml's comes after it
 
 
@@ -127,6 +143,15 @@ def _confirm(folder: Path, names: Sequence[str]) -> None:
         raise Rejected(f"Rocq says something else of the theorems' assumptions: {' '.join(others)[:300]}")
 
 
+def _check_compiled(folder: Path) -> None:
+    """Has coqchk check all that was compiled; the libraries' axioms, which it lists too, are not the theorems'."""
+    said = _rocq(folder, "coqchk", "-silent", "-o", "-Q", ".", "Dpassay", "Dpassay.Checked")
+    ours = [line.strip() for line in said.splitlines() if line.strip().startswith("Dpassay.")]
+    found = [what for what in UNCHECKED if f"* {what}: <none>" not in said]
+    if ours or found:
+        raise Rejected(f"coqchk says that something is assumed: {', '.join([*ours, *found])[:300]}")
+
+
 def _allowed(line: str) -> bool:
     text = " ".join(line.split())
     return any(text == axiom or text.endswith(f".{axiom}") for axiom in AXIOMS)
@@ -162,8 +187,8 @@ def _rocq(folder: Path, *command: str) -> str:
         said = " ".join((done.stderr + done.stdout).split())
         if "Cannot find a physical path" in said or "Unable to locate library" in said:
             raise InvalidInput(f"Rocq lacks a library; on Debian 12: apt-get install {PACKAGES}")
-        raise Rejected(f"{command[-1]} does not compile: {said[-300:]}")
-    return done.stdout
+        raise Rejected(f"{command[0]} refuses {command[-1]}: {said[-300:]}")
+    return done.stdout + done.stderr
 
 
 def _folder() -> Any:

@@ -1,6 +1,6 @@
 """Checks proofs: every step is a query rebuilt from its formulas and rerun, or an identity expanded again.
 
-Inputs: {"argument": how the steps make the claim, "steps": [step, ...]}. A step is one of
+Inputs: {"argument": how the steps make the claim, "steps": [step, ...], "rests_on": [theorem, ...]?}. A step is one of
     {"name", "engine": "smt", "variables": [...], "functions": {name: arity}?, "hypotheses": [formula],
      "conclusion": formula, "model": {variable: rational}?}
     {"name", "engine": "identity", "left": formula, "right": formula}
@@ -16,14 +16,19 @@ An identity holds when left - right, put over one denominator, is the zero polyn
 exponentials, logarithms and roots; a derivative is an identity between SymPy's derivative of the one formula and the
 other. Neither side may be the other, and both sides must be defined, and enclose one value, at some point tried.
 
+A theorem that the argument rests on is cited, not checked: {"name", "source", "statement", "hypotheses": {hypothesis:
+where}}. Where each hypothesis is met is the name of a step, or "claim: " and words of the claim, which `conclusion`
+looks up there.
+
 No step is about undefined terms. Denominators that are not 0, logarithms and roots of what is not negative: these
 conditions are derived from the formulas. An identity or derivative states them; in an smt step both solvers must prove
 them from the hypotheses (in a query x/0 is some number); what is to exist must meet them too.
 """
 
 import contextlib
+import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -39,6 +44,7 @@ TIMEOUT_MILLISECONDS = 60_000
 
 
 MAX_ARITY = 10
+OF_CLAIM = "claim: "
 _POINTS = (
     Fraction(7, 5),
     Fraction(2, 7),
@@ -65,7 +71,7 @@ _FIELDS = {
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Reruns every step; raises `Rejected` at the first that fails."""
-    fields(inputs, "a proof", ("argument", "steps"))
+    fields(inputs, "a proof", ("argument", "steps"), ("rests_on",))
     if not inputs["steps"]:
         raise Rejected("a proof needs at least one step")
     steps = [read_step(step) for step in inputs["steps"]]
@@ -75,12 +81,27 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         with precision():
             checks[step["engine"]](step)
             checked.append(_stated(step))
+    cited = [_cited(theorem, [step["name"] for step in steps]) for theorem in inputs.get("rests_on", [])]
     return {
         "argument": str(inputs["argument"]),
+        **({"rests_on": cited} if cited else {}),
         "steps": checked,
-        "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again: "
+        "summary": f"{len(steps)} step{'s' if len(steps) > 1 else ''} proved again"
+        + "".join(f", {theorem['name']} ({theorem['source']}) cited" for theorem in cited)
+        + ": "
         + "; ".join(s["name"] for s in steps),
     }
+
+
+def _cited(theorem: Mapping[str, Any], steps: Sequence[str]) -> Mapping[str, Any]:
+    """The theorem as it stands, once each of its hypotheses names a step of the proof, or words of the claim."""
+    fields(theorem, "a cited theorem", ("name", "source", "statement", "hypotheses"))
+    if not theorem["hypotheses"]:
+        raise Rejected(f"{theorem['name']} is cited without the hypotheses that it needs")
+    for hypothesis, where in theorem["hypotheses"].items():
+        if where not in steps and not where.startswith(OF_CLAIM):
+            raise Rejected(f"{theorem['name']} needs that {hypothesis}, which no step checks: {where!r}")
+    return theorem
 
 
 def _stated(step: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,6 +291,7 @@ def _quantified(term: Term) -> bool:
     return term.head in ("forall", "exists") or any(map(_quantified, term.operands))
 
 
+@functools.lru_cache(maxsize=2048)  # proofs share lemmas
 def _z3(text: str) -> str:
     import z3
 
@@ -279,9 +301,13 @@ def _z3(text: str) -> str:
         solver.from_string(text)
     except z3.Z3Exception as error:
         raise Rejected(f"z3 cannot read the query: {error}") from error
-    return str(solver.check())
+    found = str(solver.check())
+    if "interrupted" in solver.reason_unknown():  # z3 takes a Ctrl-C for itself while it works
+        raise KeyboardInterrupt
+    return found
 
 
+@functools.lru_cache(maxsize=2048)
 def _cvc5(text: str) -> str:
     output = answer(text, TIMEOUT_MILLISECONDS / 1000)
     if output.startswith("(error"):

@@ -36,7 +36,11 @@ def _written(name: str, value: Any) -> str:
 def _proof(inputs: Inputs) -> list[str]:
     """The steps with their engines; the argument that joins them by its digest, since it stands beside its proof."""
     digest = hashlib.sha256(inputs["argument"].encode()).hexdigest()[:32]
-    return [f"argument {digest}", *(f"{step['engine']}, {step['name']}: {statement(step)}" for step in inputs["steps"])]
+    lines = [f"argument {digest}"]
+    for theorem in inputs.get("rests_on", []):
+        lines.append(f"rests on {theorem['name']} ({theorem['source']}): {theorem['statement']}")
+        lines += [f"which needs that {needed}: {where}" for needed, where in sorted(theorem["hypotheses"].items())]
+    return [*lines, *(f"{step['engine']}, {step['name']}: {statement(step)}" for step in inputs["steps"])]
 
 
 def _formula(inputs: Inputs) -> list[str]:

@@ -31,6 +31,7 @@ LABELS: Mapping[str, str] = {
 INTERVALS = ("probability1", "probability2", "ideal")  # results that are one, where they have two ends
 LEFT_OUT = (
     "argument",
+    "rests_on",
     "steps",
     "summary",
     "supports",

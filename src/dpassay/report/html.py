@@ -16,9 +16,10 @@ from typing import Any, get_args
 import jinja2
 from markupsafe import Markup, escape
 
-from dpassay.core.claims import LEVELS, OUTCOMES, EvidenceKind
+from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind, level_in_words
 from dpassay.core.text import listed, nats, probability, scientific
 from dpassay.report import summary
+from dpassay.report.mathml import mathml
 from dpassay.report.plots import render_key, render_plot
 from dpassay.report.schema import validate_run
 
@@ -73,6 +74,7 @@ def render(run: Mapping[str, Any]) -> str:
         for position, verdict in enumerate(verdicts, start=1)
     ]
     titles = summary.papers(run)
+    apart = summary.by_source(run["claims"], verdicts)
     return (
         _environment(run)
         .get_template("report.html.j2")
@@ -81,7 +83,14 @@ def render(run: Mapping[str, Any]) -> str:
             pages=pages,
             titles=titles,
             groups=[(paper, [page for page in pages if page["claim"]["paper"] == paper]) for paper in titles],
-            outcomes=[(name, number, OUTCOME_MEANINGS[name]) for name, number in summary.counts(verdicts).items()],
+            counts=[
+                (source, meaning, len(apart[source]), summary.counts(apart[source]))
+                for source, meaning in SOURCES.items()
+                if source in apart
+            ],
+            numbers=summary.counts(verdicts),
+            tally=summary.tally(run["claims"], verdicts),
+            sources=SOURCES,
             outcome_meanings=OUTCOME_MEANINGS,
             evidence_meanings=EVIDENCE_MEANINGS,
             arithmetic_meanings=ARITHMETIC_MEANINGS,
@@ -149,6 +158,7 @@ def _page(run: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": list(dict.fromkeys(record["kind"] for record in verdict["evidence"])),
         "differs": verdict["expected"] is not None and verdict["expected"] != verdict["outcome"],
         "judged_on": summary.judged_on(claim, verdict),
+        "level": level_in_words(verdict["level"], verdict["rests_on"]),
         "loss": verdict["epsilon_lower"] is not None or verdict["epsilon_claimed"] is not None,
         "evidence": evidence,
         "witness": None if verdict["witness"] is None else _witness(verdict["witness"]),
@@ -279,6 +289,14 @@ def _breaks(witness: Mapping[str, Any]) -> str:
     return f"{seen}; {claim}-differential privacy would need at least {least} there."
 
 
+def _formula(text: str, display: str = "inline") -> str:
+    """A formula typeset; a text that is none, from a file of somebody else's, as it stands."""
+    try:
+        return Markup(mathml(text, display))
+    except (ValueError, RecursionError):
+        return text
+
+
 def environment() -> jinja2.Environment:
     """The templates beside this module, with the filters that the macros use."""
     created = jinja2.Environment(
@@ -292,6 +310,7 @@ def environment() -> jinja2.Environment:
         "cell": cell,
         "duration": duration,
         "factor": factor,
+        "formula": _formula,
         "nats": nats,
         "probability": probability,
         "slug": lambda outcome: outcome.replace(" ", "-"),

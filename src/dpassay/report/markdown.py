@@ -3,11 +3,11 @@
 import html
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dpassay.core.claims import LEVELS
-from dpassay.core.text import first_sentence, loss
+from dpassay.core.claims import LEVELS, SOURCES, level_in_words
+from dpassay.core.text import finding, first_sentence, loss
 from dpassay.report import summary
 
 READING_ORDER = ("refuted", "vacuous", "not refuted", "open", "holds")  # what a reader looks for first
@@ -30,14 +30,21 @@ def index(run: Mapping[str, Any]) -> str:
         "",
         f"Written by `{_portable(run['command'])}`.",
         "",
-        f"{_tally(run['verdicts'])}. Proved at the level {summary.levels(run['verdicts'])}.",
+        f"{summary.tally(run['claims'], run['verdicts'])}. Proved at the level {summary.levels(run['verdicts'])}.",
         "",
         *[f"- `{level}`: {meaning}" for level, meaning in LEVELS.items()],
         "- no level: nothing is proved (statistics, reproductions, open claims)",
         "",
+        "Whose claim each is:",
+        "",
+        *[f"- `{source}`: {meaning}" for source, meaning in SOURCES.items()],
+        "",
         *_table(
             ["paper", "verdicts"],
-            ([f"[{title}]({paper}.md)", _tally(_verdicts(run, paper))] for paper, title in run["papers"].items()),
+            (
+                [f"[{title}]({paper}.md)", summary.tally(run["claims"], _verdicts(run, paper))]
+                for paper, title in run["papers"].items()
+            ),
         ),
     ]
     for paper, title in run["papers"].items():
@@ -45,22 +52,26 @@ def index(run: Mapping[str, Any]) -> str:
         for verdict in _verdicts(run, paper):
             claim = run["claims"][verdict["id"]]
             statement = first_sentence(claim["statement"])
-            outcome, level = verdict["outcome"], verdict["level"]
-            rows.append([_link(claim["id"], f"{paper}.md"), claim["place"], outcome, level, statement])
-        lines += ["", f"## {title}", "", *_table(["claim", "place", "verdict", "level", "statement"], rows)]
+            said, level = finding(verdict["outcome"], verdict["misprint"]), verdict["level"]
+            rows.append([_link(claim["id"], f"{paper}.md"), claim["source"], claim["place"], said, level, statement])
+        columns = ["claim", "whose", "place", "verdict", "level", "statement"]
+        lines += ["", f"## {title}", "", *_table(columns, rows)]
     return "\n".join(lines) + "\n"
 
 
 def mapping(run: Mapping[str, Any]) -> str:
     """Which file and function decides which claim, and how it came out."""
     lines = ["# From the papers' claims to the code", "", f"Written by `{_portable(run['command'])}`."]
+    lines += ["", f"{summary.tally(run['claims'], run['verdicts'])}."]
     for paper, title in run["papers"].items():
         rows = []
         for verdict in _verdicts(run, paper):
             claim = run["claims"][verdict["id"]]
             module, _, function = claim["decide"].partition(":")
-            rows.append([claim["id"], claim["place"], _path(module), function, verdict["outcome"], _kinds(verdict)])
-        columns = ["claim", "place in the paper", "file", "function", "verdict", "evidence"]
+            said = finding(verdict["outcome"], verdict["misprint"])
+            whose, place = claim["source"], claim["place"]
+            rows.append([claim["id"], whose, place, _path(module), function, said, _kinds(verdict)])
+        columns = ["claim", "whose", "place in the paper", "file", "function", "verdict", "evidence"]
         lines += ["", f"## {title}", "", *_table(columns, rows)]
     return "\n".join(lines) + "\n"
 
@@ -88,27 +99,22 @@ def _page(run: Mapping[str, Any], paper: str) -> str:
         f"Ratings: {data['name']}, {data['users']} users, {data['items']} items, {data['ratings']} ratings.",
         "With `--certificates FOLDER` the same command writes the certificates, which `dpassay replay` checks again.",
         "",
-        f"{_tally(verdicts)}. [What the symbols mean](#notation).",
+        f"{summary.tally(claims, verdicts)}. [What the symbols mean](#notation).",
     ]
-    for outcome in READING_ORDER:
-        chosen = [verdict for verdict in verdicts if verdict["outcome"] == outcome]
-        rows = []
-        for each in chosen:
-            losses = loss(each["epsilon_lower"], each["epsilon_claimed"])
-            rows.append([_link(each["id"]), each["level"], _kinds(each), losses, claims[each["id"]]["statement"]])
-        if chosen:
+    for source, group in summary.by_source(claims, verdicts).items():
+        for name, chosen in summary.by_finding(group, READING_ORDER).items():
+            rows = []
+            for each in chosen:
+                losses = loss(each["epsilon_lower"], each["epsilon_claimed"])
+                rows.append([_link(each["id"]), each["level"], _kinds(each), losses, claims[each["id"]]["statement"]])
             columns = ["claim", "level", "evidence", "loss / claimed (nats)", "statement"]
-            lines += ["", f"## {outcome.capitalize()}: {len(chosen)}", "", *_table(columns, rows)]
+            heading = name.capitalize() if source == "paper" else f"Ours, {name}"
+            lines += ["", f"## {heading}: {len(chosen)}", "", *_table(columns, rows)]
     notation = run.get("notation", {}).get(paper, [])
     lines += ["", "## Notation", "", *_table(["symbol", "meaning"], notation)] if notation else []
     for verdict in verdicts:
         lines += ["", *_section(claims[verdict["id"]], verdict)]
     return "\n".join(lines) + "\n"
-
-
-def _tally(verdicts: Sequence[Mapping[str, Any]]) -> str:
-    numbers = summary.counts(verdicts)
-    return f"{len(verdicts)} claims: " + ", ".join(f"{numbers[name]} {name}" for name in READING_ORDER if numbers[name])
 
 
 def _link(claim: str, page: str = "") -> str:
@@ -135,14 +141,20 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
         "",
         f"{_escaped(claim['statement'])} *({claim['place']})*",
         "",
-        f"    {claim['formula']}",
+        "```formula",
+        claim["formula"],
+        "```",
     ]
     if claim["predicate"]:
         lines += ["", f"Judged by: {_escaped(claim['predicate'])}"]
     if verdict["assumptions"]:
         lines += ["", f"Assuming: {_escaped('; '.join(verdict['assumptions']))}."]
-    lines += ["", f"**{verdict['outcome']}.** {_escaped(verdict['explanation'])}"]
-    lines += ["", f"Level `{verdict['level']}`: {LEVELS[verdict['level']]}."] if verdict["level"] else []
+    if claim["source"] != "paper":
+        lines += ["", f"A claim of ours; {SOURCES[claim['source']]}."]
+    lines += ["", f"**{finding(verdict['outcome'], verdict['misprint'])}.** {_escaped(verdict['explanation'])}"]
+    lines += ["", f"Misprint: {_escaped(verdict['misprint'])}."] if verdict["misprint"] else []
+    for place, told in enumerate(level_in_words(verdict["level"], verdict["rests_on"])):
+        lines += ["", f"- {_escaped(told)}" if place else f"Level `{verdict['level']}`: {_escaped(told)}."]
     if verdict["arithmetic"] == "executed":
         lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:
@@ -152,6 +164,9 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
             lines += ["", *_folded(table)]
     if verdict["certificates"]:
         lines += ["", f"Certificates: {', '.join(f'`{name}`' for name in verdict['certificates'])}"]
+    lemmas = [certificate for record in verdict["evidence"] if "id" in (certificate := record.get("certificate", {}))]
+    if lemmas:
+        lines += ["", *(f"- `{lemma['id']}`: {_escaped(lemma['shows'])}" for lemma in lemmas)]
     return lines
 
 

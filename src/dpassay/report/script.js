@@ -17,6 +17,7 @@
       const data = row.dataset;
       const visible =
         (!field("outcome").value || data.outcome === field("outcome").value) &&
+        (!field("source").value || data.source === field("source").value) &&
         (!field("paper").value || data.paper === field("paper").value) &&
         (!field("evidence").value || data.evidence.split(" ").includes(field("evidence").value)) &&
         (!field("differs").checked || data.differs === "yes") &&
@@ -69,6 +70,7 @@
     link.addEventListener("click", () => {
       form.reset();
       field("outcome").value = link.dataset.show;
+      field("source").value = link.dataset.source;
       filter();
     });
   }

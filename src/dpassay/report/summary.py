@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from dpassay.core.claims import LEVELS, OUTCOMES
+from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES
+from dpassay.core.text import finding
 
 
 def counts(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -15,10 +16,37 @@ def counts(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {outcome: found[outcome] for outcome in OUTCOMES}
 
 
+def by_source(claims: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The verdicts on the papers' own claims ("paper"), and those on ours ("ours"); a group without any is left out."""
+    groups = {name: [v for v in verdicts if claims[v["id"]]["source"] == name] for name in SOURCES}
+    return {name: group for name, group in groups.items() if group}
+
+
+def by_finding(verdicts: Sequence[Mapping[str, Any]], order: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """The verdicts by outcome in this order, each followed by what a misprint makes so; no empty groups."""
+    names = [name for outcome in order for name in (outcome, finding(outcome, "a misprint"))]
+    groups = {name: [v for v in verdicts if finding(v["outcome"], v["misprint"]) == name] for name in names}
+    return {name: group for name, group in groups.items() if group}
+
+
+def tally(claims: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """The papers' own claims by outcome, then ours; a misprint is counted apart from what is refuted.
+
+    As in "40 claims of the papers: 20 holds, 18 refuted, 2 refuted (a misprint); 5 of ours: 5 holds".
+    """
+    whose = {"paper": "claims of the papers", "ours": "of ours"}
+    parts = []
+    for source, group in by_source(claims, verdicts).items():
+        numbers = ", ".join(f"{len(found)} {name}" for name, found in by_finding(group, OUTCOMES).items())
+        parts.append(f"{len(group)} {whose[source]}: {numbers}")
+    return "; ".join(parts)
+
+
 def levels(verdicts: Sequence[Mapping[str, Any]]) -> str:
-    """How many verdicts rest on proofs of each level, as in "kernel 40, whole 90, steps 60"."""
+    """How many verdicts rest on proofs of each level, as in "kernel 40, whole 90, steps 60 (20 cite a theorem)"."""
     found = Counter(verdict["level"] for verdict in verdicts)
-    return ", ".join(f"{level} {found[level]}" for level in LEVELS)
+    cite = sum(bool(verdict["rests_on"]) for verdict in verdicts)
+    return ", ".join(f"{level} {found[level]}" for level in LEVELS) + (f" ({cite} cite a theorem)" if cite else "")
 
 
 def papers(run: Mapping[str, Any]) -> dict[str, str]:

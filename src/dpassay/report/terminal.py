@@ -14,7 +14,7 @@ import rich.progress
 import rich.table
 import rich.text
 
-from dpassay.core.text import first_sentence, loss
+from dpassay.core.text import finding, first_sentence, loss
 from dpassay.report import attack_text, audit_text, summary
 
 if TYPE_CHECKING:
@@ -167,17 +167,16 @@ def print_verdicts(run: "Run") -> None:
         mark = "" if item.as_expected else f" (expected {item.expected})"
         table.add_row(
             item.claim.id,
-            rich.text.Text(verdict.outcome + mark, style=STYLES[verdict.outcome]),
-            verdict.level or "",
+            rich.text.Text(finding(verdict.outcome, verdict.misprint) + mark, style=STYLES[verdict.outcome]),
+            f"{verdict.level or ''}{', cites' if verdict.rests_on else ''}",
             kinds,
             loss(verdict.epsilon_lower, verdict.epsilon_claimed),
             rich.text.Text(first_sentence(verdict.explanation)),
         )
     console.print(table)
-    counts = {outcome: sum(item.verdict.outcome == outcome for item in run.judged) for outcome in STYLES}
-    tally = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-    levels = summary.levels([{"level": item.verdict.level} for item in run.judged])
-    console.print(f"{len(run.judged)} claims: {tally}. Proved at the level {levels}.", highlight=False)
+    verdicts = [item.verdict.to_json() for item in run.judged]
+    tally = summary.tally({item.claim.id: {"source": item.claim.source} for item in run.judged}, verdicts)
+    console.print(f"{tally}. Proved at the level {summary.levels(verdicts)}.", highlight=False)
     console.print(f"Judged on {run.data.name} ratings in {run.seconds:.0f} s.", highlight=False)
     differing = ", ".join(item.claim.id for item in run.unexpected)
     console.print(

@@ -15,10 +15,17 @@ from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import mechanism
 from dpassay.proofs.ppns import privacy as module
 from dpassay.proofs.ppns.privacy import Membership, sensitivity_family
+from dpassay.proofs.witnesses import pair_witness
 from dpassay.replay import Rejected, check, conclusion, seal
 
 ADD, REPLACE = module.ADD, module.REPLACE
-OUTCOMES = {"PP-EM": "refuted", "PP-PNCF-NOT": "holds", "PP-DP": "refuted", "PP-MARG": "refuted", "PP-ORIG": "holds"}
+OUTCOMES = {
+    "PP-EM": "refuted",
+    "PP-PNCF-NOT": "holds",
+    "PP-DP": "refuted",
+    "PP-MARG-INF": "refuted",
+    "PP-ORIG": "holds",
+}
 
 
 def registered_claim(name: str) -> Claim:
@@ -75,7 +82,9 @@ def test_ppns_minimality_is_in_the_certificates(verdicts):
         check("witness", wider)
 
 
-@pytest.mark.parametrize("decide", ["decide_ppns", "decide_original", "decide_pncf_truncation", "decide_marginals"])
+@pytest.mark.parametrize(
+    "decide", ["decide_ppns", "decide_original", "decide_pncf_truncation", "decide_marginals_inference"]
+)
 def test_nothing_found_is_open(monkeypatch, context, decide):
     monkeypatch.setattr(module, "search", lambda *_, **__: None)
     verdict = getattr(module, decide)(registered_claim("PP-DP"), context)
@@ -137,7 +146,8 @@ def test_minimize_agrees_with_the_checker():
 @pytest.mark.parametrize(("relation", "limit"), [(ADD, 0.24), (REPLACE, 0.04)])
 def test_family_grows_without_bound(relation, limit):
     selection = mechanism("npns", num_neighbors=1, sensitivity="local")
-    small, large = (module._family_witness(selection, relation, size, 0.5, 121).epsilon for size in (61, 121))
+    pairs = [module.sensitivity_family(relation, size) for size in (61, 121)]
+    small, large = (pair_witness(selection, relation, pair, 0.5, pairs[1][0].shape).epsilon for pair in pairs)
     # Slopes of the exponents: 1/4 - 1/100 for an added rating, 1/20 - 1/100 for a changed one.
     assert (large - small) / 60 == pytest.approx(limit, abs=0.008)
 
@@ -193,3 +203,10 @@ def test_mirroring_swaps_the_tie_rules():
     chosen = [tuple(output) in {tuple(member) for member in mirrored.event} for output in loss.outputs.tolist()]
     assert np.exp(loss.log_probabilities1[chosen]).sum() == pytest.approx(math.exp(witness.log_probability1))
     assert np.isneginf(loss.log_probabilities2[chosen]).all()
+
+
+def test_every_candidate_may_be_selected_and_privacy_does_not_follow(context, verdicts):
+    clause = registered_claim("PP-MARG").judge(context)
+    assert (clause.outcome, [record.kind for record in clause.evidence]) == ("holds", ["proof"])
+    inferred = verdicts["PP-MARG-INF"].witness
+    assert 0 < math.exp(inferred.log_probability2) < math.exp(inferred.log_probability1 - inferred.claim.epsilon)

@@ -8,8 +8,9 @@ from dpassay.core.claims import Claim, Context
 from dpassay.core.registry import find_claim
 from dpassay.data.ratings import synthetic
 from dpassay.mechanisms import mechanism
+from dpassay.proofs.witnesses import checker_loss, pair_witness
 from dpassay.proofs.xmap import privacy as module
-from dpassay.proofs.xmap.privacy import Pair, list_cut, released_family, sensitivity_family
+from dpassay.proofs.xmap.privacy import list_cut, released_family, sensitivity_family
 from dpassay.replay import Rejected, check, conclusion, seal
 
 NAMES = ("XM-T1", "XM-T1-REL", "XM-PNSA", "XM-PNSA-REL")
@@ -82,64 +83,53 @@ def test_xm_t1_is_minimal_and_grows_no_smaller(verdicts):
 
 def test_list_is_cut_although_all_links_stay():
     pair = list_cut()
-    matrix, without = module._matrix(pair.levels), module._matrix(pair.without)
     built = mechanism("prs", "released")
     wide = mechanism("prs", "released", list_size=11)
-    for dataset in (matrix, without):
+    for dataset in pair:
         assert np.isfinite(wide.log_weights(dataset)).all()
         assert np.isfinite(built.log_weights(dataset)).sum() == 10
     # A list that holds all linked items differs by a finite loss.
-    assert exact(wide, matrix, without).epsilon < 1
-    assert math.isinf(exact(built, matrix, without).epsilon)
+    assert exact(wide, *pair).epsilon < 1
+    assert math.isinf(exact(built, *pair).epsilon)
 
 
 @pytest.mark.parametrize(("similarity", "norms"), module.READINGS)
 def test_family_grows_and_needs_no_reading_of_a_zero_sensitivity(similarity, norms):
     built = mechanism("pnsa", similarity=similarity, norms=norms, num_neighbors=1)
-    record = module._record("pnsa", similarity=similarity, norms=norms, num_neighbors=1)
-    pair = sensitivity_family(64, similarity)
-    for levels in (pair.levels, pair.without):
-        sensitivities = np.asarray(built.candidate_sensitivities(module._matrix(levels)))
+    for dataset in sensitivity_family(64, similarity):
+        sensitivities = np.asarray(built.candidate_sensitivities(dataset))
         assert (sensitivities > 0).all()
         assert np.isfinite(sensitivities).all()
-    larger = module._loss(record, sensitivity_family(128, similarity)).epsilon
-    slope = (larger - module._loss(record, pair).epsilon) / 64
+    small, large = module._family(built, [sensitivity_family(size, similarity) for size in (64, 128)])
+    slope = (large.epsilon - small.epsilon) / 64
     assert slope == pytest.approx(0.24, abs=0.01) if similarity == "cosine" else slope > 0.13
 
 
-@pytest.mark.parametrize("size", [2, 5, 17, 60])
-def test_proved_bound_lies_below_the_exact_loss(size):
-    record = module._record("pnsa", similarity="cosine", norms="co_raters", num_neighbors=1)
-    c = math.exp(5 / 84)
-    laws = [
-        module._law(record, levels)
-        for levels in (sensitivity_family(size, "cosine").levels, sensitivity_family(size, "cosine").without)
-    ]
-    weights = [math.exp(size / 100), math.exp((size - 1) / 4)]
-    for law, weight in zip(laws, weights, strict=True):
-        assert float(law[2,]) == pytest.approx(c / (c + weight), rel=1e-9)
-    bound = 6 * size / 25 - 1 / 4 - math.log(1 + c)
-    assert module._loss(record, sensitivity_family(size, "cosine")).epsilon >= bound
+def test_proved_bound_lies_below_the_exact_loss_which_the_checker_shares():
+    built = mechanism("pnsa", similarity="cosine", norms="co_raters", num_neighbors=1)
+    sizes, c = (2, 5, 17, 60), math.exp(5 / 84)
+    for size, witness in zip(
+        sizes, module._family(built, [sensitivity_family(m, "cosine") for m in sizes]), strict=True
+    ):
+        weights = math.exp(size / 100), math.exp((size - 1) / 4)
+        assert witness.event == ([2],)
+        chances = sorted(np.exp([witness.log_probability1, witness.log_probability2]))
+        assert chances == pytest.approx(sorted(c / (c + weight) for weight in weights), rel=1e-9)
+        assert witness.epsilon >= 6 * size / 25 - 1 / 4 - math.log(1 + c)
+        assert checker_loss(witness).epsilon == pytest.approx(witness.epsilon, rel=1e-9)
 
 
 def test_released_family_keeps_its_links():
-    record = module._record("pnsa", "released", num_neighbors=1)
-    pair = released_family(60)
-    assert module._law(record, pair.levels).keys() == module._law(record, pair.without).keys() == {(1,), (2,)}
-    assert module._loss(record, pair).epsilon > 5
+    built = mechanism("pnsa", "released", num_neighbors=1)
+    assert 5 < pair_witness(built, module.RELATION, released_family(60), 1.0).epsilon < math.inf
 
 
-def test_search_finds_and_shrinks_for_every_seed():
-    record = module._record("pnsa", num_neighbors=1)
+def test_search_finds_a_witness_for_every_seed():
     for seed in range(3):
-        pair = module._searched(record, 0.5, seed)
-        assert pair is not None
-        assert module._loss(record, pair).epsilon > 0.5
-        assert all(module._loss(record, smaller).epsilon <= 0.5 for smaller in module._smaller(pair))
-
-
-def test_undefined_pairs_lose_nothing():
-    assert module._loss(module._record("prs"), Pair(((1, 2),), 0)).epsilon == 0
+        witness = module._searched(0.5, seed)
+        assert witness is not None
+        (found,), _evidence = module._checked([("", witness)])
+        assert checker_loss(found).epsilon > 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
