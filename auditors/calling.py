@@ -186,8 +186,7 @@ class Caller:
                 raise InvalidInput(
                     f"the sampler raises at every call on dataset {side + 1}: {_quoted(error)}"
                 ) from error
-        ignored = [] if self.drew else ["the sampler drew nothing from the generator that it was given"]
-        return ignored + [
+        return [
             f"the sampler raised at {self.raised[side]} of {self.called[side]} calls on dataset {side + 1}, "
             f"which counts as an output: {_quoted(error)}"
             for side, error in enumerate(self.error)

@@ -249,7 +249,9 @@ class Sampler:
                 "the sampler is deterministic: it gave one and the same output at every probe call"
                 + (" on both datasets" if same else " on each dataset, and the two differ")
             )
-        elif any(constant):
+        elif not self._caller.drew:
+            self.warnings.append("the sampler drew nothing from the generator that it was given")
+        if any(constant) and not all(constant):
             side = constant.index(True) + 1
             self.warnings.append(f"the sampler gave the same output at every probe call on dataset {side}")
         if self._traced is None and not all(self._caller.repeats(side) for side in (0, 1)):
