@@ -11,7 +11,7 @@ Sources: DP-Sniper (Bichsel et al. 2021) for the scheme of learned events; Shafe
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +23,7 @@ from dpassay.core.privacy import PrivacyClaim, json_number
 from dpassay.core.protocol import Mechanism, as_mechanism
 from dpassay.core.records import plain
 from dpassay.core.version import __version__
+from dpassay.runs.fingerprint import contents
 
 if TYPE_CHECKING:
     from dpassay.auditors.anytime import AnytimeRun
@@ -203,6 +204,10 @@ def run_audit(
     if claim.relation is not None:
         for pair in pairs:
             claim.relation.changed(*pair)
+    for number, (one, two) in enumerate(pairs):
+        if (held := contents(one)) is not None and held == contents(two):
+            which = "the two datasets are" if len(pairs) == 1 else f"the datasets of pair {number + 1} are"
+            raise InvalidInput(f"{which} equal, and no mechanism tells them apart; give two that differ")
     sampled, name = as_mechanism(mechanism), name or mechanism_name(mechanism)
     run: LedgerRun | None = None
     if time_limit is None and ledger is None and num_samples is not None:
@@ -220,13 +225,20 @@ def run_audit(
         samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation)
         deadline = None if time_limit is None else time.perf_counter() + time_limit  # imports and set-up do not count
         result = _anytime(samplers, claim, grid, nulls, failure_probability, num_samples, deadline, run, seed, progress)
+    for sampler in samplers:
+        sampler.check_datasets()
+    void = next(filter(None, (sampler.dependence() for sampler in samplers)), "")
     from dpassay.auditors import findings
 
     found = findings.describe(result, samplers, sampled, pairs, claim, failure_probability, name)
     described: dict[str, Any] = {each: getattr(result, each) for each in _FROM_RESULT}
     described |= {each: getattr(found, each) for each in _FROM_FINDINGS}
+    warnings = tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings))
+    verdict = _verdict(result, found, name, claim, failure_probability, representation)
+    if void:
+        verdict, described["certificate"], warnings = _open(verdict, void), None, (void, *warnings)
     return Audit(
-        verdict=_verdict(result, found, name, claim, failure_probability, representation),
+        verdict=replace(verdict, warnings=warnings),
         mechanism=name,
         claim=claim,
         representation=representation,
@@ -234,7 +246,7 @@ def run_audit(
         seconds=time.perf_counter() - begin,
         seed=seed,
         run=0 if run is None else run.run,
-        warnings=tuple(dict.fromkeys(warning for sampler in samplers for warning in sampler.warnings)),
+        warnings=warnings,
         command=command,
         **described,
     )
@@ -254,6 +266,15 @@ def _verdict(
         arithmetic="executed" if representation == "bits" else "ideal",
         assumptions=("the sampler's draws are independent of each other",),
     )
+
+
+def _open(verdict: Verdict, void: str) -> Verdict:
+    """The verdict where the draws are not independent, which everything that was counted rests on."""
+    words = (
+        f"Nothing was decided: {void}, and the guarantee of every audit is about independent draws. "
+        "Draw fresh noise in every call, from the generator or key that is passed in."
+    )
+    return replace(verdict, outcome="open", explanation=words, epsilon_lower=None, confidence=None)
 
 
 @dataclass(frozen=True)

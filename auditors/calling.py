@@ -2,12 +2,14 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dpassay.auditors.outputs import Raised
+from dpassay.auditors.opening import Raised
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism
 
@@ -47,8 +49,12 @@ def watched(work: Callable[[Beat], T], limit: float, subject: str) -> T:
     def run() -> None:
         try:
             results.append(work(beat))
-        except BaseException as error:
+        except Exception as error:
             errors.append(error)
+        except BaseException as error:  # nothing but the sampler can raise these here, and they would end the program
+            what = f"{subject} raised {type(error).__name__}, which ends programs: {_quoted(error)}"
+            errors.append(InvalidInput(f"{what}; let it return an output, or raise an exception"))
+            errors[0].__cause__ = error
         finally:
             done.set()
 
@@ -79,7 +85,8 @@ def key_words(seed: int, *stream: int) -> np.ndarray:
 class Caller:
     """Outputs of a Python sampler.
 
-    An exception is an output, too, unless every call raises: whoever sees the result sees that there was none.
+    An exception is an output, too, unless every call on a dataset raises: whoever sees the result sees that there was
+    none.
     """
 
     def __init__(self, mechanism: Any, datasets: tuple[Any, Any], *, seed: int, run: int, call_limit: float) -> None:
@@ -90,6 +97,7 @@ class Caller:
         self.called: list[int] = [0, 0]
         self.largest, self.tried = _BATCH, _FIRST
         self.error: list[BaseException | None] = [None, None]
+        self.drew = not isinstance(mechanism, CallableMechanism)  # from the generator that it was given
 
     @property
     def chunk(self) -> int:
@@ -117,8 +125,10 @@ class Caller:
 
     def _batch(self, side: int, phase: int, chunk: int, n: int) -> Any:
         generator = np.random.default_rng([self.seed, self.run, phase, side, chunk])
+        before = None if self.drew else generator.bit_generator.state
         try:
             result = self.mechanism.function(generator, self.datasets[side], n)
+            self.drew = self.drew or generator.bit_generator.state != before
         except Exception as error:
             raise InvalidInput(f"the batched sampler raises on dataset {side + 1}: {_quoted(error)}") from error
         result, number = _counted(result, n)
@@ -131,7 +141,9 @@ class Caller:
         return result
 
     def _calls(self, side: int, phase: int, chunk: int, n: int, beat: Beat) -> list[Any]:
-        dataset, call = self.datasets[side], self._caller(side, phase, chunk, n)
+        generator = np.random.default_rng([self.seed, self.run, phase, side, chunk])
+        dataset, call = self.datasets[side], self._caller(generator, side, phase, chunk, n)
+        before = None if self.drew else generator.bit_generator.state
         outputs: list[Any] = []
         for index in range(n):
             if beat.stop:
@@ -145,11 +157,13 @@ class Caller:
             outputs.append(output)
             beat.calls += 1
         self.called[side] += len(outputs)
+        self.drew = self.drew or generator.bit_generator.state != before
         return outputs
 
-    def _caller(self, side: int, phase: int, chunk: int, n: int) -> Callable[[Any, int], Any]:
+    def _caller(
+        self, generator: np.random.Generator, side: int, phase: int, chunk: int, n: int
+    ) -> Callable[[Any, int], Any]:
         if isinstance(self.mechanism, CallableMechanism):
-            generator = np.random.default_rng([self.seed, self.run, phase, side, chunk])
             function = self.mechanism.function
             return lambda dataset, index: function(generator, dataset)
         import jax
@@ -165,12 +179,13 @@ class Caller:
         """What a reader of the verdict should know of the calls so far.
 
         Raises:
-            InvalidInput: every call raised.
+            InvalidInput: every call on one of the datasets raised.
         """
-        if any(self.raised) and self.raised == self.called:
-            error = self.error[0] or self.error[1]
-            assert error is not None
-            raise InvalidInput(f"the sampler raises at every call, on both datasets: {_quoted(error)}") from error
+        for side, error in enumerate(self.error):
+            if error is not None and self.raised[side] == self.called[side]:
+                raise InvalidInput(
+                    f"the sampler raises at every call on dataset {side + 1}: {_quoted(error)}"
+                ) from error
         return [
             f"the sampler raised at {self.raised[side]} of {self.called[side]} calls on dataset {side + 1}, "
             f"which counts as an output: {_quoted(error)}"
@@ -221,6 +236,8 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _quoted(error: BaseException) -> str:
-    """An exception in one line."""
+    """An exception in one line, with the place that raised it."""
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return (f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__) + place

@@ -4,9 +4,10 @@ Every step is a function of the output alone that was fixed on training samples,
 privacy loss (Dwork and Roth 2014, proposition 2.1), and events of the rows are events of the outputs.
 
 What is not a number gets columns of its own: NaN and infinities, None, strings, elements of sets, lengths of sequences,
-exceptions. With the representation "values", floating-point columns are rounded to a grid of about 2^-20 of their
-spread in training, far below the noise, so that artefacts of floating-point arithmetic (Mironov 2012) are not judged;
-with "bits" they are kept as they are, and columns that describe their bits are added.
+exceptions. Objects are opened (`dpassay.auditors.opening`): their fields count, and the numbers in texts. With the
+representation "values", floating-point columns are rounded to a grid of about 2^-20 of their spread in training, far
+below the noise, so that artefacts of floating-point arithmetic (Mironov 2012) are not judged; with "bits" they are kept
+as they are, and columns that describe their bits are added.
 """
 
 import math
@@ -16,16 +17,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from dpassay.auditors.bits import BitColumns
+from dpassay.auditors.opening import BASIC, Label, opened, split_text
 from dpassay.core.errors import InvalidInput
 
 Representation = Literal["values", "bits"]
 
+_FIELD = re.compile(r"\['\.(\w+)'\]")  # an attribute of an object, see `opened`
 _GRID = 2.0**-20  # of the spread
 _REACH = 64.0  # spreads beyond what training saw at which values are clipped
 _HUGE = 1e30  # keeps float32 features finite
@@ -33,16 +37,10 @@ _EXACT = 1 << 24  # whole numbers up to this are float32 numbers
 _POSITIONS = 256  # of a sequence that get columns
 _VOCABULARY = 64  # values of one place that get an indicator
 _COLUMNS = 4096
+_DEPTH = 8  # of values within values
 
 
-@dataclass(frozen=True)
-class Raised:
-    """The output of a call that raised an exception: an observer sees that, too."""
-
-    kind: str
-
-    def __str__(self) -> str:
-        return f"raised {self.kind}"
+_LABELS = (str, bytes, type(None), Enum, Label)  # equal ones are encoded once
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +52,7 @@ class Encoder:
         discrete: whether a column takes few values, so that counting them makes sense.
         traceable: whether `features` may be called inside `jax.jit` on arrays.
         found: what the training samples showed about the outputs' floating-point form, in sentences.
+        warnings: what of the outputs has no column, in sentences.
     """
 
     names: tuple[str, ...]
@@ -61,6 +60,7 @@ class Encoder:
     encode: Callable[[Any], Any]
     traceable: bool = True
     found: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def features(self, outputs: Any) -> Any:
         """Feature vectors, shape (samples, columns), finite, float32.
@@ -78,13 +78,13 @@ def fit_encoder(outputs1: Any, outputs2: Any, *, representation: Representation 
     Args:
         outputs1: outputs under dataset 1: an array, a tuple or dict of arrays (any pytree), first axis the samples, or
             a list with one Python object per sample: numbers, arrays, strings, None, sets, dicts, sequences of varying
-            length, `Raised`.
+            length, `Raised`, and objects made of such.
         outputs2: outputs under dataset 2, likewise.
         representation: "values" rounds floating-point columns to a fine grid; "bits" keeps them and adds columns of
             their bits (`dpassay.auditors.bits`).
 
     Raises:
-        InvalidInput: an unknown representation, or no outputs.
+        InvalidInput: an unknown representation, no outputs, or an output that nothing can be read from.
     """
     if representation not in ("values", "bits"):
         raise InvalidInput(f"representation is {representation!r}; choose values or bits")
@@ -93,11 +93,14 @@ def fit_encoder(outputs1: Any, outputs2: Any, *, representation: Representation 
     return _fit_arrays(outputs1, outputs2, representation)
 
 
-def plain(outputs: Any) -> Any:
-    """Array or tuple of arrays from a list of Python numbers or arrays of one shape; None where they differ in kind."""
-    if not len(outputs):
+def plain(outputs: Any, depth: int = 0) -> Any:
+    """Arrays from a list of Python numbers, arrays, tuples, dicts or objects of one form; None where they differ."""
+    if not len(outputs) or depth > _DEPTH:
         return None
     kinds = set(map(type, outputs))
+    if not kinds <= BASIC:
+        outputs = [opened(output) for output in outputs]
+        kinds = set(map(type, outputs))
     if kinds <= _SCALARS:
         return _stacked(outputs)
     if all(issubclass(kind, np.ndarray) for kind in kinds):
@@ -106,10 +109,13 @@ def plain(outputs: Any) -> Any:
     if len(kinds) == 1 and kinds <= {tuple, list} and len(set(map(len, outputs))) == 1 and len(outputs[0]):
         if {type(element) for value in outputs for element in value} <= _SCALARS:
             return _stacked(outputs)
-        columns = [plain([value[index] for value in outputs]) for index in range(len(outputs[0]))]
+        columns = [plain([value[index] for value in outputs], depth + 1) for index in range(len(outputs[0]))]
         return None if any(column is None for column in columns) else tuple(columns)
-    if all(_is_array(value) for value in outputs):
-        return plain([np.asarray(value) for value in outputs])
+    if kinds == {dict} and all(isinstance(key, str) for key in outputs[0]) and len(outputs[0]):
+        if any(value.keys() != outputs[0].keys() for value in outputs):
+            return None
+        fields = {key: plain([value[key] for value in outputs], depth + 1) for key in outputs[0]}
+        return None if any(field is None for field in fields.values()) else fields
     return None
 
 
@@ -127,10 +133,6 @@ def _stacked(outputs: Any) -> np.ndarray | None:
     except (OverflowError, ValueError):
         return None
     return array if array.dtype.kind in "biuf" else None  # integers beyond 64 bits become objects
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__") and hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 # Arrays and pytrees of arrays.
@@ -282,7 +284,7 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
     groups: list[list[_Leaf]] = []
     share = max(1, _COLUMNS // len(paths))
     for (path, one), (_, two) in zip(paths, others, strict=True):
-        name = "output" + jax.tree_util.keystr(path)
+        name = "output" + _FIELD.sub(r".\1", jax.tree_util.keystr(path))
         pairs = list(zip(_split(np.asarray(one)), _split(np.asarray(two)), strict=True))
         labels = [name] if len(pairs) == 1 else [f"{name}.real", f"{name}.imag"]
         groups.append(
@@ -415,13 +417,18 @@ class _Kind:
 def _pattern(array: Any) -> Any:
     if isinstance(array, tuple):
         return tuple(_pattern(part) for part in array)
+    if isinstance(array, dict):
+        return {key: _pattern(part) for key, part in array.items()}
     return _Kind(array.shape[1:], "f" if array.dtype.kind == "f" else "i")
 
 
 def _conform(array: Any, pattern: Any) -> Any:
     """The array, whole numbers as floats where the pattern has floats; None where it does not fit."""
-    if array is None or isinstance(array, tuple) != isinstance(pattern, tuple):
+    if array is None or any(isinstance(array, kind) != isinstance(pattern, kind) for kind in (tuple, dict)):
         return None
+    if isinstance(array, dict):
+        fields = {key: _conform(array.get(key), part) for key, part in pattern.items()}
+        return fields if array.keys() == fields.keys() and all(part is not None for part in fields.values()) else None
     if isinstance(array, tuple):
         parts = [_conform(*pair) for pair in zip(array, pattern, strict=False)]
         return tuple(parts) if len(array) == len(pattern) and all(part is not None for part in parts) else None
@@ -435,7 +442,9 @@ Record = dict[Place, Any]
 
 
 def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Representation) -> Encoder:
-    records = [_record(output) for output in (*outputs1, *outputs2)]
+    together = (*outputs1, *outputs2)
+    split = _texts_to_split(together)
+    records = [_record(output, split) for output in together]
     half = len(outputs1)
     places: dict[Place, list[tuple[int, Any]]] = {}
     for index, record in enumerate(records):
@@ -447,23 +456,59 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
             break
         columns += _entries(place, found, half, len(records), representation)
     known = frozenset(places)
-
-    def encode(outputs: Any) -> np.ndarray:
-        rows = [_record(output) for output in outputs]
-        result = np.zeros((len(rows), len(columns) + 1), np.float32)
-        for index, column in enumerate(columns):
-            result[:, index] = [column.of(row.get(column.place)) for row in rows]
-        result[:, -1] = [
-            any(at not in known or (at in vocabularies and value not in vocabularies[at]) for at, value in row.items())
-            for row in rows
-        ]
-        return result
-
     vocabularies = {
         place: frozenset(value for _, value in found) for place, found in places.items() if place[1] == "category"
     }
+
+    def unseen(row: Record) -> bool:
+        return any(
+            at not in known or (at in vocabularies and value not in vocabularies[at]) for at, value in row.items()
+        )
+
+    def encode(outputs: Any) -> np.ndarray:
+        different, places = _distinct(outputs)
+        rows = [_record(output, split) for output in different]
+        result = np.zeros((len(rows), len(columns) + 1), np.float32)
+        for index, column in enumerate(columns):
+            result[:, index] = [column.of(row.get(column.place)) for row in rows]
+        result[:, -1] = [unseen(row) for row in rows]
+        return result if places is None else result[places]
+
     names = (*(column.name for column in columns), "unseen output")
-    return Encoder(names, (*(column.discrete for column in columns), True), encode, traceable=False)
+    discrete = (*(column.discrete for column in columns), True)
+    return Encoder(names, discrete, encode, traceable=False, warnings=_unread(together, records, split))
+
+
+def _distinct(outputs: Sequence[Any]) -> tuple[Sequence[Any], np.ndarray | None]:
+    """Each text, label or None once, and where each output stands among them; other outputs as they are, and None."""
+    if not all(isinstance(output, _LABELS) for output in outputs):
+        return outputs, None
+    codes: dict[tuple[type, Any], int] = {}
+    places = np.array([codes.setdefault((type(output), output), len(codes)) for output in outputs], int)
+    return [output for _, output in codes], places
+
+
+def _texts_to_split(outputs: Sequence[Any]) -> frozenset[str]:
+    """Names of the places with so many texts that the numbers in them must be read."""
+    texts: dict[str, set[str]] = {}
+    for output in outputs:
+        for (name, kind), value in _record(output).items():
+            if kind == "category":
+                texts.setdefault(name, set()).add(value)
+    return frozenset(
+        name for name, found in texts.items() if len(found) > _VOCABULARY and any(split_text(text)[1] for text in found)
+    )
+
+
+def _unread(outputs: Sequence[Any], records: Sequence[Record], split: frozenset[str]) -> tuple[str, ...]:
+    warnings = []
+    if any(len(record) >= _COLUMNS for record in records):
+        warnings.append(f"outputs hold more than {_COLUMNS} values, of which only the first are judged")
+    if any(value > _POSITIONS for record in records for (_, kind), value in record.items() if kind == "length"):
+        warnings.append(f"sequences hold more than {_POSITIONS} values, of which only the first are judged")
+    if split or any(isinstance(output, str) and output[:1] in ("{", "[") for output in outputs):
+        warnings.append("numbers in texts are judged by their values, not by how they are written")
+    return tuple(warnings)
 
 
 @dataclass(frozen=True)
@@ -555,42 +600,49 @@ def _whole(integers: _Integers, neutral: int, value: Any) -> float:
     return float(number - integers.offset[0])
 
 
-def _record(output: Any) -> Record:
+def _record(output: Any, split: frozenset[str] = frozenset()) -> Record:
+    """All that an output holds, flat; `split`: the places whose texts are read as a pattern and its numbers."""
     into: Record = {}
-    _enter(output, "output", into, 0)
+    _enter(output, "output", into, 0, split)
     return into
 
 
-def _enter(value: Any, name: str, into: Record, depth: int) -> None:
+def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str]) -> None:
     """Writes one value, and what it holds, into a flat record."""
     if len(into) >= _COLUMNS:
         return
-    if _is_array(value) and not isinstance(value, np.generic):
-        value = np.asarray(value)
-        if value.ndim == 0:
-            value = value[()]
+    if depth > _DEPTH:
+        raise InvalidInput(f"{name} is nested more than {_DEPTH} deep, or holds itself; return what it is made of")
+    value = opened(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float):
         into[name, "number"] = value
-    elif isinstance(value, int):
+    elif isinstance(value, int) and not isinstance(value, Enum):
         into[name, "number"] = value if abs(value) < 2**1000 else math.copysign(_HUGE, value)
     elif isinstance(value, complex):
         into[f"{name}.real", "number"], into[f"{name}.imag", "number"] = value.real, value.imag
-    elif isinstance(value, Raised):
+    elif isinstance(value, Label):
         into[name, "category"] = str(value)
     elif isinstance(value, AbstractSet):
         into[_inside(name, "size"), "length"] = len(value)
         for element in value:
             into[f"{name} contains {_text(element)}", "member"] = True
-    elif isinstance(value, Mapping) and depth < 8:
+    elif isinstance(value, Mapping):
         into[_inside(name, "size"), "length"] = len(value)
         for key in value:
-            _enter(value[key], f"{name}[{_text(key)}]", into, depth + 1)
+            _enter(value[key], _FIELD.sub(r".\1", f"{name}[{_text(key)}]"), into, depth + 1, split)
     elif isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str | bytes)):
         into[_inside(name, "length"), "length"] = len(value)
         for index, element in enumerate(value[:_POSITIONS]):
-            _enter(element, f"{name}[{index}]", into, depth + 1)
+            _enter(element, f"{name}[{index}]", into, depth + 1, split)
+    elif name in split:
+        pattern, numbers = split_text(f"is {_text(value)}")
+        into[name, "category"] = pattern
+        for index, number in enumerate(numbers[:_POSITIONS]):
+            into[f"number {index + 1} in {name}", "number"] = number
     else:
         into[name, "category"] = f"is {_text(value)}"
 

@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 
 from dpassay.auditors.calling import Caller, key_words
+from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
 from dpassay.auditors.tracing import FEW, Traced, advance, trace
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
+from dpassay.runs.fingerprint import contents
 from dpassay.runs.parallel import processors
 
 PHASES = ("training", "selection", "test")
@@ -105,8 +107,14 @@ class Sampler:
         self._blocks: set[bytes] = set()
         self.stamp = ""
         self._first: tuple[list[np.ndarray], ...] | None = ([], [])  # rows of each side, until the stamp is decided
+        self._watched: tuple[list[np.ndarray], ...] = ([], [])  # rows of each side, to see whether they depend
         python = isinstance(mechanism, CallableMechanism)
         datasets = (dataset1, dataset2) if python else (_dense(dataset1), _dense(dataset2))
+        self._contents = [contents(dataset) for dataset in datasets]
+        if None in self._contents:
+            self.warnings.append(
+                "the datasets cannot be compared with themselves later, should the sampler change them"
+            )
         self._caller = Caller(mechanism, datasets, seed=self._seed, run=self._run, call_limit=self._limit)
         traced = None if python else trace(mechanism, datasets)
         self._traced = traced if isinstance(traced, Traced) else None
@@ -137,17 +145,39 @@ class Sampler:
         if self._traced is not None and not self._fitted:
             self.seconds_per_sample = self._traced.calibrate(self._limit)
         halves = [[self._raw(side, "training", part) for part in (num - num // 2, num // 2)] for side in (0, 1)]
+        self.check_datasets()
         self.warnings += self._caller.warnings()
         sides = [_joined(parts) for parts in halves]
         if any(isinstance(side, list) for side in sides) or _layout(sides[0]) != _layout(sides[1]):
             sides = [_listed(side) for side in sides]
         self.encoder = fit_encoder(sides[0], sides[1], representation=self.representation)
+        self.warnings += self.encoder.warnings
         features = [np.asarray(self.encoder.features(side)) for side in sides]
         for rows in features:
             self._check_block(rows[: num - num // 2])
             self._check_block(rows[num - num // 2 :])
         self._describe(sides, features)
         return features
+
+    def dependence(self) -> str:
+        """A sentence about draws so far that are not independent, "" where none was seen."""
+        if not all(self._watched):
+            return ""
+        one, two = (np.concatenate(parts)[:KEPT] for parts in self._watched)
+        return dependence((one, two))
+
+    def check_datasets(self) -> None:
+        """Makes sure that the sampler left the datasets as they were.
+
+        Raises:
+            InvalidInput: it did not.
+        """
+        for side, before in enumerate(self._contents):
+            if before is not None and contents(self._caller.datasets[side]) != before:
+                raise InvalidInput(
+                    f"the sampler changes dataset {side + 1}, so that later calls are about other data; "
+                    "let it work on a copy, for example copy.deepcopy(dataset)"
+                )
 
     def draw(self, side: int, phase: str, n: int) -> np.ndarray:
         """Feature vectors of the next n samples of a stream, float32, shape (n, columns)."""
@@ -167,6 +197,8 @@ class Sampler:
             parts += self._features(side, phase, n)
         empty = np.zeros((0, len(self.encoder.names)), np.float32)
         rows = parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+        if sum(map(len, self._watched[side])) < KEPT:
+            self._watched[side].append(rows[:KEPT, :COLUMNS].copy())
         if self._first is not None:
             self._first[side].append(rows[:_STAMPED])
             self._stamp(self._first)
@@ -208,6 +240,8 @@ class Sampler:
 
     def _describe(self, sides: list[Any], features: list[np.ndarray]) -> None:
         """Adds warnings about what the probe showed."""
+        if all(isinstance(side, list) and all(output is None for output in side) for side in sides):
+            self.warnings.append("the sampler returned None at every call: is its return missing?")
         constant = [len(rows) > 1 and bool((rows == rows[0]).all()) for rows in features]
         if all(constant):
             same = np.array_equal(features[0][0], features[1][0])
@@ -215,7 +249,9 @@ class Sampler:
                 "the sampler is deterministic: it gave one and the same output at every probe call"
                 + (" on both datasets" if same else " on each dataset, and the two differ")
             )
-        elif any(constant):
+        elif not self._caller.drew:
+            self.warnings.append("the sampler drew nothing from the generator that it was given")
+        if any(constant) and not all(constant):
             side = constant.index(True) + 1
             self.warnings.append(f"the sampler gave the same output at every probe call on dataset {side}")
         if self._traced is None and not all(self._caller.repeats(side) for side in (0, 1)):

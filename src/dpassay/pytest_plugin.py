@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpassay.core.claims import Verdict
     from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["PrivacyViolated", "assert_private"]
+__all__ = ["PrivacyViolated", "Undecided", "assert_private"]
 
 FAILURE_PROBABILITY = 0.01  # of a whole session
 OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
@@ -43,6 +43,7 @@ OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "num-samples": (int, "samples per dataset and audit, instead of a time limit"),
     "time-limit": (float, "seconds per audit (default 10)"),
     "seed": (int, "of everything random in audits (default 0)"),
+    "require-power": (float, "turn audits red that would not have caught this epsilon (nats) with probability 0.9"),
     "report": (str, "folder for audits.json, audits.sarif and audits.xml (JUnit)"),
 }
 MARKER = (
@@ -55,6 +56,10 @@ class PrivacyViolated(AssertionError):
     """A privacy claim was refuted. The message says by what evidence, and how to see it again."""
 
 
+class Undecided(AssertionError):
+    """Nothing was decided, or too little would have been caught. The message says why, and what to do."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The options of one session, from the command line or else the ini file."""
@@ -64,6 +69,7 @@ class Settings:
     num_samples: int | None = None
     time_limit: float | None = None
     seed: int = 0
+    require_power: float | None = None
     report: Path | None = None
 
 
@@ -113,8 +119,11 @@ def assert_private(
     more_pairs: Sequence[tuple[Any, Any]] = (),
     num_samples: int | None = None,
     time_limit: float | None = None,
+    allow_open: bool = False,
 ) -> "Verdict":
     """Fails the test when samples refute the privacy claim; returns the verdict otherwise, which is never "private".
+
+    It fails as well when nothing was decided, and with --dp-require-power when too little would have been caught.
 
     Inside pytest the failure probability, the seed and the ledger are the session's; elsewhere a call alone has the
     failure probability 0.01.
@@ -130,9 +139,11 @@ def assert_private(
         more_pairs: further pairs of neighboring datasets on which the claim must hold.
         num_samples: per dataset; goes before the marker and the options.
         time_limit: seconds; goes before the marker and the options.
+        allow_open: let the test pass where nothing was decided.
 
     Raises:
         PrivacyViolated: the claim was refuted (an AssertionError).
+        Undecided: nothing was decided, or less would have been caught than --dp-require-power asks for (likewise).
         InvalidInput: unusable input, in one line that says how to mend it.
     """
     __tracebackhide__ = True
@@ -150,6 +161,9 @@ def assert_private(
     )
     if verdict.outcome == "refuted":
         raise PrivacyViolated(_message(content))
+    if verdict.outcome == "open" and not allow_open:
+        raise Undecided(f"{verdict.explanation}\nallow_open=True lets the test pass all the same")
+    _require_power(content)
     return verdict
 
 
@@ -398,7 +412,7 @@ def _audit(
             **options,
         )
     except InvalidInput as error:
-        raise InvalidInput(str(error)) from None  # the frames inside help nobody
+        raise InvalidInput(str(error)) from error.__cause__  # the mechanism's own error; the frames between help nobody
     content = {
         **audit.to_json(),
         "name": name,
@@ -409,6 +423,20 @@ def _audit(
     if test is not None:
         test.audits.append(content)
     return audit.verdict, content
+
+
+def _require_power(content: Mapping[str, Any]) -> None:
+    """Raises `Undecided` when the audit of the running test would not have caught what the session asks for."""
+    __tracebackhide__ = True
+    wanted = _running[-1].session.settings.require_power if _running else None
+    smallest = content["detectable"]["smallest_epsilon"]
+    if wanted is None or (smallest is not None and smallest <= wanted):
+        return
+    seen = "nothing" if smallest is None else f"an epsilon of {smallest:.3g} or more"
+    raise Undecided(
+        f"--dp-require-power={wanted:g}: this audit would have caught {seen} with probability 0.9; "
+        "give it more samples or time"
+    )
 
 
 def _share(test: Running) -> float:
@@ -477,10 +505,11 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
         if brief
         else ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     )
+    lines += [f"warning: {audit['name']}: {text}" for audit in audits for text in audit["warnings"]]
     refuted = sum(audit["verdict"]["outcome"] == "refuted" for audit in audits)
     undecided = sum(audit["verdict"]["outcome"] == "open" for audit in audits)
     counts = f"{len(audits)} audits: {refuted} refuted, {len(audits) - refuted - undecided} not refuted"
-    lines.append(counts + (f", {undecided} open (too few samples to refute anything)" if undecided else ""))
+    lines.append(counts + (f", {undecided} open (nothing was decided)" if undecided else ""))
     whole = "this session" if settings.ledger is None else f"all sessions that share {settings.ledger.name}"
     lines.append(
         f"P(any false alarm) <= {settings.failure_probability:g} for {whole}; seed {settings.seed}. "

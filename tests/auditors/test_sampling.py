@@ -229,7 +229,7 @@ def test_structures_and_expensive_mechanisms_are_traced():
 @pytest.mark.parametrize(
     ("function", "batched", "message"),
     [
-        (lambda rng, dataset: 1 / 0, False, "raises at every call, on both datasets: ZeroDivisionError"),
+        (lambda rng, dataset: 1 / 0, False, "raises at every call on dataset 1: ZeroDivisionError"),
         (lambda rng, dataset, n: 1 / 0, True, "batched sampler raises on dataset 1: ZeroDivisionError"),
         (lambda rng, dataset, n: np.zeros(3), True, "returned 3 outputs on dataset 1 when asked for 256"),
         (lambda rng, dataset, n: 3.0, True, "returned one value on dataset 1 when asked for 256"),
@@ -297,7 +297,7 @@ def test_a_repeated_stream_is_found_in_any_phase():
 
     warned = Sampler(from_callable(global_stream), 0.0, 1.0)
     warned.probe(64)
-    assert ["not repeatable" in text for text in warned.warnings] == [True]
+    assert ["drew nothing" in text or "not repeatable" in text for text in warned.warnings] == [True, True]
 
 
 def test_a_jax_batch_that_ignores_its_key_is_found():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, path_type
+from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -120,6 +121,7 @@ file_options = grouped(
 @click.option("--representation", type=click.Choice(["values", "bits"]), default="values", show_default=True)
 @click.option("--same-stream", is_flag=True, help="Run both datasets on the same random streams instead.")
 @click.option("--sensitivity", type=float, help="With --same-stream: the declared largest change of the output.")
+@isolate_option
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--ledger", type=path_type(), help="Carry evidence from run to run in this SQLite file.")
 @file_options
@@ -130,6 +132,7 @@ def audit(
     stated: ClaimOptions,
     same_stream: bool,
     sensitivity: float | None,
+    isolate: str | None,
     files: Files,
     **settings: Any,
 ) -> int:
@@ -139,6 +142,7 @@ def audit(
     a registered one such as ppns. Exits with 1 when the claim is refuted; 0 means that this run found no violation,
     never that the mechanism is private.
     """
+    limit(isolate)
     claim = stated.claim() if stated.given or not same_stream else None
     outputs = Outputs(*vars(files).values(), settings["ledger"])
     mechanism = target.mechanism()

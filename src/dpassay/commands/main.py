@@ -13,6 +13,7 @@ from dpassay.commands.experiment import experiment
 from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted, complain
 from dpassay.commands.replay import replay
 from dpassay.commands.search import search
+from dpassay.commands.supervised import supervised
 from dpassay.commands.verify import verify
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
@@ -20,8 +21,17 @@ from dpassay.core.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line. Returns 0 when nothing is violated, 1 violated, 2 unusable input, 3 interrupted."""
+    """Runs the command line. Returns 0 when nothing is violated, 1 violated, 2 unusable input, 3 interrupted.
+
+    Commands that run a mechanism of the user's do so in a process of their own, when this is the whole program.
+    """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None and words[:1] in (["audit"], ["search"]):
+        return supervised(lambda: _run(words))
+    return _run(words)
+
+
+def _run(words: list[str]) -> int:
     try:
         with explained():
             code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)

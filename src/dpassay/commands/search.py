@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dpassay.commands.output import Outputs, as_json, interruptible, path_type
+from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
 
@@ -30,6 +31,7 @@ from dpassay.core.errors import InvalidInput
 @click.option("--users", default=4, show_default=True, help="Users of the random ratings.")
 @click.option("--items", default=3, show_default=True, help="Items of the random ratings; the length of vectors.")
 @click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
+@isolate_option
 @click.option("--seed", default=0, show_default=True, help="Seed of the search.")
 @click.option("--json", "json_path", type=path_type(), help="Write the witness as JSON.")
 def search(
@@ -43,6 +45,7 @@ def search(
     users: int,
     items: int,
     time_limit: float,
+    isolate: str | None,
     seed: int,
     json_path: Path | None,
 ) -> int:
@@ -55,6 +58,7 @@ def search(
     from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
     from dpassay.core.protocol import FiniteMechanism
 
+    limit(isolate)
     vectors, claim = relation.startswith("vector:"), PrivacyClaim(epsilon, delta)
     if not vectors:
         NeighboringRelation.parse(relation)

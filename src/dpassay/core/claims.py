@@ -97,6 +97,7 @@ class Verdict:
         misprint: what is misprinted in the claim, where that alone makes it false; "" elsewhere.
         rests_on: the published theorems that a proof of level `steps` rests on, which are cited and not checked:
             "name", "source", "statement", and "hypotheses", each with the step that checks it.
+        warnings: of an audit, what a reader should know of the sampler.
     """
 
     id: str
@@ -115,6 +116,7 @@ class Verdict:
     rechecked: bool = False
     misprint: str = field(default="", repr=False)
     rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -136,6 +138,7 @@ class Verdict:
             *under("judged on", [self.dataset]),
             *under("about", [executed]),
             *under("assuming", self.assumptions),
+            *under("warning", self.warnings),
             *under("repair", [self.repair]),
         ]
         witness = [] if self.witness is None else [str(self.witness)]

@@ -46,6 +46,16 @@ def fingerprint(mechanism: Any, dataset1: Any, dataset2: Any, claim: Any, repres
     return digest.hexdigest()
 
 
+def contents(value: Any) -> str | None:
+    """A hash of what a value holds, to notice that it changed; None where that cannot be read."""
+    digest = _Digest()
+    try:
+        digest.add(value)
+    except (InvalidInput, RecursionError):
+        return None
+    return digest.hexdigest()
+
+
 def _counts(module: str) -> bool:
     return module.partition(".")[0] != "dpassay" or module.startswith(JUDGED)
 
