@@ -206,7 +206,7 @@ def sensitivity_family(num_agreeing: int, similarity: str = "adjusted_cosine") -
 
 
 def released_family(num_agreeing: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `sensitivity_family`, shapes included, for the released code's sensitivity; no item gains or loses its link."""
+    """As `sensitivity_family`, shapes included, for the released code's sensitivity; no link comes or goes."""
     rows = [(1, 1, 0)] * num_agreeing + [(1, 0, 5), (5, 0, 1), (5, 5, 0)]
     return _without_last(rows)
 

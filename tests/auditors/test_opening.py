@@ -6,6 +6,7 @@ import enum
 import json
 import types
 from collections import deque
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -54,7 +55,7 @@ class Attrs:
 
 
 START = dt.datetime(2026, 1, 1)
-KINDS = {
+KINDS: dict[str, Callable[[float], object]] = {
     "dataclass": Report,
     "slots": Slotted,
     "object": Plain,
