@@ -1,6 +1,7 @@
 """Theorems in Rocq: a certificate is bound to its reviewed statement, and the kernel's check cannot be talked round."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,26 @@ def test_without_rocq_one_line_says_what_to_install(
     monkeypatch.setattr(kernel.shutil, "which", lambda name: None if name == absent else name)
     assert main(["replay", *command]) == 2
     assert capsys.readouterr().err == f"dpassay: {error}\n"
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_verify_says_what_the_kernel_rechecked(accepted: bool, monkeypatch: Any, tmp_path: Path) -> None:
+    asked = []
+
+    def recheck(theorems: list[str], *, coqchk: bool) -> bool:
+        asked.append((theorems, coqchk))
+        return accepted
+
+    monkeypatch.setattr("dpassay.commands.verify.recheck_theorems", recheck)
+    claims = ("--claim", "XM-T3-BERN", "--claim", "PP-W9", "--claim", "DP-SUB2")
+    written = tmp_path / "verdicts.json"
+    code = main(["verify", "--kernel", *claims, "--jobs", "1", "--json", str(written)])
+    assert asked == [(["DP_SUB2", "XM_T3_BERN"], False)]
+    assert code == (0 if accepted else 1)
+    assert written.exists() == accepted
+    if accepted:
+        verdicts = {each["id"]: each["rechecked"] for each in json.loads(written.read_text())["verdicts"]}
+        assert verdicts == {"XM-T3-BERN": True, "PP-W9": False, "DP-SUB2": True}
 
 
 def test_coqchk_alone_is_a_mistake(capsys: Any) -> None:

@@ -60,11 +60,11 @@ def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limi
     if certificates:
         click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
     if kernel and (theorems or not certificates):
-        failed += not _recheck(sorted(theorems) or None, coqchk)
+        failed += not recheck_theorems(sorted(theorems) or None, coqchk)
     return VIOLATED if failed else UNUSABLE if unusable else 0
 
 
-def _recheck(theorems: Sequence[str] | None, coqchk: bool) -> bool:
+def recheck_theorems(theorems: Sequence[str] | None, coqchk: bool) -> bool:
     """Has Rocq check the theorems, and says what it found; whether they are all right."""
     from dpassay.replay import Rejected
     from dpassay.replay.kernel import AXIOMS, definitions, recheck

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.output import VIOLATED, Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.replay import recheck_theorems
 from dpassay.core.files import write_file
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Add what is no reviewed evidence yet to FOLDER/PAPER/evidence.json, for a person to review.",
 )
+@click.option(
+    "--kernel", is_flag=True, help="Have Rocq check the theorems first: two minutes; see docs/how-to/kernel.md."
+)
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(
     paper: str | None,
@@ -54,6 +58,7 @@ def verify(
     mapping_path: Path | None,
     certificates: Path | None,
     add_evidence: Path | None,
+    kernel: bool,
     list_only: bool,
 ) -> int:
     """Judge the papers' claims: the main job.
@@ -68,9 +73,14 @@ def verify(
             click.echo(f"{claim.id:12} {claim.statement}")
         return 0
     outputs = Outputs(json_path, html_path, mapping_path, folders=(certificates, markdown, add_evidence))
+    from dpassay.replay.kernel import definitions
     from dpassay.runs.parallel import processors
 
+    theorems = sorted({claim.id.replace("-", "_") for claim in chosen} & {*definitions()})
+    if kernel and theorems and not recheck_theorems(theorems, coqchk=False):
+        return VIOLATED
     result = _judge_with_progress(len(chosen), paper, claims, data, quick, seed, jobs or processors())
+    result = result.rechecked() if kernel else result
     from dpassay.report.html import render
     from dpassay.report.markdown import index, mapping, pages
     from dpassay.report.terminal import print_verdicts

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -39,6 +39,14 @@ class Run:
     def unexpected(self) -> tuple[Judged, ...]:
         """The verdicts that differ from the reviewed file."""
         return tuple(item for item in self.judged if not item.as_expected)
+
+    def rechecked(self) -> "Run":
+        """The same after the kernel accepted the theorems that verdicts of the level `kernel` rest on."""
+        judged = (
+            replace(item, verdict=replace(item.verdict, rechecked=item.verdict.level == "kernel"))
+            for item in self.judged
+        )
+        return replace(self, judged=tuple(judged))
 
     def to_json(self) -> dict[str, Any]:
         """The mapping that `verify --json` writes; described by `report/verdicts.schema.json`."""
