@@ -19,7 +19,7 @@ def run_audit(mechanism, dataset1, dataset2, **options):
     with open(os.environ["CALLS"], "a") as file:
         file.write(json.dumps({key: str(value) for key, value in options.items()}) + "\\n")
     if mechanism.__name__ == "unusable":
-        raise InvalidInput("the mechanism returns nothing; let it return its output")
+        raise InvalidInput("the mechanism returns nothing; let it return its output") from ZeroDivisionError("its own")
     outcome = {"broken": "refuted", "vague": "open"}.get(mechanism.__name__, "not refuted")
     claim = options["claim"]
     evidence = Evidence("statistics", "counts")
@@ -38,7 +38,7 @@ def run_audit(mechanism, dataset1, dataset2, **options):
         "samples": {"training": 100, "selection": 0, "test": 1000, "total": 1100}, "looks": 3, "seconds": 0.1,
         "seed": options["seed"], "run": 0, "detectable": {"probability": 0.9, "smallest_epsilon": 1.25,
         "rarest_event": 0.01}, "ledger": None, "sandwich": {"lower": 1.5, "exact": None, "upper": None, "claim": 1.0},
-        "warnings": [], "tables": [], "plots": [],
+        "warnings": ["it ignores its generator"] if mechanism.__name__ == "vague" else [], "tables": [], "plots": [],
     }
     return types.SimpleNamespace(verdict=verdict, to_json=lambda: content)
 
@@ -118,13 +118,43 @@ def test_the_summary_has_a_row_for_each_audit_and_the_rate_of_the_session(sessio
             "test_privacy.py::test_broken *1-DP *epsilon 1.5 *refuted *epsilon 1.25",
             "test_privacy.py::test_sound *1-DP *epsilon 1.5 *not refuted *epsilon 1.25",
             "test_privacy.py::test_vague *(0.5, 0.25)-DP *open *",
-            "3 audits: 1 refuted, 1 not refuted, 1 open (too few samples to refute anything)",
+            "3 audits: 1 refuted, 1 not refuted, 1 open (nothing was decided)",
             'P(any false alarm) <= 0.06 for this session; seed 0. "not refuted" does not mean private*',
         ]
     )
     quiet, _ = session(tests, "-q")
     assert "would have caught  " not in quiet.stdout.str()
     assert "3 audits: 1 refuted" in quiet.stdout.str()
+
+
+def test_open_is_red_unless_it_is_allowed_and_warnings_are_told(session):
+    tests = """
+def test_vague():
+    assert_private(vague, 0, 1, epsilon=1.0)
+
+def test_allowed():
+    assert assert_private(vague, 0, 1, epsilon=1.0, allow_open=True).outcome == "open"
+"""
+    result, _ = session(tests)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["E*Undecided: counted", "warning: test_privacy.py::test_vague: it ignores its generator"]
+    )
+
+
+@pytest.mark.parametrize(("power", "red"), [("1.2", True), ("1.25", False), ("2", False)])
+def test_an_audit_that_could_not_have_caught_enough_is_red(session, power, red):
+    tests = "def test_sound():\n    assert_private(sound, 0, 1, epsilon=1.0)\n"
+    result, _ = session(tests, f"--dp-require-power={power}")
+    result.assert_outcomes(**{"failed" if red else "passed": 1})
+    if red:
+        result.stdout.fnmatch_lines(["E*would have caught an epsilon of 1.25 or more*"])
+
+
+def test_the_mechanisms_own_error_is_at_hand(session):
+    result, _ = session("def test_unusable():\n    assert_private(unusable, 0, 1, epsilon=1.0)\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["ZeroDivisionError: its own", "E*InvalidInput: the mechanism returns nothing*"])
 
 
 def test_the_failure_probability_is_split_over_tests_and_over_audits_in_a_test(session):
