@@ -124,6 +124,7 @@ def test_the_summary_has_a_row_for_each_audit_and_the_rate_of_the_session(sessio
     )
     quiet, _ = session(tests, "-q")
     assert "would have caught  " not in quiet.stdout.str()
+    assert "last column" not in quiet.stdout.str()
     assert "3 audits: 1 refuted" in quiet.stdout.str()
 
 

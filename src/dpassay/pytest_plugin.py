@@ -495,7 +495,8 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
         if outcome == "refuted" and audit["passed"]:
             outcome = "refuted (test passed)"
         smallest = audit["detectable"]["smallest_epsilon"]
-        seen = "nothing" if smallest is None else f"epsilon {number(smallest)}"
+        missed = "-" if audit["verdict"]["outcome"] == "refuted" else "nothing"
+        seen = missed if smallest is None else f"epsilon {number(smallest)}"
         lower = audit["parameter_lower"]
         bound = "-" if lower is None else f"{audit['parameter_name']} {number(lower)}"
         rows.append((audit["name"], audit["claim"]["text"], bound, outcome, seen))
@@ -513,6 +514,7 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
     whole = "this session" if settings.ledger is None else f"all sessions that share {settings.ledger.name}"
     lines.append(
         f"P(any false alarm) <= {settings.failure_probability:g} for {whole}; seed {settings.seed}. "
-        '"not refuted" does not mean private; the last column would have been caught with probability 0.9.'
+        '"not refuted" does not mean private'
+        + ("." if brief else "; the last column would have been caught with probability 0.9.")
     )
     return lines
