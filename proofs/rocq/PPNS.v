@@ -221,7 +221,7 @@ by rewrite /ppns_original quotas_original /= /drawn_from_partitions !big_ord_rec
 Qed.
 End Border.
 
-Lemma PP_DP_proof : PP_DP.
+Lemma PP_DP_proof : PP_DP_variant.
 Proof.
 move=> R eps' b; suff no (w w' : weights R) : positive w -> positive w' -> ~ ppns_private eps' b w w'.
   by split=> [//|eps RS w]; apply: no => n I p k D a i; rewrite /w /paper_weight expR_gt0.
@@ -231,7 +231,7 @@ rewrite [X in _ <= _ * X]over_ties_eq0 => [|tie]; last exact: ppns_impossible.
 by rewrite mulr0 leNgt over_ties_gt0 // => tie; apply: ppns_possible.
 Qed.
 
-Lemma PP_ORIG_proof : PP_ORIG.
+Lemma PP_ORIG_proof : PP_ORIG_variant.
 Proof.
 move=> R; exists 4%N; eexists; exists 2%:R^-1, 2%N; do 2 eexists.
 exists ord0, [set lift ord0 ord0; lift ord0 (lift ord0 (lift ord0 ord0))].
@@ -306,7 +306,7 @@ Lemma F_like f t : f \in [set u0; u1] -> D f t = D u2 t.
 Proof. by rewrite !inE => /orP[] /eqP ->. Qed.
 End Attack.
 
-Lemma PP_SEC2_proof : PP_SEC2.
+Lemma PP_SEC2_proof : PP_SEC2_variant.
 Proof.
 move=> R b w w' w0 w'0 H.
 have Hq : (size (quotas (2%:R^-1 : R) 2 2.-1 0 2) * 2 < 4.-1)%N by rewrite quotas_algorithm.

@@ -78,9 +78,10 @@ rewrite !mxE (eq_bigr (fun k => row_centered B ord0 k * (k == j2)%:R - row_cente
 by rewrite !mxE mulrBr.
 Qed.
 
-Lemma sketch_tells_apart : exists (D D' R1 R1' : 'M[R]_(1, m.+3)) (c : R),
-  [/\ rating_neighbors D D', lifts w (row_centered D) R1, lifts w (row_centered D') R1', R1 *m l = 0 &
-      c != 0 /\ (R1' *m l) ord0 ord0 = c].
+Lemma sketch_tells_apart : exists D D' : 'M[R]_(1, m.+3),
+  [/\ rating_neighbors D D', liftable w (row_centered D), liftable w (row_centered D') &
+      forall R1 R1', lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+      R1 *m l = 0 /\ (R1' *m l) ord0 ord0 != 0].
 Proof.
 have Al : row_centered A *m l = 0.
   by apply/matrixP => i k; rewrite [i]ord1 [k]ord1 centered_difference !mxE subrr.
@@ -90,23 +91,25 @@ have An : row_centered A != 0.
   by apply/eqP; rewrite oner_eq0.
 have A'n : row_centered A' != 0.
   by apply/eqP => E; move: A'l; rewrite E mul0mx mxE => /eqP; rewrite eq_sym oner_eq0.
-have [R1 H1] := lift_exists w An; have [R1' H1'] := lift_exists w A'n.
-have [c [_ E]] := lift_multiple w0 H1 An; have [c' [c'0 E']] := lift_multiple w0 H1' A'n.
-exists A, A', R1, R1', c'; split=> //.
-- exists ord0, j2; split=> [|i j]; first by rewrite !mxE /= sub0r normrN1.
+exists A, A'; split; try exact: lift_exists.
+  exists ord0, j2; split=> [|i j]; first by rewrite !mxE /= sub0r normrN1.
   by rewrite !mxE [i]ord1 xpair_eqE eqxx /= => /negbTE ->; rewrite orbF.
-- by rewrite E -scalemxAl Al scaler0.
-by rewrite E' -scalemxAl mxE A'l mulr1; split=> //; rewrite gt_eqF.
+move=> R1 R1' H1 H1'.
+have [c [_ E]] := lift_multiple w0 H1 An; have [c' [c'0 E']] := lift_multiple w0 H1' A'n.
+split; first by rewrite E -scalemxAl Al scaler0.
+by rewrite E' -scalemxAl mxE A'l mulr1 gt_eqF.
 Qed.
 
 (* So any event that holds where all of R~ l = 0, and only where row i of it is 0, tells the datasets apart. *)
 Lemma sketch_refutes r (i : 'I_r) (e delta : R) (E : 'M[R]_(r, m.+3) -> bool) : delta < 1 ->
   (forall Z, Z *m l = 0 -> E Z) -> (forall Z, E Z -> (Z *m l) i ord0 = 0) ->
-  exists D D' R1 R1' : 'M[R]_(1, m.+3), [/\ rating_neighbors D D', lifts w (row_centered D) R1, lifts w (row_centered D') R1' &
+  exists D D' : 'M[R]_(1, m.+3), [/\ rating_neighbors D D', liftable w (row_centered D), liftable w (row_centered D') &
+    forall R1 R1', lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
     ~ (sketch_chance R1 E <= (expR e)%:E * sketch_chance R1' E + delta%:E)%E].
 Proof.
-move=> d1 HE HE'; have [D [D' [R1 [R1' [c [nD L L' R1l [c0 R1'l]]]]]]] := sketch_tells_apart.
-exists D, D', R1, R1'; split=> //; apply/negP; rewrite -ltNge.
+move=> d1 HE HE'; have [D [D' [nD L L' apart]]] := sketch_tells_apart.
+exists D, D'; split=> // R1 R1' H1 H1'; apply/negP; rewrite -ltNge.
+have [R1l c0] := apart _ _ H1 H1'; set c := (R1' *m l) ord0 ord0 in c0; have R1'l : (R1' *m l) ord0 ord0 = c by [].
 have -> : sketch_chance R1 E = 1%E.
   by apply: chance_all => zs; apply: HE; rewrite -scalemxAl -mulmxA R1l mulmx0 scaler0.
 have -> : sketch_chance R1' E = 0%E; last by rewrite mule0 add0e lte_fin.
@@ -123,17 +126,19 @@ End Witness.
 
 Lemma CD_T52_proof : CD_T52.
 Proof.
-move=> R w eps delta r [//|[//|[//|m]]] w0 d1 r0 _ H; pose l := difference R m.
+move=> R w eps delta r [//|[//|[//|m]]] lift w0 d1 r0 _ lL H; pose l := difference R m.
 have all0 (Z : 'M[R]_(r, m.+3)) : Z *m l = 0 -> Z *m l == 0 by move->.
 have row0 (Z : 'M[R]_(r, m.+3)) : Z *m l == 0 -> (Z *m l) (Ordinal r0) ord0 = 0 by move/eqP ->; rewrite mxE.
-by have [D [D' [R1 [R1' [nD L L' []]]]]] := sketch_refutes w0 eps d1 all0 row0; exact: H nD L L' l.
+have [D [D' [nD L L' no]]] := sketch_refutes w0 eps d1 all0 row0.
+exact: no (lL _ _ L) (lL _ _ L') (H 1%N D D' nD L L' l).
 Qed.
 
 Lemma CD_T51_proof : CD_T51.
 Proof.
-move=> R w eps delta r [//|[//|[//|m]]] i w0 d1 _ H; pose l := difference R m.
+move=> R w eps delta r [//|[//|[//|m]]] i lift w0 d1 _ lL H; pose l := difference R m.
 have all0 (Z : 'M[R]_(r, m.+3)) : Z *m l = 0 -> row i Z *m l == 0 by move=> Zl; rewrite -row_mul Zl row0.
 have row0 (Z : 'M[R]_(r, m.+3)) : row i Z *m l == 0 -> (Z *m l) i ord0 = 0.
   by rewrite -row_mul => /eqP/matrixP /(_ ord0 ord0); rewrite !mxE.
-by have [D [D' [R1 [R1' [nD L L' []]]]]] := sketch_refutes w0 eps d1 all0 row0; exact: H nD L L' l.
+have [D [D' [nD L L' no]]] := sketch_refutes w0 eps d1 all0 row0.
+exact: no (lL _ _ L) (lL _ _ L') (H 1%N D D' nD L L' l).
 Qed.

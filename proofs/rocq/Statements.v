@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _variant, _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -958,7 +958,8 @@ Definition RC_EQ_REP : Prop :=
 Definition RC_T3_S : Prop := RC_EQ.
 
 (* No range of Theta is needed, refuted by randomized response: X are the observed ratings (0 is missing) of a matrix  *)
-(* Theta of rank at most 1, equal to X where X is a rating, and a created rating's error exceeds its bound.            *)
+(* Theta of rank at most 1, equal to X where X is a rating, and a created rating's error exceeds its bound. (The half  *)
+(* on Laplace noise and Theorem 3 itself are not refuted here.)                                                       *)
 Definition RC_RANGE : Prop :=
   forall (R : realType) (d : nat) (eps : R), (1 < d)%N -> 0 <= eps ->
   ~ (forall (m n : nat) (Theta : 'M[R]_(m, n)) (X : 'I_m -> 'I_n -> 'I_d.+1), (\rank Theta <= 1)%N ->
@@ -1247,7 +1248,8 @@ Definition XM_T1 : Prop :=
      forall (corated : bool) (reading : ratings R U I -> Selection.links R I) (eps eps' : R) (GS : ratings R U I -> I -> R),
      reads_xsim corated target reading -> ~ prs_private target reading ti eps GS eps').
 
-(* The same candidates on D and on D': refuted for every reading, also where both datasets have candidates.          *)
+(* The same candidates on D and on D': refuted for every reading, also where both datasets have candidates. (That     *)
+(* there are readings is the first half of XM_T1.)                                                                    *)
 Definition XM_T1_I : Prop :=
   forall R : realType, exists (U I : finType) (target : pred I) (ti : I), ~~ target ti /\
   forall (corated : bool) (reading : ratings R U I -> Selection.links R I), reads_xsim corated target reading ->
@@ -1368,7 +1370,8 @@ Definition ppns_private (R : realType) (eps : R) (b : ties R) (w w' : weights R)
 
 (* Refuted for any eps, any way to break ties and any rules for weights, a uniform last draw included; so for the weights  *)
 (* (1) with any RS, a function of all of it, and any parameter eps' in place of eps.                                  *)
-Definition PP_DP : Prop :=
+(* Other than PP-DP: ratings may be any real numbers, and the witness has a rating of 12.                             *)
+Definition PP_DP_variant : Prop :=
   forall (R : realType) (eps' : R) (b : ties R),
   (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' b w w') /\
   (forall (eps : R) (RS : weights R), let w n I p k D a i := paper_weight eps (RS n I p k D a i) k D a i in
@@ -1376,7 +1379,8 @@ Definition PP_DP : Prop :=
 
 (* The paper on its first scheme: there are neighbors and a set that is possible on one side only, whatever the       *)
 (* weights w on the one and w' on the other, for every rule for ties and so for a random one.                          *)
-Definition PP_ORIG : Prop :=
+(* Other than PP-ORIG: ratings may be any real numbers, and the witness has a rating of 12.                           *)
+Definition PP_ORIG_variant : Prop :=
   forall R : realType,
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
     [/\ 0 < p < 1, (0 < k)%N, ((size (quotas p k k 0 k)).-1 * k < n.-1)%N & one_rating D D'] /\
@@ -1386,7 +1390,9 @@ Definition PP_ORIG : Prop :=
 
 (* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
 (* the target; the top k of a user are the first k candidates.                                                      *)
-Definition PP_SEC2 : Prop :=
+(* Other than PP-SEC2: fakes copy all ratings of the target, so that nothing is left to learn, and ratings are any    *)
+(* real numbers.                                                                                                      *)
+Definition PP_SEC2_variant : Prop :=
   forall (R : realType) (b : ties R) (w w' : weights R), positive w -> positive w' ->
   ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
        let list f tie := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
@@ -1506,6 +1512,10 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
     [/\ U^T *m U = 1%:M, V^T *m V = 1%:M, forall i, 0 <= sigma ord0 i,
         A = U *m diag_mx sigma *m V^T &
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
+(* A routine that lifts what can be lifted; which of several lifted matrices it gives is its own affair.             *)
+Definition liftable (R : realType) (n m : nat) (w : R) (A : 'M[R]_(n, m)) : Prop := exists R1, lifts w A R1.
+Definition lifting (R : realType) (m : nat) (w : R) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)) : Prop :=
+  forall (n : nat) (A : 'M[R]_(n, m)), liftable w A -> lifts w A (lift n A).
 (* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (Gaussian.v proves it). *)
 Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
 Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
@@ -1521,21 +1531,21 @@ Definition sketch_chance (R : realType) (r n m : nat) (R1 : 'M[R]_(n, m)) (E : '
 
 (* Theorem 5.2 refuted, for every w > 0 (so for that of Algorithm 1 and of the proof), every eps, every delta < 1, any *)
 (* number r of rows and m >= 3 of users: already the events "R~ l = 0", l a vector, contradict (eps, delta)-privacy.   *)
-(* (Where the lifted matrix R1 is not unique, every choice is allowed; if none existed, nothing would be refuted.)     *)
+(* (The witness is one item. Its lifted matrices exist; a routine gives the same one for the same ratings.)           *)
 Definition CD_T52 : Prop :=
-  forall (R : realType) (w eps delta : R) (r m : nat), 0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N ->
-  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
-       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+  forall (R : realType) (w eps delta : R) (r m : nat) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)),
+  0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N -> lifting w lift ->
+  ~ (forall (n : nat) (D D' : 'M[R]_(n, m)), rating_neighbors D D' -> liftable w (row_centered D) -> liftable w (row_centered D') ->
        forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := Z *m l == 0 in
-       (sketch_chance R1 E <= (expR eps)%:E * sketch_chance R1' E + delta%:E)%E).
+       (sketch_chance (lift n (row_centered D)) E <= (expR eps)%:E * sketch_chance (lift n (row_centered D')) E + delta%:E)%E).
 
 (* Theorem 5.1 refuted likewise, about the i-th row of what is published, for every eps0 and every delta0 < 1.         *)
 Definition CD_T51 : Prop :=
-  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r), 0 < w -> delta0 < 1 -> (3 <= m)%N ->
-  ~ (forall (n : nat) (D D' R1 R1' : 'M[R]_(n, m)), rating_neighbors D D' ->
-       lifts w (row_centered D) R1 -> lifts w (row_centered D') R1' ->
+  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)),
+  0 < w -> delta0 < 1 -> (3 <= m)%N -> lifting w lift ->
+  ~ (forall (n : nat) (D D' : 'M[R]_(n, m)), rating_neighbors D D' -> liftable w (row_centered D) -> liftable w (row_centered D') ->
        forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := row i Z *m l == 0 in
-       (sketch_chance R1 E <= (expR eps0)%:E * sketch_chance R1' E + delta0%:E)%E).
+       (sketch_chance (lift n (row_centered D)) E <= (expR eps0)%:E * sketch_chance (lift n (row_centered D')) E + delta0%:E)%E).
 
 (* The row of DMF on Amazon Movie to Book in Table 1: HR, NDCG and MRR at 5, the same at 10. No numbers that round to  *)
 (* the printed ones satisfy the inequalities of one held-out item.                                                  *)

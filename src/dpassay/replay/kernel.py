@@ -27,7 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "df83d4623312dae4d3c2f7c35b7471b3b8e1b5a50d36486c9ff8da426b33b2cd"
+STATEMENTS = "0597bdfaae2f18898b741f9f68dcae6f555739f38b720215c7056b2b323dc65c"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
