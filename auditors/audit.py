@@ -134,8 +134,8 @@ def audit(
 
     Args:
         mechanism: anything with `sample(key, dataset)` (a JAX function is batched and compiled), or a Python function
-            `fn(rng, dataset)`, wrapped or not by `dp.from_callable`. Outputs may hold numbers, text,
-            arrays, tables, and objects with fields of such.
+            `fn(rng, dataset)`, wrapped or not by `dp.from_callable`. Outputs may hold numbers, text, arrays, tables,
+            and objects with fields of such.
         dataset1: handed to the sampler as it is.
         dataset2: its neighbor.
         epsilon: the claim, nats; or give `claim`. With neither, the claim that the mechanism states itself (`claim`).

@@ -443,8 +443,9 @@ Record = dict[Place, Any]
 
 def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Representation) -> Encoder:
     together = (*outputs1, *outputs2)
-    split = _texts_to_split(together)
-    records = [_record(output, split) for output in together]
+    records = [_record(output) for output in together]
+    if split := _texts_to_split(records):
+        records = [_record(output, split) for output in together]
     half = len(outputs1)
     places: dict[Place, list[tuple[int, Any]]] = {}
     for index, record in enumerate(records):
@@ -488,11 +489,11 @@ def _distinct(outputs: Sequence[Any]) -> tuple[Sequence[Any], np.ndarray | None]
     return [output for _, output in codes], places
 
 
-def _texts_to_split(outputs: Sequence[Any]) -> frozenset[str]:
+def _texts_to_split(records: Sequence[Record]) -> frozenset[str]:
     """Names of the places with so many texts that the numbers in them must be read."""
     texts: dict[str, set[str]] = {}
-    for output in outputs:
-        for (name, kind), value in _record(output).items():
+    for record in records:
+        for (name, kind), value in record.items():
             if kind == "category":
                 texts.setdefault(name, set()).add(value)
     return frozenset(

@@ -54,9 +54,7 @@ def test_threads_that_hang_do_not_keep_the_command():
 
 
 def test_ctrl_c_is_the_commands_own():
-    body = (
-        "import signal; print('ready', flush=True)\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    return 3"
-    )
+    body = "try:\n    print('ready', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    return 3"
     program = f"{START}def work():\n{textwrap.indent(body, '    ')}\nsys.exit(supervised(work))"
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:

@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -30,14 +29,6 @@ isolate_option = click.option(
 )
 _LOOK = 0.1  # seconds between looks at the memory of a process that is limited
 _pipe: list[int] = []  # to the process that watches this one
-
-
-@dataclass
-class Limits:
-    """What the process may take: seconds by the clock from when they were set, and megabytes of memory in use."""
-
-    seconds: float = float("inf")
-    megabytes: float = float("inf")
 
 
 def supervised(work: Callable[[], int]) -> int:
@@ -98,28 +89,32 @@ def _work(work: Callable[[], int], writer: int) -> None:
 
 
 def _watch(child: int, reader: int) -> int:
-    """The exit code that the process hands over, while it keeps its limits."""
+    """The exit code that the process hands over, while it keeps the limits that it sets itself.
+
+    They are seconds by the clock from when they were set, and megabytes of memory in use.
+    """
     import select
 
-    limits, begin, said = Limits(), 0.0, b""
-    spent = ""
+    seconds = megabytes = float("inf")
+    begin, said, spent = 0.0, b"", ""
     while not spent:
         ready, _, _ = select.select([reader], [], [], _LOOK if begin else None)
         if ready:
             part = os.read(reader, 4096)
-            said += part
-            for line in said.split(b"\n")[:-1]:
+            *lines, said = (said + part).split(b"\n")
+            for line in lines:
                 word, *numbers = line.decode().split()
                 if word == "exit":
                     os.waitpid(child, 0)
                     return int(numbers[0])
-                limits, begin = Limits(*map(float, numbers)), begin or time.monotonic()
+                seconds, megabytes = map(float, numbers)
+                begin = time.monotonic()
             if not part:
                 break
-        if time.monotonic() - begin > limits.seconds and begin:
-            spent = f"more than {limits.seconds:g} seconds"
-        elif begin and _megabytes(child) > limits.megabytes:
-            spent = f"more than {limits.megabytes:g} megabytes"
+        if begin and time.monotonic() - begin > seconds:
+            spent = f"more than {seconds:g} seconds"
+        elif begin and _megabytes(child) > megabytes:
+            spent = f"more than {megabytes:g} megabytes"
     if spent:
         _kill(child)
     _, status = os.waitpid(child, 0)

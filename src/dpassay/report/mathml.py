@@ -22,26 +22,14 @@ _GREEK = {
 }
 _WORDS = {"in": "∈", "implies": "⟹", "iff": "⟺", "subset": "⊆"}
 _MARKS = {
-    "<=": "≤",
-    ">=": "≥",
-    "!=": "≠",
-    "<-": "←",
-    "->": "→",
-    "+-": "±",
-    "-": "−",
-    "*": "·",
-    "~": "∼",
-    "...": "…",
-    "..": "…",
+    **{"<=": "≤", ">=": "≥", "!=": "≠", "<-": "←", "->": "→", "+-": "±", "-": "−", "*": "·", "~": "∼"},
+    **{"...": "…", "..": "…"},
 }
 _RELATIONS = {*"<>=~", "<=", ">=", "!=", "==", "<-", "->", "..", "..."}
 _BIG = {"sum": "∑", "prod": "∏", "int": "∫", "max": "max", "min": "min", "sup": "sup", "inf": "inf"}
 _FUNCTIONS = {"exp", "log", "ln", "sqrt", "det", "ceil", "floor", "abs", "Pr", "E", "tr", "rank", "diag", *_BIG}
-_SPACED = [
-    {"word"},
-    *({"word", kind} for kind in ("factor", "function", "big", "mark")),
-]  # relations and signs have their own
 _PRODUCT = ("factor", "function", "big")
+_BESIDE_WORDS = (*_PRODUCT, "mark", "word")  # what leaves a space beside a word; relations and signs have their own
 _LETTERS = re.compile("[b-df-hj-np-tv-xz]{2,3}|[A-Z]{1,2}[a-z]|[a-z][A-Z]")  # several, that are multiplied
 _PAIRS = {"(": ")", "[": "]", "{": "}", "|": "|", "||": "||", "<": ">"}
 _WRITTEN = {"||": "‖", "<": "⟨", ">": "⟩"}
@@ -280,7 +268,8 @@ def _joined(pieces: list[_Piece]) -> str:
     for left, piece in zip([None, *pieces], pieces, strict=False):
         if left and piece.space and left.kind in _PRODUCT and piece.kind in _PRODUCT:
             parts.append('<mspace width="0.2em"/>')
-        if left and piece.space and {left.kind, piece.kind} in _SPACED:
+        kinds = {left.kind, piece.kind} if left else set()
+        if piece.space and "word" in kinds and kinds <= {*_BESIDE_WORDS}:
             parts.append('<mspace width="0.3em"/>')
         parts.append(_text(piece.mathml) if piece.kind == "word" else piece.mathml)
     return "".join(parts)
