@@ -63,6 +63,11 @@ def drawn(formula: str) -> str:
         ("a fake user's list is eps-DP", "a fake user's list is ε-DP"),
         ("2mn/gamma", "(2mn)/(γ)"),
         ("r_xi and xi", "r_xi and ξ"),
+        ("a <= b >= c != d", "a≤b≥c≠d"),
+        ("a < b > c = d", "a<b>c=d"),
+        ("f <- g -> h", "f←g→h"),
+        ("x in {0, +-1} iff y = 0..n", "x∈{0,±1}⟺y=0…n"),
+        ("sum_{i<=k} s_i implies a - b", "∑_i≤ks_i⟹a−b"),
     ],
 )
 def test_a_formula_is_drawn_as_it_is_meant(formula, expected):
