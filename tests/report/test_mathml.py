@@ -1,6 +1,7 @@
 """Formulas are typeset as they are meant, and whatever text is given, what comes out is well-formed or refused."""
 
 import re
+import unicodedata
 from collections import Counter
 from xml.etree import ElementTree as ET
 
@@ -72,6 +73,33 @@ def drawn(formula: str) -> str:
 )
 def test_a_formula_is_drawn_as_it_is_meant(formula, expected):
     assert drawn(formula).replace(" ", "") == expected.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "phi",
+        "chi",
+    ],
+)
+def test_greek_letters_are_those_of_their_names(name):
+    assert drawn(f"{name}_1") == unicodedata.lookup(f"GREEK SMALL LETTER {name}") + "_1"
+    assert drawn("lambda, eps, omega, Delta, Theta, Omega, Phi, Sigma") == "λ,ε,ω,Δ,Θ,Ω,Φ,Σ"
 
 
 def test_every_claim_and_symbol_is_typeset_with_all_its_digits_and_brackets():
