@@ -1,5 +1,6 @@
 """One Ctrl-C ends `verify`, also while a solver works, and no half-judged claim is kept."""
 
+import contextlib
 import json
 import os
 import signal
@@ -84,18 +85,27 @@ def test_ctrl_c_while_a_dataclass_is_made_ends_with_3_too(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr.strip()) == (3, "dpassay: interrupted; nothing was written")
 
 
+def test_ctrl_c_after_the_work_leaves_the_exit_code(tmp_path: Path) -> None:
+    program = "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+    program += "sys.argv = ['dpassay', '--version']; from dpassay.commands.main import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("after", [0.0, 0.9, 2.5])
 def test_ctrl_c_at_any_moment_ends_verify(tmp_path: Path, after: float) -> None:
     claims = [word for claim in CLAIMS for word in ("--claim", claim)]
     command = [sys.executable, "-m", "dpassay", "verify", "--quick", "--jobs", "1", *claims]
     with subprocess.Popen(command, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        first = process.stderr.readline()
-        with pytest.raises(subprocess.TimeoutExpired):
+        lines = [process.stderr.readline()]
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
         process.send_signal(signal.SIGINT)
-        rest = process.stderr.read()
-        assert process.wait(60) == 3, first + rest
-    assert first.split()[0] in CLAIMS
-    assert rest.splitlines()[-1].startswith("dpassay: interrupted; what verify had judged is kept"), rest
+        lines += process.stderr.readlines()
+        code = process.wait(60)
+    judged = {line.split()[0] for line in lines} & set(CLAIMS)
+    interrupted = lines[-1].startswith("dpassay: interrupted; what verify had judged is kept")
+    assert lines[0].split()[0] in judged
+    assert (code, interrupted) == (3, True) or (code, judged) == (0, set(CLAIMS)), lines  # a fast machine is done
     assert not any("rejected" in verdict["explanation"] for verdict in kept(tmp_path))

@@ -1,6 +1,7 @@
 """The command line. Heavy libraries are imported inside the commands that need them."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -28,13 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None and words[:1] in (["audit"], ["search"]):
         return supervised(lambda: _run(words))
-    return _run(words)
+    return _run(words, last=arguments is None)
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], last: bool = False) -> int:
     try:
         with explained():
             code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
+        if last:  # the work is done: a Ctrl-C while Python shuts down would replace its exit code by the signal
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (InvalidInput, click.ClickException) as error:
         complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
         return UNUSABLE
