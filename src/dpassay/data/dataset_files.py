@@ -1,37 +1,72 @@
-"""Reads the two datasets of an audit from files of one's own: whatever the mechanism takes, not only ratings."""
+"""Reads the two datasets of an audit from files of one's own: whatever the mechanism takes, not only ratings.
 
+What delimited text and Parquet are read as, in gzip and zip too, never depends on what the columns hold:
+
+* a header that names a user and an item, and besides nothing but rating, plays and timestamp (the names that
+  `dpassay.load_ratings` knows), and text without a header of three or four columns (`user,item,rating[,timestamp]`) are
+  ratings, in a matrix of shape (users, items), NaN where missing;
+* any other header is that of a table: a pandas DataFrame with all its columns;
+* the format `ratings`, `implicit` or `table` says otherwise. Text without a header (one of the first line's fields is a
+  number) and of another number of columns needs it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.data.array_files import read_array_file
+from dpassay.data.reading import Reading
+
+if TYPE_CHECKING:
+    from dpassay.data.ratings import Ratings
+    from dpassay.data.text_files import Content
 
 RATING_FIELDS = {"users", "items", "values"}
 FORMS = "give a number, a list, a matrix with null for missing, or an object of users, items and values"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a file holds.
+
+    Attributes:
+        value: the dataset, as the mechanism gets it.
+        read_as: what delimited text or Parquet was read as, in words; "" for other files.
+    """
+
+    value: Any
+    read_as: str = ""
 
 
 def load_dataset_pair(path1: str | Path, path2: str | Path) -> tuple[Any, Any]:
     """Reads two datasets that belong together.
 
     `.npy` holds an array; `.json` a number, a list, a matrix (null where missing) or an object of the parallel lists
-    `users`, `items` and `values`; anything else in it reaches the mechanism as it is. Other files are ratings in the
-    forms of `dpassay.load_ratings`. Ratings become matrices of shape (users, items), NaN where missing, in which a row
-    and a column mean the same user and item in both.
+    `users`, `items` and `values`; anything else in it reaches the mechanism as it is. Other files are ratings or tables
+    (see this module). In two matrices of ratings a row and a column mean the same user and item; two tables have the
+    same columns of the same types.
 
     Raises:
-        InvalidInput: a file is missing, empty or malformed.
+        InvalidInput: a file is missing, empty or malformed, or one holds ratings and the other a table.
     """
+    first, second = read_dataset_pair(path1, path2)
+    return first.value, second.value
+
+
+def read_dataset_pair(path1: str | Path, path2: str | Path, reading: Reading = Reading()) -> tuple[Dataset, Dataset]:
+    """`load_dataset_pair` as told, and what the files were read as."""
     paths = Path(path1), Path(path2)
     if not any(_is_array(path) for path in paths):
-        from dpassay.data.rating_files import load_dense_pair
-
-        return load_dense_pair(*paths)
-    first, second = (_parsed(path) for path in paths)
-    if _is_ratings(first) and _is_ratings(second):
-        shape = tuple(max(sizes) for sizes in zip(_shape(first), _shape(second), strict=True))
-        return _dense(first, shape, paths[0]), _dense(second, shape, paths[1])
+        first, second = _read_delimited(paths, reading)
+        return first, second
+    first, second = (_parsed(path, reading) for path in paths)
+    if _is_ratings(first.value) and _is_ratings(second.value):
+        shape = tuple(max(sizes) for sizes in zip(_shape(first.value), _shape(second.value), strict=True))
+        return Dataset(_dense(first.value, shape, paths[0])), Dataset(_dense(second.value, shape, paths[1]))
     return _finished(first, paths[0]), _finished(second, paths[1])
 
 
@@ -41,11 +76,55 @@ def load_dataset(path: str | Path) -> Any:
     Raises:
         InvalidInput: the file is missing, empty or malformed.
     """
-    return _finished(_parsed(Path(path)), Path(path))
+    return read_dataset(path).value
+
+
+def read_dataset(path: str | Path, reading: Reading = Reading()) -> Dataset:
+    """`load_dataset` as told, and what the file was read as."""
+    return _finished(_parsed(Path(path), reading), Path(path))
+
+
+def _read_delimited(paths: Sequence[Path], reading: Reading) -> list[Dataset]:
+    """One or two files of delimited text or Parquet."""
+    from dpassay.data.rating_files import rating_file, ratings_together
+    from dpassay.data.text_files import unpacked
+
+    contents = [unpacked(rating_file(path)) for path in paths]
+    tables = [reading.format == "table" or (reading.format == "auto" and _is_table(content)) for content in contents]
+    if len(set(tables)) > 1:
+        kinds = " and ".join(f"{c.name} as {'a table' if t else 'ratings'}" for c, t in zip(contents, tables, strict=True))
+        raise InvalidInput(f"{kinds} would be no pair; set the format to ratings, implicit or table")
+    if tables[0]:
+        if reading.scale is not None or reading.duplicates != "error":
+            raise InvalidInput(f"{contents[0].name} is a table; scale and duplicates are for ratings, leave them out")
+        from dpassay.data.table_files import load_tables
+
+        return [Dataset(table, dataset_text(table)) for table in load_tables(contents)]
+    free = reading if reading.scale is not None else replace(reading, scale=(-np.inf, np.inf))
+    return [_rated(ratings) for ratings in ratings_together(contents, free)]
+
+
+def _is_table(content: "Content") -> bool:
+    from dpassay.data.rating_files import is_rating_file
+    from dpassay.data.text_files import Delimited, parquet_table
+
+    if content.suffix == ".parquet":
+        return not is_rating_file(parquet_table(content).column_names, True)
+    text = Delimited(content)
+    return not is_rating_file(text.first, text.header)
+
+
+def _rated(ratings: "Ratings") -> Dataset:
+    note = f"; {ratings.note}" if ratings.note else ""
+    read_as = f"{len(ratings)} ratings, a matrix of {ratings.num_users} users and {ratings.num_items} items{note}"
+    return Dataset(ratings.dense(), read_as)
 
 
 def dataset_text(dataset: Any) -> str:
-    """A dataset for readers: a short one whole, a larger one by its kind and shape."""
+    """A dataset for readers: a short one whole, a larger one by its kind and shape, a DataFrame by its columns."""
+    if type(dataset).__module__.startswith("pandas.") and hasattr(dataset, "columns"):
+        columns = ", ".join(f"{name} ({kind})" for name, kind in dataset.dtypes.items())
+        return f"table of {len(dataset)} rows: {columns}"
     shape = np.shape(dataset) if isinstance(dataset, np.ndarray) else ()
     text = " ".join(str(dataset.tolist() if isinstance(dataset, np.ndarray) else dataset).split())
     if len(text) <= 120:
@@ -57,14 +136,14 @@ def _is_array(path: Path) -> bool:
     return path.suffix in (".npy", ".json")
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path, reading: Reading) -> Dataset:
     """The file's content; ratings in JSON are still the object, so that a pair can share one shape."""
     if not _is_array(path):
-        from dpassay.data.rating_files import load_ratings
-
-        return load_ratings(path, scale=(-np.inf, np.inf)).dense()
+        return _read_delimited([path], reading)[0]
     if not path.is_file():
-        raise InvalidInput(f"no file {path}; give the dataset as .npy, .json or delimited text")
+        raise InvalidInput(f"no file {path}; give the dataset as .npy, .json, delimited text or Parquet")
+    if reading != Reading():
+        raise InvalidInput(f"{path.name}: format, scale and duplicates are for delimited text and Parquet; leave them out")
     try:
         content = read_array_file(path)
     except ValueError as error:
@@ -72,13 +151,14 @@ def _parsed(path: Path) -> Any:
         raise InvalidInput(f"{path.name} cannot be read as {kind} ({error}); {FORMS}") from error
     if content is None:
         raise InvalidInput(f"{path.name} holds null; {FORMS}")
-    return _checked_ratings(content, path) if _is_ratings(content) else content
+    return Dataset(_checked_ratings(content, path) if _is_ratings(content) else content)
 
 
-def _finished(content: Any, path: Path) -> Any:
+def _finished(dataset: Dataset, path: Path) -> Dataset:
+    content = dataset.value
     if _is_ratings(content):
-        return _dense(content, _shape(content), path)
-    return _array(content, path) if isinstance(content, list) else content
+        return Dataset(_dense(content, _shape(content), path))
+    return Dataset(_array(content, path)) if isinstance(content, list) else dataset
 
 
 def _array(content: list[Any], path: Path) -> Any:

@@ -3,25 +3,36 @@
 Importing this module costs no JAX.
 """
 
-import csv
-import gzip
+import functools
 import hashlib
 import io
+import re
 import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
-from dpassay.core.extras import library
 from dpassay.data.array_files import read_array_file
-from dpassay.data.ratings import Ratings, synthetic
+from dpassay.data.ratings import Ratings
+from dpassay.data.reading import Duplicates, Format, Reading
+from dpassay.data.text_files import (
+    MAIN_FILES,
+    STRAY_QUOTE,
+    Content,
+    Delimited,
+    main_file,
+    parquet_table,
+    separator_of,
+    text_of,
+    unpacked,
+)
 
 MOVIELENS_100K = "movielens-100k"
 MOVIELENS_100K_FINGERPRINT = "94570898bd53500b8872e1c046530f54edf21104f35d8ca4305bcdbade9febe3"
@@ -31,13 +42,14 @@ ARCHIVES = {
     "100k": ("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "0e33842e24a9c977be4e0107933c0723"),
     "1m": ("https://files.grouplens.org/datasets/movielens/ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906"),
 }
-FOLDER_FILES = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet")
-SUFFIXES = {".csv": ",", ".tsv": "\t"}
-STRAY_QUOTE = 'a quote (") opens here and closes in a later line; delete it, or the ratings between would be lost'
+SCALE = (1.0, 5.0)
+MISSING = ("", "nan", "null", "none")
+RECBOLE_KIND = re.compile(r":(token|float)(_seq)?$")
 COLUMN_NAMES = {
     "user": ("user", "userid", "user_id", "uid"),
     "item": ("item", "itemid", "item_id", "iid", "movie", "movieid", "movie_id"),
     "rating": ("rating", "ratings", "value", "score", "stars"),
+    "plays": ("plays", "playcount", "play_count", "count", "counts"),
     "timestamp": ("timestamp", "time", "date"),
 }
 
@@ -61,64 +73,80 @@ class Split:
     negatives: np.ndarray
 
 
-def load_ratings(path: str | Path, scale: tuple[float, float] | None = None) -> Ratings:
+def load_ratings(
+    path: str | Path,
+    scale: tuple[float, float] | None = None,
+    *,
+    format: Format = "auto",
+    duplicates: Duplicates = "error",
+) -> Ratings:
     """Reads a rating dataset.
 
     Formats: the MovieLens 100K folder or its `u.data`, `u1.base`, ...; the MovieLens 1M layout (`ratings.dat`, fields
-    separated by `::`); delimited text with or without a header (`user,item,rating[,timestamp]`, any of it gzipped);
-    Parquet with columns of these names; a matrix of shape (users, items) in `.npy` (NaN where missing) or `.json`
-    (null where missing).
+    separated by `::`); MovieLens 25M (`ratings.csv`, whose scale is 0.5 to 5); delimited text with a header that names
+    the columns `user`, `item`, `rating` or `plays`, and `timestamp`, or without one (`user,item,rating[,timestamp]`);
+    RecBole's `.inter`; all of these in gzip or zip; Parquet with columns of these names; a matrix of shape (users,
+    items) in `.npy` (NaN where missing) or `.json` (null where missing).
+
+    A header with neither rating nor plays, or with plays alone, means implicit feedback: every row is a rating of 1 on
+    the scale 0 to 1, and rows of 0 plays are left out. `note` of the result says so, and how many repeated pairs of
+    user and item became one rating.
 
     User and item ids become 0, 1, ... in the order of the ids (by number where every id is one, else by text).
     MovieLens 100K is recognized by its content and named so; other ratings are named after their fingerprint.
 
     Args:
-        path: a file, or a folder that holds one of the files above.
+        path: a file, or a folder or archive that holds one of the files above.
         scale: smallest and largest rating allowed; 1 to 5 unless given.
+        format: `auto`; `ratings`, where plays are ratings too; or `implicit`, where a rating column holds plays and a
+            file without a header has `user,item[,plays[,timestamp]]`.
+        duplicates: of several ratings of one item by one user, keep the `first` or `last` in the file or their `mean`;
+            `error` refuses them.
 
     Raises:
         InvalidInput: the file is missing, empty or malformed, or a rating is unusable; the message names the line.
     """
-    path = _file(Path(path))
-    bounds = (1.0, 5.0) if scale is None else (float(scale[0]), float(scale[1]))
-    if not bounds[0] < bounds[1]:
-        raise InvalidInput(f"scale {bounds[0]:g} to {bounds[1]:g}: give the smallest rating first")
-    if path.suffix in (".npy", ".json"):
-        matrix = _matrix(path)
-        outside = (matrix < bounds[0]) | (matrix > bounds[1])
-        if outside.any():
-            user, item = (int(index) for index in np.argwhere(outside)[0])
-            raise InvalidInput(
-                f"{path.name}: row {user + 1}, column {item + 1}: rating {matrix[user, item]:g} is outside the scale "
-                f"{bounds[0]:g} to {bounds[1]:g}; correct it or set the scale"
-            )
-        return _named(Ratings.from_dense(matrix, scale=bounds))
-    table = _Table(path)
-    users, items = _codes(table.ids("user")), _codes(table.ids("item"))
-    return _named(table.ratings(users, items, bounds))
+    return read_ratings(path, Reading(scale, format, duplicates))
 
 
-def ratings_or_synthetic(data: Ratings | Path | str | None) -> Ratings:
-    """Ratings as they are, read from a path, or the small synthetic set for None; raises what `load_ratings` does."""
-    return synthetic() if data is None else data if isinstance(data, Ratings) else load_ratings(data)
+def read_ratings(path: str | Path, reading: Reading) -> Ratings:
+    """`load_ratings` with its arguments in one."""
+    if reading.format == "table":
+        raise InvalidInput("ratings are needed here, not a table; leave the format out")
+    low, high = reading.scale or SCALE
+    if not low < high:
+        raise InvalidInput(f"scale {low:g} to {high:g}: give the smallest rating first")
+    path = rating_file(path)
+    if path.suffix not in (".npy", ".json"):
+        return _named(_Table(unpacked(path), reading).ratings())
+    if reading.format == "implicit":
+        raise InvalidInput(f"{path.name} is a matrix of ratings; implicit feedback is read from delimited text or Parquet")
+    matrix = _matrix(path)
+    outside = (matrix < low) | (matrix > high)
+    if outside.any():
+        user, item = (int(index) for index in np.argwhere(outside)[0])
+        raise InvalidInput(
+            f"{path.name}: row {user + 1}, column {item + 1}: rating {matrix[user, item]:g} is outside the scale "
+            f"{low:g} to {high:g}; correct it or set the scale"
+        )
+    return _named(Ratings.from_dense(matrix, scale=(low, high)))
 
 
-def load_dense_pair(path1: str | Path, path2: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Two files of delimited or Parquet ratings as matrices of one shape (users, items): a row is a user of both.
+def ratings_together(
+    contents: Sequence[Content], reading: Reading = Reading(), *, same_items: bool = True
+) -> list[Ratings]:
+    """Files of delimited or Parquet ratings in which the same number is the same user, and the same item.
 
-    Ratings may be any finite numbers; whoever is in one file only has a row of NaN in the other's matrix.
+    All have as many users as the files together; so have they items, unless these are each file's own.
 
     Raises:
-        InvalidInput: a file is missing, empty or malformed.
+        InvalidInput: a file is empty or malformed.
     """
-    tables = [_Table(_file(Path(path))) for path in (path1, path2)]
-    users = _common_codes([table.ids("user") for table in tables])
-    items = _common_codes([table.ids("item") for table in tables])
-    matrices = [
-        table.ratings(user, item, (-np.inf, np.inf)).dense()
-        for table, user, item in zip(tables, users, items, strict=True)
-    ]
-    return matrices[0], matrices[1]
+    tables = [_Table(content, reading) for content in contents]
+    _share([table.users for table in tables])
+    if same_items:
+        _share([table.items for table in tables])
+    return [table.ratings() for table in tables]
 
 
 def load_split(path: str | Path) -> Split:
@@ -130,10 +158,10 @@ def load_split(path: str | Path) -> Split:
     Raises:
         InvalidInput: the file is missing or malformed, or a held-out item is among the negatives.
     """
-    path = _file(Path(path))
-    text = _text(path)
-    header, *lines = text.splitlines()
-    separator = _separator(path, header)
+    path = rating_file(path)
+    content = unpacked(path)
+    header, *lines = text_of(content).splitlines()
+    separator = separator_of(header, content.suffix)
     names = [name.strip().lower() for name in header.split(separator)]
     columns = {}
     for wanted in ("user", "valid", "test", "negatives"):
@@ -189,7 +217,7 @@ def fetch_movielens(folder: str | Path, version: str = "100k") -> Path:
     address, checksum = ARCHIVES[version]
     folder = Path(folder)
     unpacked = folder / f"ml-{version}"
-    if any((unpacked / name).is_file() for name in FOLDER_FILES):
+    if any((unpacked / name).is_file() for name in MAIN_FILES):
         return unpacked
     try:
         with urllib.request.urlopen(address, timeout=60) as response:
@@ -214,76 +242,175 @@ def fetch_movielens(folder: str | Path, version: str = "100k") -> Path:
     return unpacked
 
 
+class _Ids:
+    """A column of ids.
+
+    Attributes:
+        names: every id once, sorted: int64 if all are whole numbers, else text.
+        codes: of each row, its id's position in `names`, int64.
+        missing: of each row, whether it has no id.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[Any, int] = {}
+        self._added: list[np.ndarray] = []
+
+    def add(self, ids: Sequence[Any]) -> None:
+        """The ids of further rows."""
+        for name in dict.fromkeys(ids):
+            self._places.setdefault(name, len(self._places))
+        self._added.append(np.fromiter(map(self._places.__getitem__, ids), np.int64, len(ids)))
+
+    def finish(self) -> None:
+        """Sorts the ids once all rows are there."""
+        written = [str(name).strip() for name in self._places]
+        places = np.concatenate(self._added)
+        self.missing = np.array([name.lower() in MISSING for name in written])[places]
+        numbers = _numbers(written)
+        whole = np.isfinite(numbers) & (numbers == np.round(numbers)) & (np.abs(numbers) < 2**53)
+        names = numbers.astype(np.int64) if whole.all() else np.array(written)
+        self.names, order = np.unique(names, return_inverse=True)
+        self.codes = order[places]
+
+    def renumber(self, names: np.ndarray) -> None:
+        """Numbers the ids by sorted `names`, which hold them all."""
+        self.codes = np.searchsorted(names, self.names.astype(names.dtype))[self.codes]
+        self.names = names
+
+
 class _Table:
-    """The columns of a rating file as text or numbers, and the line each row came from."""
+    """A rating file: the ids, the other columns as numbers, and the line each row came from."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.columns, self.lines = _parquet(path) if path.suffix == ".parquet" else _delimited(path)
-        if not len(self.lines):
-            raise InvalidInput(f"{path.name} has no ratings; give at least one user,item,rating")
+    def __init__(self, content: Content, reading: Reading) -> None:
+        self.name, self.reading = content.name, reading
+        self.word = "row" if content.suffix == ".parquet" else "line"
+        self.users, self.items = _Ids(), _Ids()
+        places: list[np.ndarray] = []
+        parts: dict[str, list[np.ndarray]] = {}
+        for lines, columns in (_parquet if self.word == "row" else _delimited)(content, reading.format):
+            places.append(lines)
+            self.users.add(columns.pop("user"))
+            self.items.add(columns.pop("item"))
+            for name, column in columns.items():
+                numbers = _numbers(column)
+                if name != "timestamp" and not np.isfinite(numbers).all():
+                    row = int(np.isfinite(numbers).argmin())
+                    raise InvalidInput(
+                        f"{self.name}, {self.word} {lines[row]}: the {name} {str(column[row])[:40]!r} is not a number; "
+                        "correct or delete it"
+                    )
+                parts.setdefault(name, []).append(numbers)
+        if not sum(map(len, places)):
+            raise InvalidInput(f"{self.name} has no ratings; give at least one user,item,rating")
+        self.lines = np.concatenate(places)
+        self.columns = {name: np.concatenate(part) for name, part in parts.items()}
+        for what, ids in (("user", self.users), ("item", self.items)):
+            ids.finish()
+            if ids.missing.any():
+                raise InvalidInput(f"{self._where(int(ids.missing.argmax()))}: the {what} is missing; give its id")
 
-    def where(self, row: int) -> str:
+    def ratings(self) -> Ratings:
+        """The ratings, checked one by one."""
+        explicit = "rating" in self.columns
+        values, scale = self._explicit() if explicit else self._implicit()
+        rated = np.arange(len(values)) if explicit else np.flatnonzero(values)
+        notes = [] if explicit else ["implicit feedback, every pair of user and item a rating of 1"]
+        if len(rated) < len(values):
+            notes.append(f"{len(values) - len(rated)} rows of 0 plays left out")
+        kept = self._kept(values, rated)
+        if len(kept) < len(rated):
+            notes.append(f"{len(rated) - len(kept)} ratings repeat a pair: kept is the {self.reading.duplicates}")
+        if not len(kept):
+            raise InvalidInput(f"{self.name} has no ratings: all plays are 0")
+        moments = self._timestamps()
+        return Ratings(
+            self.users.codes[kept],
+            self.items.codes[kept],
+            values[kept],
+            len(self.users.names),
+            len(self.items.names),
+            scale=scale,
+            timestamps=None if moments is None else moments[kept],
+            note="; ".join(notes),
+        )
+
+    def _where(self, row: int) -> str:
         """`FILE, line N`, or the row of a Parquet file."""
-        word = "row" if self.path.suffix == ".parquet" else "line"
-        return f"{self.path.name}, {word} {self.lines[row]}"
+        return f"{self.name}, {self.word} {self.lines[row]}"
 
-    def ids(self, name: str) -> np.ndarray:
-        """One column of ids: int64 if every id is a whole number, else text."""
-        text = np.char.strip(self.columns[name].astype(str))
-        missing = np.isin(np.char.lower(text), ["", "nan", "null", "none"])
-        if missing.any():
-            raise InvalidInput(f"{self.where(int(missing.argmax()))}: the {name} is missing; give its id")
-        numbers = _numbers(text)
-        if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (np.abs(numbers) < 2**53).all():
-            return numbers.astype(np.int64)
-        return text
-
-    def ratings(
-        self, users: tuple[np.ndarray, int], items: tuple[np.ndarray, int], scale: tuple[float, float]
-    ) -> Ratings:
-        """The ratings under given user and item numbers, checked one by one."""
-        low, high = scale
-        values = _numbers(self.columns["rating"])
-        unusable = ~np.isfinite(values)
-        if unusable.any():
-            row = int(unusable.argmax())
-            written = str(self.columns["rating"][row])[:40]
-            raise InvalidInput(f"{self.where(row)}: the rating {written!r} is not a number; correct or delete it")
+    def _explicit(self) -> tuple[np.ndarray, tuple[float, float]]:
+        """Ratings and their scale."""
+        values, (low, high) = self.columns["rating"], self.reading.scale or SCALE
         outside = (values < low) | (values > high)
         if outside.any():
             row = int(outside.argmax())
             raise InvalidInput(
-                f"{self.where(row)}: rating {values[row]:g} is outside the scale {low:g} to {high:g}; "
+                f"{self._where(row)}: rating {values[row]:g} is outside the scale {low:g} to {high:g}; "
                 "correct it or set the scale"
             )
-        _, first, pairs = np.unique(users[0] * items[1] + items[0], return_index=True, return_inverse=True)
-        repeated = first[pairs] < np.arange(len(pairs))
-        if repeated.any():
-            row = int(repeated.argmax())
-            user, item = (self.columns[name][row] for name in ("user", "item"))
+        return values, (low, high)
+
+    def _implicit(self) -> tuple[np.ndarray, tuple[float, float]]:
+        """1 where there are plays, else 0, and the scale."""
+        if self.reading.scale is not None and np.isfinite(self.reading.scale).any():
             raise InvalidInput(
-                f"{self.where(row)}: user {user} rated item {item} before, in line {self.lines[first[pairs[row]]]}; "
-                "keep one rating per pair"
+                f"{self.name} has no ratings but implicit feedback, which has no scale; leave the scale out, or read "
+                "plays as ratings (format ratings)"
             )
-        timestamps = None
-        if "timestamp" in self.columns:
-            moments = _numbers(self.columns["timestamp"])
-            beyond = np.isfinite(moments) & (np.abs(moments) >= 2.0**63)
-            if beyond.any():
-                row = int(beyond.argmax())
-                raise InvalidInput(f"{self.where(row)}: the timestamp {moments[row]:g} is no moment; correct it")
-            if np.isfinite(moments).all():  # dates in words order nothing here and are left out
-                timestamps = moments.astype(np.int64)
-        return Ratings(users[0], items[0], values, users[1], items[1], scale=scale, timestamps=timestamps)
+        plays = self.columns.get("plays", np.ones(len(self.lines)))
+        if (plays < 0).any():
+            row = int((plays < 0).argmax())
+            raise InvalidInput(f"{self._where(row)}: {plays[row]:g} plays; give 0 or more")
+        return (plays > 0).astype(float), (0.0, 1.0)
+
+    def _kept(self, values: np.ndarray, rated: np.ndarray) -> np.ndarray:
+        """Of the rows `rated` one for each pair of user and item; their mean is written into `values`."""
+        cells = (self.users.codes * len(self.items.names) + self.items.codes)[rated]
+        order = np.argsort(cells, kind="stable")
+        starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+        if len(starts) == len(rated):
+            return rated
+        ends = np.append(starts[1:], len(rated)) - 1
+        if self.reading.duplicates == "error":
+            again = int(np.delete(order, starts).min())
+            row, before = rated[again], rated[np.flatnonzero(cells == cells[again])[0]]
+            user, item = (ids.names[ids.codes[row]] for ids in (self.users, self.items))
+            raise InvalidInput(
+                f"{self._where(row)}: user {user} rated item {item} before, in {self.word} {self.lines[before]}; "
+                "keep one rating per pair (duplicates: first, last or mean)"
+            )
+        chosen = rated[order[starts if self.reading.duplicates == "first" else ends]]
+        if self.reading.duplicates == "mean":
+            values[chosen] = np.add.reduceat(values[rated[order]], starts) / (ends - starts + 1)
+        return np.sort(chosen)
+
+    def _timestamps(self) -> np.ndarray | None:
+        """Of each row, unless some are no numbers: dates in words order nothing here and are left out."""
+        moments = self.columns.get("timestamp")
+        if moments is None:
+            return None
+        beyond = np.isfinite(moments) & (np.abs(moments) >= 2.0**63)
+        if beyond.any():
+            row = int(beyond.argmax())
+            raise InvalidInput(f"{self._where(row)}: the timestamp {moments[row]:g} is no moment; correct it")
+        return moments.astype(np.int64) if np.isfinite(moments).all() else None
 
 
-def _file(path: Path) -> Path:
+def rating_file(path: str | Path) -> Path:
+    """The path of a file that is there, or of the rating file in a folder.
+
+    Raises:
+        InvalidInput: there is none, or it is empty.
+    """
+    path = Path(path)
     if path.is_dir():
-        for name in FOLDER_FILES:
-            if (path / name).is_file():
-                return path / name
-        raise InvalidInput(f"folder {path} has none of {', '.join(FOLDER_FILES)}; give the rating file itself")
+        inside = sorted(file.name for file in path.iterdir() if file.is_file())
+        name = main_file([name for name in inside if name in MAIN_FILES or name.endswith(".inter")])
+        if name is None:
+            raise InvalidInput(
+                f"folder {path} has none of {', '.join(MAIN_FILES)} and no one .inter; give the rating file itself"
+            )
+        return path / name
     if not path.is_file():
         raise InvalidInput(f"no file {path}; give a rating file or the folder of MovieLens 100K")
     if path.stat().st_size == 0:
@@ -297,132 +424,95 @@ def _named(ratings: Ratings) -> Ratings:
     return replace(ratings, name=MOVIELENS_100K if known else f"custom-{fingerprint[:8]}")
 
 
-def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
-    values, codes = np.unique(ids, return_inverse=True)
-    return codes.astype(np.int64), len(values)
+def _share(columns: Sequence[_Ids]) -> None:
+    """Numbers the ids of several files alike."""
+    names = functools.reduce(np.union1d, (ids.names for ids in columns))
+    for ids in columns:
+        ids.renumber(names)
 
 
-def _common_codes(columns: list[np.ndarray]) -> list[tuple[np.ndarray, int]]:
-    codes, count = _codes(np.concatenate(columns))
-    return [(part, count) for part in np.split(codes, np.cumsum([len(column) for column in columns[:-1]]))]
-
-
-def _text(path: Path) -> str:
+def _numbers(column: Sequence[Any]) -> np.ndarray:
+    """A column as float64, NaN where it is no number."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}; give a file that can be read") from error
-    if path.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InvalidInput(f"{path.name} is not a whole gzip file ({error}); fetch it again") from error
+        return np.fromiter(map(float, column), float, len(column))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_number(cell) for cell in column])
+
+
+def _number(cell: Any) -> float:
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path.name} is not text in UTF-8; give delimited text, .parquet, .npy or .json") from error
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise InvalidInput(f"{path.name}, line {line}: a NUL is no character of a text; delete it")
-    if not text.strip():
-        raise InvalidInput(f"{path.name} is empty; give at least one user,item,rating")
-    return text
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
 
 
-def _separator(path: Path, line: str) -> str:
-    """The separator of the file's ending if its first line has it, else the first that the line has."""
-    usual = SUFFIXES.get(Path(path.name.removesuffix(".gz")).suffix, "::")
-    return next((mark for mark in (usual, "::", "\t", ",", ";") if mark in line), " ")
-
-
-def _delimited(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Columns user, item, rating[, timestamp] as text, and the number of each row's line."""
-    text = _text(path)
-    separator = _separator(path, next(line for line in text.splitlines() if line.strip()))
-    if separator == "::":
-        text, separator = text.replace("::", "\t"), "\t"
-    rows = [(number, row) for number, row in _parted(path, text, separator) if any(row)]
-    fields = [field.strip() for field in rows[0][1]] if rows else []
-    header = not any(_is_number(field) for field in fields)
-    wanted = {name: place for place, name in enumerate(_columns(path, fields, header)) if name}
-    for number, row in rows:
-        if len(row) > len(fields):
+def _delimited(content: Content, format: Format) -> Iterator[tuple[np.ndarray, dict[str, Sequence[Any]]]]:
+    """Batches of rows: their lines, and their columns by meaning."""
+    text = Delimited(content)
+    meanings = columns_of(text.name, text.first, text.header, format)
+    for rows in text.rows():
+        columns = {name: column for name, column in zip(meanings, rows.columns, strict=True) if name}
+        for row in rows.tall:
+            if any("\n" in column[row] for column in columns.values()):
+                raise InvalidInput(f"{text.name}, line {rows.lines[row]}: {STRAY_QUOTE}")
+        needed = [name for name in columns if name != "timestamp"]
+        lacking = [columns[name].index("") for name in needed if "" in columns[name]]
+        if lacking:
             raise InvalidInput(
-                f"{path.name}: Expected {len(fields)} fields in line {number}, saw {len(row)}; "
-                "give every line the same columns"
+                f"{text.name}, line {rows.lines[min(lacking)]}: a column is missing; give {', '.join(needed)}"
             )
-        row += [""] * (len(fields) - len(row))
-        if any("\n" in row[place] for place in wanted.values()):
-            raise InvalidInput(f"{path.name}, line {number}: {STRAY_QUOTE}")
-        if not all(row[wanted[name]] for name in ("user", "item", "rating")):
-            raise InvalidInput(f"{path.name}, line {number}: a column is missing; give user, item and rating")
-    rows = rows[header:]
-    columns = {name: np.array([row[place] for _, row in rows]) for name, place in wanted.items()}
-    return columns, np.array([number for number, _ in rows])
+        yield rows.lines, columns
 
 
-def _parted(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The number of the line where each row begins, and its fields; only in comma-separated text may a field go on."""
-    lines = io.StringIO(text, newline=None)
-    if separator == " ":
-        yield from ((number, line.split()) for number, line in enumerate(lines, start=1))
-        return
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    number = 1
-    try:
-        for row in reader:
-            if reader.line_num > number and separator not in ",;":
-                raise InvalidInput(f"{path.name}, line {number}: {STRAY_QUOTE}")
-            yield number, row
-            number = reader.line_num + 1
-    except csv.Error as error:
-        mend = 'give one rating per line, and close or delete every quote (")'
-        raise InvalidInput(f"{path.name} cannot be read from line {number} on ({error}); {mend}") from error
+def _parquet(content: Content, format: Format) -> Iterator[tuple[np.ndarray, dict[str, Sequence[Any]]]]:
+    """All rows, as `_delimited` gives batches."""
+    table = parquet_table(content)
+    meanings = columns_of(content.name, table.column_names, True, format)
+    columns = {name: each.to_numpy().tolist() for name, each in zip(meanings, table.columns, strict=True) if name}
+    yield np.arange(1, table.num_rows + 1), columns
 
 
-def _columns(path: Path, fields: list[str], header: bool) -> list[str]:
-    """The meaning of each column, "" for one that is not used."""
+def columns_of(file: str, fields: Sequence[str], header: bool, format: Format) -> list[str]:
+    """The meaning of each column: user, item, rating or plays, timestamp; "" for one that is not used.
+
+    Raises:
+        InvalidInput: the columns are no ratings of this format.
+    """
     if not header:
-        if len(fields) not in (3, 4):
+        order = ["user", "item", "plays" if format == "implicit" else "rating", "timestamp"]
+        if not (2 if format == "implicit" else 3) <= len(fields) <= 4:
             raise InvalidInput(
-                f"{path.name} has {len(fields)} columns and no header; give user, item, rating and perhaps timestamp"
+                f"{file} has {len(fields)} columns and no header; give user, item, rating and perhaps timestamp, or "
+                "name the columns in a first line, or set the format to implicit (user and item alone) or, in an audit, table"
             )
-        return list(COLUMN_NAMES)[: len(fields)]
-    meanings = {name: meaning for meaning, names in COLUMN_NAMES.items() for name in names}
-    columns = [meanings.get(field.lower(), "") for field in fields]
-    if any(columns.count(name) != 1 for name in ("user", "item", "rating")) or columns.count("timestamp") > 1:
+        return order[: len(fields)]
+    columns = _known(fields)
+    used, other = "rating", "plays"
+    if format == "implicit" or (format == "auto" and "rating" not in columns):
+        used, other = other, used
+    replacement = "" if used in columns else used
+    columns = [replacement if name == other else name for name in columns]
+    once = [name for name in ("user", "item", "rating") if name != "rating" or format == "ratings"]
+    if any(columns.count(name) != 1 for name in once) or any(columns.count(name) > 1 for name in (used, "timestamp")):
         raise InvalidInput(
-            f"{path.name}: columns are {', '.join(fields)}; there must be one each of user, item, rating"
+            f"{file}: columns are {', '.join(fields)}; there must be one each of user, item, rating (or plays, or "
+            "neither where feedback is implicit)"
         )
     return columns
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def is_rating_file(fields: Sequence[str], header: bool) -> bool:
+    """Whether a file of one's own is taken for ratings unless its user says otherwise.
+
+    It is without a header, and with one that names user and item and besides nothing but rating, plays and timestamp.
+    """
+    columns = _known(fields)
+    return not header or (all(columns) and all(columns.count(name) == 1 for name in ("user", "item")))
 
 
-def _numbers(column: np.ndarray) -> np.ndarray:
-    """A column as float64, NaN where it is no number."""
-    try:
-        return column.astype(float)
-    except (TypeError, ValueError):
-        return np.array([float(text) if _is_number(text) else np.nan for text in column.astype(str)])
-
-
-def _parquet(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Columns user, item, rating[, timestamp], and the number of each row."""
-    parquet = library("pyarrow.parquet")
-    try:
-        table = parquet.read_table(path)
-    except Exception as error:  # pyarrow raises many kinds of its own
-        raise InvalidInput(f"{path.name} cannot be read as Parquet ({str(error).splitlines()[0]})") from error
-    names = _columns(path, [str(name) for name in table.column_names], header=True)
-    columns = {name: column.to_numpy() for name, column in zip(names, table.columns, strict=True) if name}
-    return columns, np.arange(1, table.num_rows + 1)
+def _known(fields: Sequence[str]) -> list[str]:
+    meanings = {name: meaning for meaning, names in COLUMN_NAMES.items() for name in names}
+    return [meanings.get(RECBOLE_KIND.sub("", field).lower(), "") for field in fields]
 
 
 def _matrix(path: Path) -> np.ndarray:

@@ -20,6 +20,7 @@ class Ratings:
         scale: smallest and largest rating allowed.
         name: what verdicts call this dataset.
         timestamps: int64, shape (ratings,), when the source has them.
+        note: what a reader must know of how they were read, "" where they are what the file says.
     """
 
     users: np.ndarray
@@ -30,6 +31,7 @@ class Ratings:
     scale: tuple[float, float] = (1.0, 5.0)
     name: str = "custom"
     timestamps: np.ndarray | None = field(default=None, repr=False)
+    note: str = ""
 
     def __post_init__(self) -> None:
         if not len(self.users) == len(self.items) == len(self.values):
@@ -55,11 +57,17 @@ class Ratings:
                 f"rating {row + 1} is {self.values[row]:g}, outside the scale {low:g} to {high:g}; "
                 "correct it or set the scale"
             )
-        cells = self.users * self.num_items + self.items
-        values, counts = np.unique(cells, return_counts=True)
-        if (counts > 1).any():
-            user, item = divmod(int(values[counts.argmax()]), self.num_items)
-            raise InvalidInput(f"user {user} rated item {item} {counts.max()} times; keep one rating per pair")
+        cells = np.sort(self._cells())
+        if (repeated := cells[1:] == cells[:-1]).any():
+            cell = cells[1:][repeated][0]
+            user, item = divmod(int(cell), self.num_items)
+            raise InvalidInput(
+                f"user {user} rated item {item} {np.sum(cells == cell)} times; keep one rating per pair"
+            )
+
+    def _cells(self) -> np.ndarray:
+        """The number of each rating's place in the matrix, row by row."""
+        return np.asarray(self.users, np.int64) * self.num_items + self.items
 
     def __len__(self) -> int:
         return len(self.values)
@@ -96,7 +104,7 @@ class Ratings:
 
     def fingerprint(self) -> str:
         """SHA-256 of the ratings in (user, item) order, so that a result file can name its input."""
-        order = np.lexsort((self.items, self.users))
+        order = np.argsort(self._cells())
         rows = np.stack([self.users[order], self.items[order], np.round(self.values[order] * 1000)]).astype("<i8")
         return hashlib.sha256(rows.tobytes()).hexdigest()
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained, require
+from dpassay.data.reading import Reading
 
 if TYPE_CHECKING:
-    from dpassay.data.ratings import Ratings
+    from dpassay.experiments.request import Data
 
 EXPERIMENTS = {
     "ppns": "dpassay.experiments.ppns.experiment",
@@ -31,23 +32,25 @@ SHORT = ("ppns", "beta-knn")
 
 def run(
     name: str,
-    data: "Ratings | Path | str | None" = None,
+    data: "Data" = None,
     *,
     quick: bool = False,
     seed: int = 0,
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    reading: Reading = Reading(),
 ) -> dict[str, Any]:
     """Runs one of `EXPERIMENTS`.
 
     Args:
         name: which.
-        data: ratings, or where to read them; None takes a small synthetic set. Numbers of a paper are only rerun on the
-            ratings that the paper used.
+        data: ratings, or where to read them, of two domains as a pair of paths, the source first; None takes a small
+            synthetic set. Numbers of a paper are only rerun on the ratings that the paper used.
         quick: fewer readings of the protocol, draws and settings.
         seed: of everything random.
         resume: the file that keeps finished runs, for the long experiments.
         progress: called with a short text when a long step advances.
+        reading: how rating files are to be read.
 
     Returns:
         A JSON-able result: "format", "version", "experiment", "quick", "seed", "inputs" (name, hash and size of each
@@ -70,4 +73,4 @@ def run(
     with explained():
         work = importlib.import_module(EXPERIMENTS[name]).run
     header = {"format": FORMAT, "version": 1, "experiment": name, "quick": quick, "seed": seed}
-    return {**header, **plain(work(Request(data, quick, seed, resume, progress)))}
+    return {**header, **plain(work(Request(data, quick, seed, resume, progress, reading)))}

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 from dpassay.core.errors import InvalidInput
 from dpassay.data.pricdr_tasks import TASKS, Sizes
 from dpassay.data.rating_files import load_ratings, load_split
+from dpassay.data.ratings import Ratings
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Target items, int, shape (users, candidates), row u for user u -> their scores, float, same shape; higher is better.
@@ -29,6 +30,8 @@ It stands for the model as it was when it was yielded, and stays valid while tra
 """
 
 NEGATIVES = 99
+POSITIVES = 6
+"""Positive ratings of a user in each domain, and of an item, in a task that is drawn: more than 5, as released."""
 LATENT, TASTE, TAIL = 8, 1.5, 0.8
 """Of synthetic preferences: their rank, their weight beside popularity, and the exponent of popularity in the rank."""
 
@@ -128,6 +131,64 @@ def load_task(folder: str | Path, source: str = "book", target: str = "music") -
     )
     parts = (split.validation_items[order], split.test_items[order], split.negatives[order])
     return _heldout_task(given, whole, parts, name, inputs)
+
+
+def split_domains(folder: Path) -> tuple[str, str] | None:
+    """Source and target of the task that the files in a folder are for `load_task`; None without a split.
+
+    Book to music, as the papers have it, where both splits lie there.
+    """
+    splits = sorted(file.name.removesuffix("_split.csv.gz") for file in folder.glob("*_split.csv.gz"))
+    if not splits:
+        return None
+    target = "music" if "music" in splits else splits[0]
+    others = sorted(file.name.removesuffix("_ratings.csv.gz") for file in folder.glob("*_ratings.csv.gz"))
+    return next((name for name in others if name != target), "book"), target
+
+
+def drawn_task(source: Ratings, target: Ratings, *, seed: int = 0) -> Task:
+    """A task of any two domains whose users have the same numbers, the split and the negatives drawn with a seed.
+
+    As in the data that Chen et al. released: ratings in the upper half of the scale are positive and the others
+    deleted; kept are users with at least `POSITIVES` of them in both domains, then items with at least as many by these
+    users; of each user's target items a random one is for validation, one for testing, and 99 negatives are drawn from
+    the items that are none of them. Users with fewer than 3 target items left, or none of the source, are left out.
+
+    Raises:
+        InvalidInput: no user or too few items are left.
+    """
+    liked = [_positive(ratings) for ratings in (source, target)]
+    both = np.minimum(*(matrix.sum(axis=1) for matrix in liked)) >= POSITIVES
+    liked = [matrix[both] for matrix in liked]
+    liked = [matrix[:, matrix.sum(axis=0) >= POSITIVES] for matrix in liked]
+    left = (liked[0].sum(axis=1) > 0) & (liked[1].sum(axis=1) >= 3)
+    given, whole = (csr_array(matrix[left]) for matrix in liked)
+    users, items = whole.shape
+    rule = f"with {POSITIVES} ratings in the upper half of the scale in both domains"
+    if not users:
+        raise InvalidInput(f"no user {rule} is left; give two rating files that share user ids, and their scale")
+    counts = np.diff(whole.indptr)
+    if items - counts.max() < NEGATIVES:
+        raise InvalidInput(
+            f"{items} target items are left that {users} users {rule} rated {POSITIVES} times, up to {counts.max()} by "
+            f"one; {NEGATIVES} more are needed that a user never rated: give a target domain with more items"
+        )
+    generator = np.random.default_rng(seed)
+    parts = np.empty((users, 2 + NEGATIVES), np.int64)
+    for user in range(users):
+        own = whole.indices[whole.indptr[user] : whole.indptr[user + 1]]
+        others = np.setdiff1d(np.arange(items), own, assume_unique=True)
+        parts[user, :2] = generator.choice(own, 2, replace=False)
+        parts[user, 2:] = generator.choice(others, NEGATIVES, replace=False)
+    name = f"{source.name} to {target.name}, split drawn with seed {seed}"
+    return _heldout_task(given, whole, (parts[:, 0], parts[:, 1], parts[:, 2:]), name, (source.described(), target.described()))
+
+
+def _positive(ratings: Ratings) -> csr_array:
+    """1 where a rating is in the upper half of the scale, its middle included, shape (users, items)."""
+    high = ratings.values >= sum(ratings.scale) / 2
+    places = (ratings.users[high], ratings.items[high])
+    return csr_array((np.ones(high.sum(), np.float32), places), shape=(ratings.num_users, ratings.num_items))
 
 
 def synthetic_task(

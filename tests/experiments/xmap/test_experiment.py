@@ -91,12 +91,12 @@ def test_a_folder_of_two_files_is_two_domains(tmp_path: Path) -> None:
     for name, shift in (("a_book.ratings.dat", 0), ("b_music.ratings.dat", 1)):
         rows = [f"{user}\t{item}\t{1 + (user + item) % 5}" for user in range(4) for item in range(3 + shift)]
         (tmp_path / name).write_text("\n".join(rows))
-    both = load_domains(tmp_path)
+    both = load_domains(Request(tmp_path))
     assert (both.source.name, both.target.name, both.name) == ("a-book", "b-music", "a-book to b-music")
     assert (both.source.num_items, both.target.num_items, both.source.num_users) == (3, 4, 4)
     (tmp_path / "c.ratings.dat").write_text("1\t1\t1")
     with pytest.raises(InvalidInput, match="3 rating files"):
-        load_domains(tmp_path)
+        load_domains(Request(tmp_path))
 
 
 def test_movielens_is_cut_by_genre(movielens: Ratings, real_data: Path) -> None:
@@ -110,7 +110,7 @@ def test_douban_is_read_as_two_domains(real_data: Path) -> None:
     folder = real_data / "douban-raw"
     if not folder.is_dir():
         pytest.skip("needs the Douban ratings: set DPASSAY_DATA to a folder that holds douban-raw")
-    both = load_domains(folder)
+    both = load_domains(Request(folder))
     assert (len(both.source), len(both.target)) == (96_041, 69_709)
     assert (both.source.num_items, both.target.num_items) == (6_777, 5_567)
 

@@ -38,7 +38,7 @@ from dpassay.experiments.dpp.jitter import (
     true_epsilon,
 )
 from dpassay.experiments.dpp.tables import FAMILIES, SPREAD, TOP, plots, tables
-from dpassay.experiments.request import Request
+from dpassay.experiments.request import Data, Request
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
@@ -87,13 +87,13 @@ def run(request: Request) -> dict[str, Any]:
     return {"inputs": inputs, "tables": tables(runs, ratings), "plots": plots(runs, ratings.name), "runs": runs}
 
 
-def item_genres(data: Ratings | Path | str | None, ratings: Ratings) -> np.ndarray | None:
+def item_genres(data: Data, ratings: Ratings) -> np.ndarray | None:
     """Genre flags from `u.item` beside the ratings, bool, shape (items, genres); None where there is no such file.
 
     Raises:
         InvalidInput: the file does not have one line of flags per item.
     """
-    folder = None if data is None or isinstance(data, Ratings) else Path(data)
+    folder = Path(data) if isinstance(data, Path | str) else None
     path = None if folder is None else (folder if folder.is_dir() else folder.parent) / "u.item"
     if path is None or not path.is_file():
         return None

@@ -61,7 +61,7 @@ def run(request: Request) -> dict[str, Any]:
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
     """
-    domains = load_domains(request.data)
+    domains = load_domains(request)
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
     for number in range(2 if request.small else FOLDS):

@@ -15,12 +15,12 @@ from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Table
-from dpassay.data.ratings import Ratings
+from dpassay.data.reading import Reading
 from dpassay.experiments.cells import difference, grouped, mean_series
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.experiments.request import Request
 from dpassay.models.heterocdr import Settings, released, train
-from dpassay.models.task import Task, load_task, synthetic_task
+from dpassay.models.task import Task, drawn_task, load_task, split_domains, synthetic_task
 from dpassay.runs.kept import Kept
 from dpassay.runs.results import mean_interval
 
@@ -157,14 +157,30 @@ def run(request: Request) -> dict[str, Any]:
 
 
 def given_task(request: Request) -> Task:
-    """The task in a folder (see `dpassay.models.task.load_task`), or without data a small synthetic one.
+    """The task that a request's data are, or without data a small synthetic one.
+
+    Data are a folder of two domains' ratings and a split of the target's users (`dpassay.models.task.load_task`), or
+    the rating files of two domains, or a folder with them (the source first, by name), whose split is drawn with the
+    request's seed (`dpassay.models.task.drawn_task`).
 
     Raises:
-        InvalidInput: ratings instead of a folder, or an unreadable one.
+        InvalidInput: other data, or unreadable ones.
     """
-    if isinstance(request.data, Ratings):
-        raise InvalidInput("this experiment needs two domains; give the folder of Douban Book and Music, or no data")
-    return synthetic_task() if request.data is None else load_task(request.data)
+    if request.data is None:
+        return synthetic_task()
+    named = split_domains(request.folder) if request.folder is not None else None
+    if named is not None:
+        if request.reading != Reading():
+            raise InvalidInput("a folder with a split is read as it is; leave scale, format and duplicates out")
+        return load_task(request.folder, *named)
+    pair = request.domains()
+    if pair is None:
+        raise InvalidInput(
+            "this experiment needs two domains: give their two rating files, the source first, or a folder that holds "
+            "these alone, or one with SOURCE_ratings.csv.gz, TARGET_ratings.csv.gz and TARGET_split.csv.gz, such as "
+            "Douban Book and Music"
+        )
+    return drawn_task(*pair, seed=request.seed)
 
 
 def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iterator[dict[str, Any]]:

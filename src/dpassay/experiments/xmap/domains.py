@@ -6,7 +6,7 @@ both are cut into folds; of one fold, the readers, all ratings in the target dom
 each reader's, random ones, are predicted. Every user of both domains is a reader exactly once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from dpassay.core.errors import InvalidInput
-from dpassay.data.rating_files import load_dense_pair, load_ratings, ratings_or_synthetic
+from dpassay.data.domain_files import rating_files
 from dpassay.data.ratings import Ratings
+from dpassay.experiments.request import Request
 
 MINIMUM = 5
 """Ratings that a user must have in a domain, as in the released code."""
 ASKED = 10
 """Hidden ratings of a reader that are predicted; each prediction costs privacy."""
-RATING_FILES = ("ratings", ".dat", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,34 +77,27 @@ class Split:
     linked: int
 
 
-def load_domains(data: Ratings | Path | str | None) -> Domains:
-    """The two domains of a dataset.
+def load_domains(request: Request) -> Domains:
+    """The two domains of a request's data.
 
-    Data are a folder with the rating files of two domains (source first by name), the folder of MovieLens 100K (cut by
-    genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
+    Data are the rating files of two domains, or a folder with them (source first by name); the folder of MovieLens 100K
+    (cut by genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
 
     Raises:
         InvalidInput: the folder holds neither, or a file is malformed.
     """
-    path = Path(data) if isinstance(data, Path | str) else None
-    if path is None or not path.is_dir():
-        return by_popularity(ratings_or_synthetic(data))
-    if (path / "u.item").is_file():
-        return by_genre(load_ratings(path), path / "u.item")
-    files = sorted(file for file in path.iterdir() if file.name.removesuffix(".gz").endswith(RATING_FILES))
-    if len(files) == 1:
-        return by_popularity(load_ratings(files[0]))
-    if len(files) != 2:
+    folder = request.folder
+    if folder is not None and (folder / "u.item").is_file():
+        return by_genre(request.ratings, folder / "u.item")
+    if pair := request.domains():
+        return Domains(*pair, " to ".join(each.name for each in pair), "two rating files with common user ids")
+    files = rating_files(folder) if folder is not None else []
+    if folder is not None and len(files) != 1:
         raise InvalidInput(
-            f"folder {path.name} holds {len(files)} rating files; give a folder with the two domains' files, or with "
-            "u.data and u.item of MovieLens 100K"
+            f"folder {folder.name} holds {len(files)} rating files; give the two domains' files (the source first), a "
+            "folder with them, or with u.data and u.item of MovieLens 100K"
         )
-    matrices = load_dense_pair(*files)
-    names = [file.name.split(".")[0].replace("_", "-") for file in files]
-    # Item ids are one domain's own: what one file has under an id of the other's is another item.
-    rated = [each[:, ~np.isnan(each).all(0)] for each in matrices]
-    source, target = (Ratings.from_dense(each, name=name) for each, name in zip(rated, names, strict=True))
-    return Domains(source, target, " to ".join(names), "two rating files with common user ids")
+    return by_popularity((replace(request, data=files[0]) if files else request).ratings)
 
 
 def by_genre(ratings: Ratings, item_file: Path) -> Domains:

@@ -58,7 +58,7 @@ def run(request: Request) -> dict[str, Any]:
     Raises:
         InvalidInput: unreadable data, or too few users of both domains.
     """
-    domains = load_domains(request.data)
+    domains = load_domains(request)
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
     plan = settings(request.small)
