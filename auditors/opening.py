@@ -63,7 +63,7 @@ def opened(value: Any) -> Any:
     for kinds, read in _READERS:
         if isinstance(value, kinds):
             return read(value)
-    if "pandas" in sys.modules and type(value).__module__.startswith("pandas."):
+    if "pandas" in sys.modules and type(value).__module__.partition(".")[0] == "pandas":
         return _table(value)
     if hasattr(value, "__array__"):
         return np.asarray(value)

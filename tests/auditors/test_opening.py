@@ -108,6 +108,11 @@ def test_what_cannot_be_read_is_refused(wrap):
         dp.audit(lambda rng, data: wrap(data + rng.laplace()), 0, 10, epsilon=1.0, num_samples=200)
 
 
+@pytest.mark.parametrize("wrap", [lambda x: pd.Series([1.0], index=[x]), lambda x: pd.DataFrame({x: [1.0]})])
+def test_labels_of_tables_are_outputs_too(wrap):
+    assert dp.audit(lambda rng, data: wrap(data), "a", "b", epsilon=1.0, num_samples=500).outcome == "refuted"
+
+
 def test_an_output_that_holds_itself_is_refused():
     def mechanism(rng, data):
         output = types.SimpleNamespace(total=data + rng.laplace())

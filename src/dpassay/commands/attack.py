@@ -8,7 +8,6 @@ import math
 import types
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, fields
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -22,7 +21,9 @@ from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.reading import given_ratings, rating_options
 from dpassay.core.errors import InvalidInput
+from dpassay.data.reading import Reading
 from dpassay.report.attack_text import ATTACKS
 
 # Where an attack has several kinds of settings, the method decides which.
@@ -64,40 +65,32 @@ def _subcommand(name: str, kinds: Sequence[Kind]) -> click.Command:
     """The command of one attack: the union of the settings of its kinds, then what all attacks share."""
     chosen = {method: kind for kind in kinds for method in kind.methods()}
     texts = [_explanation(kind.__dataclass_fields__["method"]) for kind in kinds]
-    return click.Command(
-        name,
-        params=[
-            click.Option(
-                ["--method"],
-                type=click.Choice(list(chosen)),
-                default=kinds[0].__dataclass_fields__["method"].default,
-                show_default=True,
-                help=" ".join(dict.fromkeys(texts)),
-            ),
-            *_options(kinds),
-            click.Option(
-                ["--data"], type=path_type(), help="Ratings, for example the folder ml-100k. Default: synthetic ones."
-            ),
-            click.Option(["--seed"], default=0, show_default=True, help="Seed of everything random."),
-            click.Option(
-                ["--fail-above"],
-                multiple=True,
-                metavar="METRIC=VALUE",
-                help="Exit with 1 when the metric is above this value; repeat for more.",
-            ),
-            click.Option(["--json", "json_path"], type=path_type(), help="Write the report as JSON."),
-            click.Option(
-                ["--html", "html_path"], type=path_type(), help="Write the report, one self-contained HTML file."
-            ),
-            click.Option(
-                ["--sarif", "sarif_path"],
-                type=path_type(),
-                help="Write exceeded limits for code scanning, SARIF 2.1.0.",
-            ),
-        ],
-        callback=partial(_simulate, name, chosen),
-        help=f"{ATTACKS[name]}.\n\nExits with 1 when a limit of --fail-above is exceeded.",
+    method = click.Option(
+        ["--method"],
+        type=click.Choice(list(chosen)),
+        default=kinds[0].__dataclass_fields__["method"].default,
+        show_default=True,
+        help=" ".join(dict.fromkeys(texts)),
     )
+    explanation = f"{ATTACKS[name]}.\n\nExits with 1 when a limit of --fail-above is exceeded."
+
+    @click.command(name, params=[method, *_options(kinds)], help=explanation)
+    @click.option("--data", type=path_type(), help="Ratings, for example the folder ml-100k. Default: synthetic ones.")
+    @rating_options
+    @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+    @click.option(
+        "--fail-above",
+        multiple=True,
+        metavar="METRIC=VALUE",
+        help="Exit with 1 when the metric is above this value; repeat for more.",
+    )
+    @click.option("--json", "json_path", type=path_type(), help="Write the report as JSON.")
+    @click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
+    @click.option("--sarif", "sarif_path", type=path_type(), help="Write exceeded limits for code scanning, SARIF 2.1.0.")
+    def command(**values: Any) -> int:
+        return _simulate(name, chosen, **values)
+
+    return command
 
 
 def _own_settings(kind: Kind) -> dict[str, Field[Any]]:
@@ -172,6 +165,7 @@ def _simulate(
     *,
     method: str,
     data: Path | None,
+    reading: Reading,
     seed: int,
     fail_above: tuple[str, ...],
     json_path: Path | None,
@@ -187,14 +181,9 @@ def _simulate(
     given = {key: value for key, value in settings.items() if source(key) is not ParameterSource.DEFAULT}
     for key in sorted(given.keys() - _own_settings(kind).keys()):
         raise InvalidInput(f"--{key.replace('_', '-')} is not for --method {method}; leave it out")
-    if data is None:
-        from dpassay.data.ratings import synthetic
+    from dpassay.data.ratings import synthetic
 
-        ratings = synthetic()
-    else:
-        from dpassay.data.rating_files import load_ratings
-
-        ratings = load_ratings(data)
+    ratings = given_ratings(data, reading) or synthetic()
     from dpassay.report.attack_html import render_attack
     from dpassay.report.sarif import attack_to_sarif
     from dpassay.report.schema import validate_attack

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, path_type
+from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, line, path_type, two_numbers
+from dpassay.commands.reading import dataset_options
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
+from dpassay.data.reading import Reading
 
 if TYPE_CHECKING:
     from dpassay.core.privacy import PrivacyClaim
@@ -46,14 +48,14 @@ class ClaimOptions:
         if self.epsilon is not None:
             claim = PrivacyClaim(self.epsilon, self.delta or 0.0)
         elif self.curve:
-            points = [_two_numbers("--curve", text, "EPS:DELTA, for example 1:1e-5") for text in self.curve]
+            points = [two_numbers("--curve", text, "EPS:DELTA, for example 1:1e-5") for text in self.curve]
             claim = PrivacyClaim.profile(points)
         elif self.gaussian is not None:
             claim = PrivacyClaim.gaussian(self.gaussian)
         elif self.zcdp is not None:
             claim = PrivacyClaim.zcdp(self.zcdp)
         else:
-            claim = PrivacyClaim.renyi(*_two_numbers("--renyi", str(self.renyi), "ORDER:EPS, for example 2:0.5"))
+            claim = PrivacyClaim.renyi(*two_numbers("--renyi", str(self.renyi), "ORDER:EPS, for example 2:0.5"))
         return claim if self.relation is None else replace(claim, relation=NeighboringRelation.parse(self.relation))
 
 
@@ -112,8 +114,9 @@ file_options = grouped(
 
 @click.command()
 @target_options
-@click.option("--dataset1", required=True, type=path_type(), help="A dataset: .npy, .json or user,item,rating text.")
+@click.option("--dataset1", required=True, type=path_type(), help="A dataset: .npy, .json, ratings or any table.")
 @click.option("--dataset2", required=True, type=path_type(), help="Its neighbor.")
+@dataset_options
 @claim_options
 @click.option("--num-samples", type=int, help="Draws of each dataset, those for learning included.")
 @click.option("--time-limit", type=float, help="Seconds; the audit stops earlier when its evidence suffices.")
@@ -129,6 +132,7 @@ def audit(
     target: Target,
     dataset1: Path,
     dataset2: Path,
+    reading: Reading,
     stated: ClaimOptions,
     same_stream: bool,
     sensitivity: float | None,
@@ -146,9 +150,13 @@ def audit(
     claim = stated.claim() if stated.given or not same_stream else None
     outputs = Outputs(*vars(files).values(), settings["ledger"])
     mechanism = target.mechanism()
-    from dpassay.data.dataset_files import load_dataset_pair
+    from dpassay.data.dataset_files import read_dataset_pair
 
-    datasets = load_dataset_pair(dataset1, dataset2)
+    read = read_dataset_pair(dataset1, dataset2, reading)
+    for path, dataset in zip((dataset1, dataset2), read, strict=True):
+        if dataset.read_as:
+            click.echo(line(f"{path}: read as {dataset.read_as}"), err=True)
+    datasets = read[0].value, read[1].value
     if same_stream:
         _only_streams(settings, files)
         content = _replayed(mechanism, datasets, claim, sensitivity, settings["seed"], target.target)
@@ -183,14 +191,6 @@ def _only_streams(settings: dict[str, Any], files: Files) -> None:
         if value is not None:
             option = name.replace("_", "-")
             raise InvalidInput(f"--{option} does not go with --same-stream; leave one of them out")
-
-
-def _two_numbers(option: str, text: str, form: str) -> tuple[float, float]:
-    first, _, second = text.partition(":")
-    try:
-        return float(first), float(second)
-    except ValueError:
-        raise InvalidInput(f"{option} {text!r}: write {form}") from None
 
 
 def _replayed(

@@ -9,12 +9,21 @@ from typing import Any
 import click
 
 from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
+from dpassay.commands.reading import rating_options
+from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, require
+from dpassay.data.reading import Reading
 
 
 @click.command()
 @click.argument("name")
-@click.option("--data", type=path_type(), help="Ratings, for example the folder ml-100k. Default: synthetic.")
+@click.option(
+    "--data",
+    type=path_type(),
+    multiple=True,
+    help="Ratings, for example the folder ml-100k; twice for two domains, the source first. Default: synthetic.",
+)
+@rating_options
 @click.option("--quick", is_flag=True, help="Fewer seeds and settings.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option(
@@ -28,17 +37,32 @@ from dpassay.core.extras import library, require
 )
 @click.option("--runs", type=path_type(), metavar="FILE", help="Write the numbers of every run as a Parquet table.")
 def experiment(
-    name: str, data: Path | None, quick: bool, seed: int, output: Path | None, resume: Path | None, runs: Path | None
+    name: str,
+    data: tuple[Path, ...],
+    reading: Reading,
+    quick: bool,
+    seed: int,
+    output: Path | None,
+    resume: Path | None,
+    runs: Path | None,
 ) -> int:
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
 
+    if len(data) > 2:
+        raise InvalidInput(f"--data is given {len(data)} times; give one dataset, or two domains, the source first")
     outputs = Outputs(*table_files(output), resume, runs)
     if runs is not None:
         require("parquet")
     with interruptible(what_is_kept(resume)):
         result = run(
-            name, data, quick=quick, seed=seed, resume=resume, progress=lambda text: click.echo(f"  {text}", err=True)
+            name,
+            (data[0], data[1]) if len(data) == 2 else next(iter(data), None),
+            quick=quick,
+            seed=seed,
+            resume=resume,
+            progress=lambda text: click.echo(f"  {text}", err=True),
+            reading=reading,
         )
     from dpassay.report.terminal import print_tables
 

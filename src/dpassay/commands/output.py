@@ -76,6 +76,19 @@ def interruptible(kept: str) -> Iterator[None]:
         raise Interrupted(kept) from stop
 
 
+def two_numbers(option: str, text: str, form: str) -> tuple[float, float]:
+    """Two numbers that an option has with a colon between.
+
+    Raises:
+        InvalidInput: it has something else; `form` says what to write.
+    """
+    first, _, second = text.partition(":")
+    try:
+        return float(first), float(second)
+    except ValueError:
+        raise InvalidInput(f"{option} {text!r}: write {form}") from None
+
+
 def as_json(content: Any) -> str:
     """The text of a JSON file."""
     return json.dumps(content, indent=1) + "\n"

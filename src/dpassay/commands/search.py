@@ -103,4 +103,9 @@ def _dataset(path: Path, any_kind: bool) -> Any:
     from dpassay.data.dataset_files import load_dataset
     from dpassay.data.rating_files import load_ratings
 
-    return load_dataset(path) if any_kind else load_ratings(path).dense()
+    if not any_kind:
+        return load_ratings(path).dense()
+    dataset = load_dataset(path)
+    if hasattr(dataset, "columns"):
+        raise InvalidInput(f"{path.name} is a table; a search starts from ratings or numbers")
+    return dataset

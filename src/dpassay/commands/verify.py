@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dpassay.commands.output import VIOLATED, Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.reading import given_ratings, rating_options
 from dpassay.commands.replay import recheck_theorems
 from dpassay.core.files import write_file
+from dpassay.data.reading import Reading
 
 if TYPE_CHECKING:
+    from dpassay.data.ratings import Ratings
     from dpassay.judging.verification import Run
 
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--data", type=path_type(), help="Ratings to judge on, for example the folder ml-100k. Default: synthetic."
 )
+@rating_options
 @click.option("--quick", is_flag=True, help="Less work where that does not weaken a verdict.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes that judge at once. Default: one for each processor.")
@@ -49,6 +53,7 @@ def verify(
     paper: str | None,
     claims: tuple[str, ...],
     data: Path | None,
+    reading: Reading,
     quick: bool,
     seed: int,
     jobs: int | None,
@@ -79,7 +84,8 @@ def verify(
     theorems = sorted({claim.id.replace("-", "_") for claim in chosen} & {*definitions()})
     if kernel and theorems and not recheck_theorems(theorems, coqchk=False):
         return VIOLATED
-    result = _judge_with_progress(len(chosen), paper, claims, data, quick, seed, jobs or processors())
+    ratings = given_ratings(data, reading)
+    result = _judge_with_progress(len(chosen), paper, claims, ratings, quick, seed, jobs or processors())
     result = result.rechecked() if kernel else result
     from dpassay.report.html import render
     from dpassay.report.markdown import index, mapping, pages
@@ -112,7 +118,7 @@ def verify(
 
 
 def _judge_with_progress(
-    total: int, paper: str | None, claims: Sequence[str], data: Path | None, quick: bool, seed: int, jobs: int
+    total: int, paper: str | None, claims: Sequence[str], data: "Ratings | None", quick: bool, seed: int, jobs: int
 ) -> "Run":
     from dpassay.judging.verification import run
     from dpassay.report.terminal import progress_bar

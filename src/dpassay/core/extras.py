@@ -15,6 +15,7 @@ EXTRAS = {
     "models": ("equinox", "optax"),
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
+    "tables": ("pandas",),
     "dp-accounting": ("dp_accounting",),
     "opendp": ("opendp",),
     "diffprivlib": ("diffprivlib",),

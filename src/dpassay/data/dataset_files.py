@@ -116,15 +116,15 @@ def _is_table(content: "Content") -> bool:
 
 def _rated(ratings: "Ratings") -> Dataset:
     note = f"; {ratings.note}" if ratings.note else ""
-    read_as = f"{len(ratings)} ratings, a matrix of {ratings.num_users} users and {ratings.num_items} items{note}"
-    return Dataset(ratings.dense(), read_as)
+    shape = f"({ratings.num_users}, {ratings.num_items})"
+    return Dataset(ratings.dense(), f"ratings: {len(ratings)}, in a matrix (users, items) of shape {shape}{note}")
 
 
 def dataset_text(dataset: Any) -> str:
     """A dataset for readers: a short one whole, a larger one by its kind and shape, a DataFrame by its columns."""
-    if type(dataset).__module__.startswith("pandas.") and hasattr(dataset, "columns"):
+    if type(dataset).__module__.partition(".")[0] == "pandas" and hasattr(dataset, "columns"):
         columns = ", ".join(f"{name} ({kind})" for name, kind in dataset.dtypes.items())
-        return f"table of {len(dataset)} rows: {columns}"
+        return f"a table of {len(dataset)} rows: {columns}"
     shape = np.shape(dataset) if isinstance(dataset, np.ndarray) else ()
     text = " ".join(str(dataset.tolist() if isinstance(dataset, np.ndarray) else dataset).split())
     if len(text) <= 120:

@@ -155,8 +155,10 @@ def drawn_task(source: Ratings, target: Ratings, *, seed: int = 0) -> Task:
     the items that are none of them. Users with fewer than 3 target items left, or none of the source, are left out.
 
     Raises:
-        InvalidInput: no user or too few items are left.
+        InvalidInput: no user or too few items are left, or both are the same ratings.
     """
+    if source.fingerprint() == target.fingerprint():
+        raise InvalidInput("source and target hold the same ratings; give two domains")
     liked = [_positive(ratings) for ratings in (source, target)]
     both = np.minimum(*(matrix.sum(axis=1) for matrix in liked)) >= POSITIVES
     liked = [matrix[both] for matrix in liked]
