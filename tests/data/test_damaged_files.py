@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,15 @@ def saved(array: Any) -> bytes:
     return content.getvalue()
 
 
+def archive(**files: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return content.getvalue()
+
+
+ARCHIVE = archive(ratings="".join(f"{i},{i * i},3\n" for i in range(99)))
 ARRAY = saved(np.ones((2, 2)))
 SPLIT = b"user\tvalid_item\ttest_item\tnegatives\n1\t2\t3\t4 %s\n"
 
@@ -43,6 +53,10 @@ SPLIT = b"user\tvalid_item\ttest_item\tnegatives\n1\t2\t3\t4 %s\n"
         ("r.csv", b"1,1,1" + b"0" * 400 + b"\n", "line 1: the rating '10+' is not a number"),
         ("r.csv.gz", ZIPPED[:30] + b"\xff\xff\xff\xff" + ZIPPED[34:], "not a whole gzip file"),
         ("r.csv.gz", ZIPPED[:-6], "not a whole gzip file"),
+        ("r.zip", ARCHIVE[:60] + b"\xff\xff\xff\xff" + ARCHIVE[64:], "not a whole zip archive"),
+        ("r.zip", ARCHIVE[:-6], "not a whole zip archive"),
+        ("r.zip", archive(a="1,1,1", b="2,2,2"), "holds 2 files and none alone is u.data"),
+        ("r.zip", archive(a=""), "r.zip/a is empty"),
         ("r.npy", ARRAY.replace(b"{'descr'", b"{{descr'"), "multi-line|unterminated"),
         ("r.npy", ARRAY.replace(b"'shape': (2, 2), }        ", b"'shape': (99999999, 99999)}"), "allocate"),
         ("r.npy", ARRAY[:-9], "Failed to read all"),
@@ -72,7 +86,7 @@ def test_damaged_files_get_one_line(
 @pytest.mark.parametrize("seed", range(4))
 def test_flipped_bytes_of_binary_files_give_one_line_or_an_array(tmp_path: Path, seed: int) -> None:
     generator = np.random.default_rng(seed)
-    for name, content in (("r.npy", ARRAY), ("r.csv.gz", ZIPPED)):
+    for name, content in (("r.npy", ARRAY), ("r.csv.gz", ZIPPED), ("r.zip", ARCHIVE)):
         for _ in range(100):
             damaged = bytearray(content)
             damaged[generator.integers(len(content))] ^= generator.integers(1, 256)

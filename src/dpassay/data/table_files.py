@@ -68,7 +68,7 @@ def _texts(texts: Sequence[Delimited], contents: Sequence[Content], pandas: Any)
             writer.writerows(zip(*rows.columns, strict=True))
     joined.seek(0)
     try:
-        whole = pandas.read_csv(joined, header=None, names=names[0], index_col=False, float_precision="round_trip")
+        whole = pandas.read_csv(joined, header=None, names=names[0], index_col=False)
     except Exception as error:  # pandas raises many kinds of its own
         raise InvalidInput(f"{texts[0].name} cannot be read as a table ({str(error).splitlines()[0]})") from error
     return _parts(whole, counts)

@@ -66,3 +66,14 @@ class Request:
         if ratings.note:
             self.progress(f"{ratings.name}: {ratings.note}")
         return ratings
+
+
+def check_differing(*parts: Ratings) -> None:
+    """Refuses ratings of which none differ, as of implicit feedback, where ratings are predicted.
+
+    Raises:
+        InvalidInput: all ratings of a part are equal.
+    """
+    for ratings in parts:
+        if ratings.values.min() == ratings.values.max():
+            raise InvalidInput(f"all ratings of {ratings.name} are {ratings.values[0]:g}; here some must differ")

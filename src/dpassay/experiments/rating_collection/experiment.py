@@ -20,7 +20,7 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.cells import grouped, mean_of
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, Collection, known_truth
-from dpassay.experiments.request import Request
+from dpassay.experiments.request import Request, check_differing
 from dpassay.runs.kept import Kept
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
@@ -41,11 +41,12 @@ def run(request: Request) -> dict[str, Any]:
     those of epsilon None are the clean data.
 
     Raises:
-        InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5.
+        InvalidInput: unreadable data, or ratings that are not whole stars from 1 to 5, or all equal.
     """
     ratings, quick, seed = request.ratings, request.quick, request.seed
     if not np.isin(ratings.values, np.arange(1, STARS + 1)).all():
         raise InvalidInput("the experiment needs ratings of 1, 2, 3, 4 or 5 stars; round or rescale them")
+    check_differing(ratings)
     releases = [("paper", epsilon) for epsilon in (QUICK if quick else (*EPSILONS, LIMIT))]
     repaired = [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
     kept = Kept(request.resume, [ratings.fingerprint()], __name__)

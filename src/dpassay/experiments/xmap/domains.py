@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from dpassay.core.errors import InvalidInput
 from dpassay.data.domain_files import rating_files
 from dpassay.data.ratings import Ratings
-from dpassay.experiments.request import Request
+from dpassay.experiments.request import Request, check_differing
 
 MINIMUM = 5
 """Ratings that a user must have in a domain, as in the released code."""
@@ -84,8 +84,14 @@ def load_domains(request: Request) -> Domains:
     (cut by genre), any one rating file or `Ratings` (cut by popularity), or None for the small synthetic set.
 
     Raises:
-        InvalidInput: the folder holds neither, or a file is malformed.
+        InvalidInput: the folder holds neither, a file is malformed, or all ratings of a domain are equal.
     """
+    domains = _given_domains(request)
+    check_differing(*domains.parts)
+    return domains
+
+
+def _given_domains(request: Request) -> Domains:
     folder = request.folder
     if folder is not None and (folder / "u.item").is_file():
         return by_genre(request.ratings, folder / "u.item")
