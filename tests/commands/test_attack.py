@@ -160,6 +160,22 @@ def test_given_ratings_are_attacked_and_not_called_synthetic(capsys, folder):
     assert "Synthetic" not in out
 
 
+def test_options_say_how_ratings_are_read(capsys, folder):
+    Path("ratings.csv").write_text("user,item,rating\n1,1,0.5\n1,1,4.5\n2,1,3\n")
+    options = ("--scale", "0.5:5", "--duplicates", "last", "--json", "out.json")
+    code, _, err = run(capsys, "presence", "--data", "ratings.csv", *options)
+    assert code == 0, err
+    assert "ratings.csv: 1 ratings repeat a pair: kept is the last" in err
+    assert json.loads(Path("out.json").read_text())["dataset"]["ratings"] == 2
+    for given, message in (
+        (("--data", "ratings.csv"), "outside the scale 1 to 5"),
+        (("--data", "ratings.csv", "--scale", "0.5:5"), "keep one rating per pair"),
+        (("--scale", "0.5:5"), "say how --data is read"),
+        (("--data", "ratings.csv", "--format", "table"), "--format"),
+    ):
+        assert message in refused(capsys, "presence", *given)
+
+
 def test_settings_reach_the_attack_as_their_types_and_others_stay_its_own(capsys, folder):
     values = ("--share", 0.25, "--choice", "rare", "--level", 2, "--limit", 1, "--no-shuffled", "--note", "x")
     assert run(capsys, "presence", "--method", "noisy", *values)[0] == 0

@@ -41,6 +41,9 @@ class Needy:
     def __init__(self, scale):
         pass
 
+def income(rng, table):  # claims 1 for incomes up to 1
+    return float(table["income"].sum()) + rng.laplace(scale=1.0)
+
 release = Release()
 number = 3
 def raises(rng, data):
@@ -304,3 +307,45 @@ def test_bench_writes_its_tables_as_json_and_markdown(capsys, folder, monkeypatc
     assert given["resume"] == Path("kept.json")
     run(capsys, "bench", "x", "--output", "u.md")
     assert json.loads(Path("u.json").read_text()) == result
+
+
+def test_a_table_reaches_the_mechanism_and_a_line_says_so(capsys, folder):
+    (folder / "a.csv").write_text("age,income,city\n30,1,ulm\n41,5.5,bonn\n")
+    (folder / "b.csv").write_text("age,income,city\n30,1,ulm\n")
+    files = ("--dataset1", "a.csv", "--dataset2", "b.csv")
+    code, _, err = run(capsys, "audit", f"{NAME}:income", *files, *CLAIM, "--ledger", "ledger.db")
+    assert code == 1, err
+    assert "a.csv: read as a table of 2 rows: age (int64), income (float64), city (" in err
+    assert "b.csv: read as a table of 1 rows" in err
+    assert "error of its own" not in err
+    for options, message in (
+        (("--format", "ratings"), "columns are age, income, city"),
+        (("--duplicates", "mean"), "a.csv is a table"),
+        (("--scale", "5"), "write LOW:HIGH"),
+        (("--relation", "replace_one:rating"), "leave the relation out"),
+    ):
+        code, _, err = run(capsys, "audit", f"{NAME}:income", *files, *CLAIM, *options)
+        assert code == 2
+        assert message in err
+    code, _, err = run(
+        capsys, "search", f"{NAME}:income", "--start", "a.csv", "--relation", "replace_one:entry", "--epsilon", 1
+    )
+    assert code == 2
+    assert "a.csv is a table" in err
+
+
+def test_pandas_is_asked_for_in_one_line(capsys, folder, monkeypatch):
+    (folder / "a.csv").write_text("age,income\n30,1\n41,5.5\n")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    code, _, err = run(capsys, "audit", f"{NAME}:income", "--dataset1", "a.csv", "--dataset2", "a.csv", *CLAIM)
+    assert code == 2
+    assert err.startswith("dpassay: pandas ")
+
+
+def test_ratings_are_read_as_the_options_say(capsys, folder):
+    (folder / "a.csv").write_text("user,item,rating\n1,1,0.5\n1,1,3.5\n")
+    (folder / "b.csv").write_text("user,item,rating\n1,1,4.0\n")
+    files = ("--dataset1", "a.csv", "--dataset2", "b.csv", "--scale", "0.5:5", "--duplicates", "mean")
+    code, _, err = run(capsys, "audit", f"{NAME}:broken", *files, *CLAIM)
+    assert code == 1, err
+    assert "a.csv: read as ratings: 1, in a matrix (users, items) of shape (1, 1); 1 ratings repeat a pair" in err

@@ -67,7 +67,9 @@ def test_delimited_text(tmp_path: Path, name: str, text: str) -> None:
 
 
 HALF_STARS = "userId,movieId,rating,timestamp\n7,2,3.5,1\n7,101,0.5,2\n20,11,5.0,3\n20,101,2.0,4\n"
-RECBOLE = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n7\t2\t3\t1\n7\t101\t1\t2\n20\t11\t5\t3\n20\t101\t2\t4"
+RECBOLE = (
+    "user_id:token\titem_id:token\trating:float\ttimestamp:float\n7\t2\t3\t1\n7\t101\t1\t2\n20\t11\t5\t3\n20\t101\t2\t4"
+)
 
 
 def test_half_stars_are_read_from_a_folder_or_an_archive(tmp_path: Path) -> None:
@@ -141,7 +143,9 @@ def test_repeated_pairs_become_one(tmp_path: Path, duplicates: Duplicates, kept:
 def test_uneven_text_is_read_as_even_text_is(tmp_path: Path) -> None:
     lines = [f"{user};{user % 7};{1 + user % 5}" for user in range(300)]
     (tmp_path / "even.csv").write_text("\n".join(lines))
-    (tmp_path / "uneven.csv").write_text("\r\n".join([*lines[:9], "", *lines[9:99], '"99";"1";"5"', ";;", *lines[100:]]))
+    (tmp_path / "uneven.csv").write_text(
+        "\r\n".join([*lines[:9], "", *lines[9:99], '"99";"1";"5"', ";;", *lines[100:]])
+    )
     even, uneven = (load_ratings(tmp_path / name) for name in ("even.csv", "uneven.csv"))
     assert even.fingerprint() == uneven.fingerprint()
 

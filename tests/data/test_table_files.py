@@ -1,4 +1,4 @@
-"""Tables of a user's own columns: read whole, of the same types in both files, and never taken for ratings in silence."""
+"""Tables of a user's own columns: read whole, of the same types in both files, never ratings in silence."""
 
 import gzip
 from pathlib import Path
@@ -83,6 +83,7 @@ def test_the_rule_is_the_header_and_the_format(tmp_path: Path, text: str, format
         ('age,name\n1,"a\n2,b\n', None, "cannot be read from line 2 on"),
         ("age,name\n1,a\0\n", None, "line 2: a NUL"),
         (f"age,name\n1,a\n1{'0' * 400}.5,b\n", None, "the age of row 2 is infinite or beyond"),
+        (f"age,name\n1,a\n1{'0' * 400},b\n", None, "the age of row 2 is infinite or beyond"),
         ("age\n1\n-inf\n", None, "the age of row 2 is infinite"),
     ],
 )
@@ -96,7 +97,7 @@ def test_unusable_tables_get_one_line(tmp_path: Path, first: str, second: str | 
 def test_options_that_mean_nothing_are_refused(tmp_path: Path) -> None:
     table, array = written(tmp_path, "a.csv", TEXT), written(tmp_path, "a.json", "[1]")
     for reading in (Reading(scale=(1, 5)), Reading(duplicates="mean")):
-        with pytest.raises(InvalidInput, match="a.csv is a table; scale and duplicates are for ratings"):
+        with pytest.raises(InvalidInput, match=r"a\.csv is a table; scale and duplicates are for ratings"):
             read_dataset(table, reading)
     with pytest.raises(InvalidInput, match="for delimited text and Parquet"):
         read_dataset(array, Reading(format="table"))

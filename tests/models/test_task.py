@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 from dpassay.core.errors import InvalidInput
+from dpassay.data.domain_files import load_domains, rating_files
 from dpassay.data.pricdr_tasks import TASKS
+from dpassay.data.ratings import Ratings
 from dpassay.models.published import Publication, published
-from dpassay.models.task import NEGATIVES, load_task, synthetic_task
+from dpassay.models.task import NEGATIVES, POSITIVES, drawn_task, load_task, synthetic_task
 
 MUSIC = [(user, item) for user in range(3) for item in (user, 3, 4 + user)]
 
@@ -100,6 +102,55 @@ def test_a_task_of_the_papers_size_is_read_under_its_name(tmp_path: Path) -> Non
     lengths = np.asarray(task.source.sum(axis=1)) - 2 * (task.source @ means) + means @ means
     expected = lengths + Publication(epsilon=64.0).mechanism(users).noise ** 2
     assert np.mean((sketch**2).sum(axis=1) / expected) == pytest.approx(1, abs=0.005)
+
+
+def domain(seed: int, users: int = 80, items: int = 150, each: int = 45) -> Ratings:
+    """Ratings of 1 to 5 by every user of `each` items, ids of users shared; user 0 has only low ones."""
+    generator = np.random.default_rng(seed)
+    chosen = np.concatenate([generator.choice(items, each, replace=False) for _ in range(users)])
+    owner = np.repeat(np.arange(users), each)
+    values = np.where(owner == 0, 2.0, generator.integers(1, 6, users * each))
+    return Ratings(owner, chosen, values, users, items, name=f"domain {seed}")
+
+
+def test_a_drawn_task_holds_out_liked_items_and_ranks_them_among_others() -> None:
+    source, target = domain(1), domain(2)
+    task = drawn_task(source, target, seed=3)
+    assert task.num_users == 79, "user 0 likes nothing"
+    liked = (target.dense() >= 3)[1:]
+    shown = liked[:, liked.sum(0) >= POSITIVES]
+    heldout = np.column_stack([task.validation, task.test])
+    rows = np.arange(79)[:, None]
+    assert shown[rows, heldout].all()
+    assert not shown[rows, task.negatives].any()
+    assert all(len({*row}) == 2 + NEGATIVES for row in np.column_stack([heldout, task.negatives]).tolist())
+    whole = task.target.toarray()
+    whole[rows, heldout] = 1
+    np.testing.assert_array_equal(whole > 0, shown)
+    assert task.name == "domain 1 to domain 2, split drawn with seed 3"
+    again, other = drawn_task(source, target, seed=3), drawn_task(source, target, seed=4)
+    assert [entry["sha256"] for entry in again.inputs] == [entry["sha256"] for entry in task.inputs]
+    assert other.inputs[:2] == task.inputs[:2]
+    assert (other.test != task.test).any()
+
+
+def test_a_task_that_cannot_be_drawn_says_what_it_needs() -> None:
+    with pytest.raises(InvalidInput, match="the same ratings; give two domains"):
+        drawn_task(domain(1), domain(1))
+    with pytest.raises(InvalidInput, match="no user with 6 ratings in the upper half of the scale in both domains"):
+        drawn_task(domain(1, each=4), domain(2))
+    with pytest.raises(InvalidInput, match=r"60 target items are left .*; 99 that she does not"):
+        drawn_task(domain(1), domain(2, items=60))
+
+
+def test_douban_is_drawn_with_the_users_and_items_of_the_paper(real_data: Path) -> None:
+    folder = real_data / "douban-raw"
+    if not folder.is_dir():
+        pytest.skip("needs the Douban ratings: set DPASSAY_DATA to a folder that holds douban-raw")
+    task = drawn_task(*load_domains(rating_files(folder)))
+    sizes = TASKS["Douban Book to Music"]
+    assert (task.num_users, task.num_source_items, task.num_target_items) == (924, 3_916, 4_228)
+    assert (task.source.nnz, task.target.nnz + 2 * 924) == (sizes.source_ratings, sizes.target_ratings)
 
 
 def test_made_up_tasks_follow_the_split_rule() -> None:

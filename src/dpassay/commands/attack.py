@@ -86,7 +86,9 @@ def _subcommand(name: str, kinds: Sequence[Kind]) -> click.Command:
     )
     @click.option("--json", "json_path", type=path_type(), help="Write the report as JSON.")
     @click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
-    @click.option("--sarif", "sarif_path", type=path_type(), help="Write exceeded limits for code scanning, SARIF 2.1.0.")
+    @click.option(
+        "--sarif", "sarif_path", type=path_type(), help="Write exceeded limits for code scanning, SARIF 2.1.0."
+    )
     def command(**values: Any) -> int:
         return _simulate(name, chosen, **values)
 

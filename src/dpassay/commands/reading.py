@@ -8,7 +8,7 @@ import click
 
 from dpassay.commands.output import grouped, line, two_numbers
 from dpassay.core.errors import InvalidInput
-from dpassay.data.reading import Duplicates, Format, Reading
+from dpassay.data.reading import PLAIN, Duplicates, Format, Reading
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -23,7 +23,10 @@ def _options(formats: Sequence[str]) -> Callable[[Any], Any]:
         "reading",
         Reading,
         click.option(
-            "--scale", metavar="LOW:HIGH", callback=_scale, help="Smallest and largest rating. Default: 1:5; audits: any."
+            "--scale",
+            metavar="LOW:HIGH",
+            callback=_scale,
+            help="Smallest and largest rating. Default: 1:5; audits: any.",
         ),
         click.option(
             "--format",
@@ -49,8 +52,10 @@ rating_options = _options([name for name in get_args(Format) if name != "table"]
 def given_ratings(path: Path | None, reading: Reading) -> "Ratings | None":
     """The ratings in a file, with a line that says what a reader must know of how they were read; None for no file."""
     if path is None:
-        if reading != Reading():
-            raise InvalidInput("--scale, --format and --duplicates say how --data is read; give that, or leave them out")
+        if reading != PLAIN:
+            raise InvalidInput(
+                "--scale, --format and --duplicates say how --data is read; give that, or leave them out"
+            )
         return None
     from dpassay.data.rating_files import read_ratings
 

@@ -484,7 +484,9 @@ def _rows(dataset: Any) -> np.ndarray:
     try:
         array = np.asarray(dataset, float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput("relations are checked on matrices and vectors of numbers; leave the relation out") from error
+        raise InvalidInput(
+            "relations are checked on matrices and vectors of numbers; leave the relation out"
+        ) from error
     return array[:, None] if array.ndim == 1 else array
 
 

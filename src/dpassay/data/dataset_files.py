@@ -19,7 +19,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.data.array_files import read_array_file
-from dpassay.data.reading import Reading
+from dpassay.data.reading import PLAIN, Reading
 
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
@@ -57,7 +57,7 @@ def load_dataset_pair(path1: str | Path, path2: str | Path) -> tuple[Any, Any]:
     return first.value, second.value
 
 
-def read_dataset_pair(path1: str | Path, path2: str | Path, reading: Reading = Reading()) -> tuple[Dataset, Dataset]:
+def read_dataset_pair(path1: str | Path, path2: str | Path, reading: Reading = PLAIN) -> tuple[Dataset, Dataset]:
     """`load_dataset_pair` as told, and what the files were read as."""
     paths = Path(path1), Path(path2)
     if not any(_is_array(path) for path in paths):
@@ -79,7 +79,7 @@ def load_dataset(path: str | Path) -> Any:
     return read_dataset(path).value
 
 
-def read_dataset(path: str | Path, reading: Reading = Reading()) -> Dataset:
+def read_dataset(path: str | Path, reading: Reading = PLAIN) -> Dataset:
     """`load_dataset` as told, and what the file was read as."""
     return _finished(_parsed(Path(path), reading), Path(path))
 
@@ -92,7 +92,9 @@ def _read_delimited(paths: Sequence[Path], reading: Reading) -> list[Dataset]:
     contents = [unpacked(rating_file(path)) for path in paths]
     tables = [reading.format == "table" or (reading.format == "auto" and _is_table(content)) for content in contents]
     if len(set(tables)) > 1:
-        kinds = " and ".join(f"{c.name} as {'a table' if t else 'ratings'}" for c, t in zip(contents, tables, strict=True))
+        kinds = " and ".join(
+            f"{c.name} as {'a table' if t else 'ratings'}" for c, t in zip(contents, tables, strict=True)
+        )
         raise InvalidInput(f"{kinds} would be no pair; set the format to ratings, implicit or table")
     if tables[0]:
         if reading.scale is not None or reading.duplicates != "error":
@@ -142,8 +144,10 @@ def _parsed(path: Path, reading: Reading) -> Dataset:
         return _read_delimited([path], reading)[0]
     if not path.is_file():
         raise InvalidInput(f"no file {path}; give the dataset as .npy, .json, delimited text or Parquet")
-    if reading != Reading():
-        raise InvalidInput(f"{path.name}: format, scale and duplicates are for delimited text and Parquet; leave them out")
+    if reading != PLAIN:
+        raise InvalidInput(
+            f"{path.name}: format, scale and duplicates are for delimited text and Parquet; leave them out"
+        )
     try:
         content = read_array_file(path)
     except ValueError as error:

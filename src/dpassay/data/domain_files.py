@@ -9,7 +9,7 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.data.rating_files import rating_file, ratings_together
 from dpassay.data.ratings import Ratings
-from dpassay.data.reading import Reading
+from dpassay.data.reading import PLAIN, Reading
 from dpassay.data.text_files import unpacked
 
 ENDINGS = ("ratings", ".dat", ".csv", ".tsv", ".parquet", ".inter", ".zip")
@@ -27,7 +27,7 @@ def domain_name(path: Path) -> str:
     return path.parent.name if name in ("ratings", "u") else name
 
 
-def load_domains(paths: Sequence[Path], reading: Reading = Reading()) -> tuple[Ratings, Ratings]:
+def load_domains(paths: Sequence[Path], reading: Reading = PLAIN) -> tuple[Ratings, Ratings]:
     """Source and target: the same number is the same user in both, whose ids are common to both files.
 
     Item ids are one domain's own: what one file has under an id of the other's is another item. Ratings are in the

@@ -21,7 +21,7 @@ import numpy as np
 from dpassay.core.errors import InvalidInput
 from dpassay.data.array_files import read_array_file
 from dpassay.data.ratings import Ratings
-from dpassay.data.reading import Duplicates, Format, Reading
+from dpassay.data.reading import PLAIN, Duplicates, Format, Reading
 from dpassay.data.text_files import (
     MAIN_FILES,
     STRAY_QUOTE,
@@ -120,7 +120,9 @@ def read_ratings(path: str | Path, reading: Reading) -> Ratings:
     if path.suffix not in (".npy", ".json"):
         return _named(_Table(unpacked(path), reading).ratings())
     if reading.format == "implicit":
-        raise InvalidInput(f"{path.name} is a matrix of ratings; implicit feedback is read from delimited text or Parquet")
+        raise InvalidInput(
+            f"{path.name} is a matrix of ratings; implicit feedback is read from delimited text or Parquet"
+        )
     matrix = _matrix(path)
     outside = (matrix < low) | (matrix > high)
     if outside.any():
@@ -133,7 +135,7 @@ def read_ratings(path: str | Path, reading: Reading) -> Ratings:
 
 
 def ratings_together(
-    contents: Sequence[Content], reading: Reading = Reading(), *, same_items: bool = True
+    contents: Sequence[Content], reading: Reading = PLAIN, *, same_items: bool = True
 ) -> list[Ratings]:
     """Files of delimited or Parquet ratings in which the same number is the same user, and the same item.
 
@@ -483,7 +485,7 @@ def columns_of(file: str, fields: Sequence[str], header: bool, format: Format) -
         if not (2 if format == "implicit" else 3) <= len(fields) <= 4:
             raise InvalidInput(
                 f"{file} has {len(fields)} columns and no header; give user, item, rating and perhaps timestamp, or "
-                "name the columns in a first line, or set the format to implicit (user and item alone) or, in an audit, table"
+                "name the columns in a first line, or set the format to implicit or, in an audit, table"
             )
         return order[: len(fields)]
     columns = _known(fields)

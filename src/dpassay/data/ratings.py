@@ -61,9 +61,7 @@ class Ratings:
         if (repeated := cells[1:] == cells[:-1]).any():
             cell = cells[1:][repeated][0]
             user, item = divmod(int(cell), self.num_items)
-            raise InvalidInput(
-                f"user {user} rated item {item} {np.sum(cells == cell)} times; keep one rating per pair"
-            )
+            raise InvalidInput(f"user {user} rated item {item} {np.sum(cells == cell)} times; keep one rating per pair")
 
     def _cells(self) -> np.ndarray:
         """The number of each rating's place in the matrix, row by row."""

@@ -17,3 +17,7 @@ class Reading:
     scale: tuple[float, float] | None = None
     format: Format = "auto"
     duplicates: Duplicates = "error"
+
+
+PLAIN = Reading()
+"""What nobody says otherwise."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,13 +32,21 @@ def load_tables(contents: Sequence[Content]) -> list[Any]:
     else:
         frames = _texts([Delimited(content, spaces=False) for content in contents], contents, pandas)
     for content, frame in zip(contents, frames, strict=True):
-        for name in frame.columns:
-            if frame[name].dtype.kind in "fc" and np.isinf(frame[name].to_numpy()).any():
-                row = int(np.isinf(frame[name].to_numpy()).argmax())
+        for name, column in frame.items():
+            unusable = _infinite(column.to_numpy())
+            if unusable.any():
                 raise InvalidInput(
-                    f"{content.name}: the {name} of row {row + 1} is infinite or beyond what a number can be; correct it"
+                    f"{content.name}: the {name} of row {unusable.argmax() + 1} is infinite or beyond what a number "
+                    "can be; correct it"
                 )
     return frames
+
+
+def _infinite(column: np.ndarray) -> np.ndarray:
+    """Which numbers of a column are infinite, or integers too large for a float."""
+    if column.dtype == object:
+        return np.array([isinstance(cell, int) and abs(cell) > sys.float_info.max for cell in column], bool)
+    return np.isinf(column) if column.dtype.kind == "f" else np.zeros(len(column), bool)
 
 
 def _frame(content: Content, pandas: Any) -> Any:

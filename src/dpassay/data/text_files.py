@@ -106,7 +106,7 @@ def _archived(path: Path, data: bytes) -> Content:
 
 
 def text_of(content: Content) -> str:
-    """Text in UTF-8 with a line break "\\n".
+    """Text in UTF-8 whose lines end in a line feed.
 
     Raises:
         InvalidInput: it is something else, or empty, or has a NUL.

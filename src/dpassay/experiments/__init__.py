@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained, require
-from dpassay.data.reading import Reading
+from dpassay.data.reading import PLAIN, Reading
 
 if TYPE_CHECKING:
     from dpassay.experiments.request import Data
@@ -38,7 +38,7 @@ def run(
     seed: int = 0,
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
-    reading: Reading = Reading(),
+    reading: Reading = PLAIN,
 ) -> dict[str, Any]:
     """Runs one of `EXPERIMENTS`.
 

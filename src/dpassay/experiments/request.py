@@ -9,7 +9,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.data.domain_files import load_domains, rating_files
 from dpassay.data.rating_files import read_ratings
 from dpassay.data.ratings import Ratings, synthetic
-from dpassay.data.reading import Reading
+from dpassay.data.reading import PLAIN, Reading
 
 Data = Ratings | Path | str | tuple[Path | str, Path | str] | None
 
@@ -23,7 +23,7 @@ class Request:
     seed: int = 0
     resume: Path | None = None
     progress: Callable[[str], None] = lambda _: None
-    reading: Reading = Reading()
+    reading: Reading = PLAIN
 
     @property
     def small(self) -> bool:

@@ -172,8 +172,8 @@ def drawn_task(source: Ratings, target: Ratings, *, seed: int = 0) -> Task:
     counts = np.diff(whole.indptr)
     if items - counts.max() < NEGATIVES:
         raise InvalidInput(
-            f"{items} target items are left that {users} users {rule} rated {POSITIVES} times, up to {counts.max()} by "
-            f"one; {NEGATIVES} more are needed that a user never rated: give a target domain with more items"
+            f"{items} target items are left that {POSITIVES} users like, and one user likes {counts.max()}; {NEGATIVES} "
+            "that she does not rank beside a held-out one: give a target domain with more items"
         )
     generator = np.random.default_rng(seed)
     parts = np.empty((users, 2 + NEGATIVES), np.int64)
@@ -183,7 +183,9 @@ def drawn_task(source: Ratings, target: Ratings, *, seed: int = 0) -> Task:
         parts[user, :2] = generator.choice(own, 2, replace=False)
         parts[user, 2:] = generator.choice(others, NEGATIVES, replace=False)
     name = f"{source.name} to {target.name}, split drawn with seed {seed}"
-    return _heldout_task(given, whole, (parts[:, 0], parts[:, 1], parts[:, 2:]), name, (source.described(), target.described()))
+    return _heldout_task(
+        given, whole, (parts[:, 0], parts[:, 1], parts[:, 2:]), name, (source.described(), target.described())
+    )
 
 
 def _positive(ratings: Ratings) -> csr_array:

@@ -12,6 +12,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.registry import expected_outcomes
 from dpassay.data.rating_files import load_ratings
 from dpassay.data.ratings import Ratings, synthetic
+from dpassay.experiments.request import Request
 from dpassay.experiments.xmap import experiment as cross_domain
 from dpassay.experiments.xmap import tables as cross_domain_tables
 from dpassay.experiments.xmap.domains import ASKED, MINIMUM, Domains, by_genre, by_popularity, load_domains, split

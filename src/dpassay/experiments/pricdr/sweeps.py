@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Plot, Table
-from dpassay.data.reading import Reading
+from dpassay.data.reading import PLAIN
 from dpassay.experiments.cells import difference, grouped, mean_series
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.experiments.request import Request
@@ -170,7 +170,7 @@ def given_task(request: Request) -> Task:
         return synthetic_task()
     named = split_domains(request.folder) if request.folder is not None else None
     if named is not None:
-        if request.reading != Reading():
+        if request.reading != PLAIN:
             raise InvalidInput("a folder with a split is read as it is; leave scale, format and duplicates out")
         return load_task(request.folder, *named)
     pair = request.domains()
