@@ -215,6 +215,7 @@ def test_scale(tmp_path: Path) -> None:
         ("r.csv", " \n\n", "empty"),
         ("r.csv", "user,item,rating\n", "has no ratings"),
         ("r.csv", "user,rating\n1,2\n", "columns are user, rating; there must be one each of user, item, rating"),
+        ("r.csv", "user,item,liking\n1,2,5\n", "columns are user, item, liking; there must be one each"),
         ("r.csv", "user,item,rating,stars\n1,2,3,4\n", "one each"),
         ("r.csv", "1,2\n1,3\n", "2 columns and no header"),
         ("r.csv", "1,2,3,4,5\n", "5 columns and no header"),

@@ -88,7 +88,7 @@ def test_the_rule_is_the_header_and_the_format(tmp_path: Path, text: str, format
     ],
 )
 def test_unusable_tables_get_one_line(tmp_path: Path, first: str, second: str | None, message: str) -> None:
-    paths = [written(tmp_path, "a.csv", first), written(tmp_path, "b.csv", second or first)]
+    paths = written(tmp_path, "a.csv", first), written(tmp_path, "b.csv", second or first)
     with pytest.raises(InvalidInput, match=message) as caught:
         read_dataset_pair(*paths)
     assert "\n" not in str(caught.value)

@@ -139,7 +139,7 @@ def test_a_task_that_cannot_be_drawn_says_what_it_needs() -> None:
         drawn_task(domain(1), domain(1))
     with pytest.raises(InvalidInput, match="no user with 6 ratings in the upper half of the scale in both domains"):
         drawn_task(domain(1, each=4), domain(2))
-    with pytest.raises(InvalidInput, match=r"60 target items are left .*; 99 that she does not"):
+    with pytest.raises(InvalidInput, match=r"60 target items are left .*; everyone needs 99 others"):
         drawn_task(domain(1), domain(2, items=60))
 
 

@@ -11,7 +11,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ COLUMN_NAMES = {
     "plays": ("plays", "playcount", "play_count", "count", "counts"),
     "timestamp": ("timestamp", "time", "date"),
 }
+Batches = Iterator[tuple[np.ndarray, Mapping[str, Sequence[Any]]]]
+"""Of some rows the lines, and the columns by their meaning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +90,9 @@ def load_ratings(
     RecBole's `.inter`; all of these in gzip or zip; Parquet with columns of these names; a matrix of shape (users,
     items) in `.npy` (NaN where missing) or `.json` (null where missing).
 
-    A header with neither rating nor plays, or with plays alone, means implicit feedback: every row is a rating of 1 on
-    the scale 0 to 1, and rows of 0 plays are left out. `note` of the result says so, and how many repeated pairs of
-    user and item became one rating.
+    A header with plays and no rating, or with user, item and perhaps timestamp alone, means implicit feedback: every
+    row is a rating of 1 on the scale 0 to 1, and rows of 0 plays are left out. `note` of the result says so, and how
+    many repeated pairs of user and item became one rating.
 
     User and item ids become 0, 1, ... in the order of the ids (by number where every id is one, else by text).
     MovieLens 100K is recognized by its content and named so; other ratings are named after their fingerprint.
@@ -291,9 +293,10 @@ class _Table:
         parts: dict[str, list[np.ndarray]] = {}
         for lines, columns in (_parquet if self.word == "row" else _delimited)(content, reading.format):
             places.append(lines)
-            self.users.add(columns.pop("user"))
-            self.items.add(columns.pop("item"))
-            for name, column in columns.items():
+            self.users.add(columns["user"])
+            self.items.add(columns["item"])
+            for name in columns.keys() - {"user", "item"}:
+                column = columns[name]
                 numbers = _numbers(column)
                 if name != "timestamp" and not np.isfinite(numbers).all():
                     row = int(np.isfinite(numbers).argmin())
@@ -448,8 +451,7 @@ def _number(cell: Any) -> float:
         return np.nan
 
 
-def _delimited(content: Content, format: Format) -> Iterator[tuple[np.ndarray, dict[str, Sequence[Any]]]]:
-    """Batches of rows: their lines, and their columns by meaning."""
+def _delimited(content: Content, format: Format) -> Batches:
     text = Delimited(content)
     meanings = columns_of(text.name, text.first, text.header, format)
     for rows in text.rows():
@@ -466,8 +468,7 @@ def _delimited(content: Content, format: Format) -> Iterator[tuple[np.ndarray, d
         yield rows.lines, columns
 
 
-def _parquet(content: Content, format: Format) -> Iterator[tuple[np.ndarray, dict[str, Sequence[Any]]]]:
-    """All rows, as `_delimited` gives batches."""
+def _parquet(content: Content, format: Format) -> Batches:
     table = parquet_table(content)
     meanings = columns_of(content.name, table.column_names, True, format)
     columns = {name: each.to_numpy().tolist() for name, each in zip(meanings, table.columns, strict=True) if name}
@@ -489,12 +490,13 @@ def columns_of(file: str, fields: Sequence[str], header: bool, format: Format) -
             )
         return order[: len(fields)]
     columns = _known(fields)
+    unclear = format == "auto" and "" in columns and not {"rating", "plays"} & {*columns}  # it may be the rating
     used, other = "rating", "plays"
     if format == "implicit" or (format == "auto" and "rating" not in columns):
         used, other = other, used
     replacement = "" if used in columns else used
     columns = [replacement if name == other else name for name in columns]
-    once = [name for name in ("user", "item", "rating") if name != "rating" or format == "ratings"]
+    once = [name for name in ("user", "item", "rating") if name != "rating" or format == "ratings" or unclear]
     if any(columns.count(name) != 1 for name in once) or any(columns.count(name) > 1 for name in (used, "timestamp")):
         raise InvalidInput(
             f"{file}: columns are {', '.join(fields)}; there must be one each of user, item, rating (or plays, or "

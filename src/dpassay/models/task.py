@@ -172,8 +172,8 @@ def drawn_task(source: Ratings, target: Ratings, *, seed: int = 0) -> Task:
     counts = np.diff(whole.indptr)
     if items - counts.max() < NEGATIVES:
         raise InvalidInput(
-            f"{items} target items are left that {POSITIVES} users like, and one user likes {counts.max()}; {NEGATIVES} "
-            "that she does not rank beside a held-out one: give a target domain with more items"
+            f"{items} target items are left that {POSITIVES} users like, and one user likes {counts.max()} of them; "
+            f"everyone needs {NEGATIVES} others: give a target domain with more items"
         )
     generator = np.random.default_rng(seed)
     parts = np.empty((users, 2 + NEGATIVES), np.int64)

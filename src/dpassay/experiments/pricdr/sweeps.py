@@ -168,8 +168,7 @@ def given_task(request: Request) -> Task:
     """
     if request.data is None:
         return synthetic_task()
-    named = split_domains(request.folder) if request.folder is not None else None
-    if named is not None:
+    if request.folder is not None and (named := split_domains(request.folder)):
         if request.reading != PLAIN:
             raise InvalidInput("a folder with a split is read as it is; leave scale, format and duplicates out")
         return load_task(request.folder, *named)
