@@ -164,6 +164,18 @@ def test_batches_are_read_as_one_text(tmp_path: Path, monkeypatch: pytest.Monkey
             load_ratings(tmp_path / name)
 
 
+def test_a_short_cut_for_even_text_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("1,2,3\n,,\n1,3,4\n")
+    assert load_ratings(path).values.tolist() == [3, 4]
+    path.write_text("1,2,3\n1,3,4,5\n1,4\n")  # as many fields as three rows of three
+    with pytest.raises(InvalidInput, match="Expected 3 fields in line 2, saw 4"):
+        load_ratings(path)
+    monkeypatch.setattr(dpassay.data.text_files, "CHARACTERS", 5)
+    path.write_text('user,item,rating,title\n1,1,3,"a\nb\nc"\n1,2,4,d\n')
+    assert load_ratings(path).values.tolist() == [3, 4]
+
+
 def test_a_million_ratings_take_seconds(tmp_path: Path) -> None:
     text = "".join(f"{u}::{i}::{1 + (u + i) % 5}::{978300000 + u}\n" for u in range(1000) for i in range(200))
     (tmp_path / "ratings.dat").write_text(text)

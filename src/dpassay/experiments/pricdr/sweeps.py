@@ -8,6 +8,7 @@ and the draw of the sketch.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -172,14 +173,14 @@ def given_task(request: Request) -> Task:
         if request.reading != PLAIN:
             raise InvalidInput("a folder with a split is read as it is; leave scale, format and duplicates out")
         return load_task(request.folder, *named)
-    pair = request.domains()
-    if pair is None:
-        raise InvalidInput(
-            "this experiment needs two domains: give their two rating files, the source first, or a folder that holds "
-            "these alone, or one with SOURCE_ratings.csv.gz, TARGET_ratings.csv.gz and TARGET_split.csv.gz, such as "
-            "Douban Book and Music"
-        )
-    return drawn_task(*pair, seed=request.seed)
+    if pair := request.domains():
+        return drawn_task(*pair, seed=request.seed)
+    absent = isinstance(request.data, Path | str) and not Path(request.data).exists()
+    problem = f"no folder {request.data}" if absent else "this experiment needs two domains"
+    raise InvalidInput(
+        f"{problem}; give their two rating files, the source first, or a folder that holds these alone, or one with "
+        "SOURCE_ratings.csv.gz, TARGET_ratings.csv.gz and TARGET_split.csv.gz, such as Douban Book and Music"
+    )
 
 
 def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iterator[dict[str, Any]]:
