@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
-from dpassay.commands.reading import rating_options
+from dpassay.commands.reading import check_unused, rating_options
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, require
 from dpassay.data.reading import Reading
@@ -51,6 +51,8 @@ def experiment(
 
     if len(data) > 2:
         raise InvalidInput(f"--data is given {len(data)} times; give one dataset, or two domains, the source first")
+    if not data:
+        check_unused(reading)
     outputs = Outputs(*table_files(output), resume, runs)
     if runs is not None:
         require("parquet")

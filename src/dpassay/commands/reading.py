@@ -49,6 +49,12 @@ dataset_options = _options(get_args(Format))
 rating_options = _options([name for name in get_args(Format) if name != "table"])
 
 
+def check_unused(reading: Reading) -> None:
+    """Refuses options that say how to read what is not given."""
+    if reading != PLAIN:
+        raise InvalidInput("--scale, --format and --duplicates say how --data is read; give it, or leave them out")
+
+
 def given_ratings(path: Path | None, reading: Reading) -> "Ratings | None":
     """The ratings in a file, with a line that says what a reader must know of how they were read; None for no file."""
     if path is None:

@@ -81,6 +81,24 @@ def test_one_domain_is_not_enough(tmp_path: Path) -> None:
         pricdr.run(Request(tmp_path / "absent"))
 
 
+def test_the_command_line_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("user,item,rating\n1,1,0.5\n")
+    (tmp_path / "b.csv").write_text("user,item,rating\n2,1,4\n")
+    a, b = (["--data", str(tmp_path / name)] for name in ("a.csv", "b.csv"))
+    for name, arguments, message in (
+        ("pricdr", a, "needs two domains; give their two rating files"),
+        ("pricdr", [*a, *b], "rating 0.5 is outside the scale"),
+        ("pricdr", [*a, *b, "--scale", "0.5:5"], "no user with 6 ratings in the upper half of the scale"),
+        ("pricdr", [*a, *b, *a], "--data is given 3 times"),
+        ("pricdr", ["--scale", "0.5:5"], "say how --data is read"),
+        ("ppns", [*a, *b], "no two domains"),
+    ):
+        assert main(["experiment", name, "--quick", *arguments]) == 2
+        said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("dpassay: ")]
+        assert len(said) == 1
+        assert message in said[0]
+
+
 @pytest.mark.realdata
 def test_untrained_models_on_douban(real_data: Path) -> None:
     """HR@5, HR@10, NDCG@10 and MRR@10 on the authors' split, measured once with other code.
