@@ -207,7 +207,7 @@ class Sampler:
     def scores(self, side: int, phase: str, n: int, scorers: Sequence[Any]) -> np.ndarray:
         """Scores of the next n samples by every scorer, float32, shape (n, scorers)."""
         self._fit()
-        if self.traced and scorers and n:
+        if self.traced and scorers and n > FEW:
             assert self._traced is not None
             parts = self._rows(side, phase, n, self._traced.scores(side, self.encoder, scorers))
             return np.concatenate(parts) if len(parts) > 1 else parts[0]
@@ -222,7 +222,7 @@ class Sampler:
         """How many of the next n samples lie in each event, int64, shape (events,)."""
         self._fit()
         totals = np.zeros(len(events), np.int64)
-        if self.traced and len(events) and n:
+        if self.traced and len(events) and n > FEW:
             return self._count(side, phase, n, events)
         for features in self._features(side, phase, n):
             totals += np.array([np.count_nonzero(np.asarray(event.contains(features))) for event in events], np.int64)

@@ -1,5 +1,6 @@
 """Fixtures for every test. The only file that knows where real ratings lie."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +37,7 @@ QUICKLY_COMPILED = (
     "attacks/presence",
     "experiments/rating_collection",
     "replay/test_item_laws.py",
+    "test_notebooks.py",
 )
 """Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
 
@@ -60,6 +62,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if unwanted and collection_path.relative_to(ROOT).as_posix() in SLOW else None
 
 
+def pytest_collection_finish() -> None:
+    """What was imported stays: no later search for garbage goes through it, and such searches are rarer."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what is listed as slow."""
     for item in items:
@@ -69,15 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_compilation(request: pytest.FixtureRequest) -> Iterator[None]:
+def quick_compilation(request: pytest.FixtureRequest) -> None:
     """Compiles without optimizing where that is quicker altogether."""
-    if not any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED):
-        yield
-        return
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.clear_caches()  # else later tests run what was compiled here, several times slower
+    quick = any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED)
+    if jax.config.read("jax_disable_most_optimizations") and not quick:
+        jax.clear_caches()  # else the tests to come run what was compiled before, several times slower
+    jax.config.update("jax_disable_most_optimizations", quick)
 
 
 @pytest.fixture
