@@ -31,15 +31,9 @@ SLOW = frozenset((ROOT / "tests/slow.txt").read_text().split())
 HALF_WRITTEN = "Error reading persistent compilation cache entry"
 """What JAX says of an entry that another process is writing; it then compiles the program itself."""
 
-QUICKLY_COMPILED = (
-    "mechanisms",
-    "models",
-    "attacks/presence",
-    "experiments/rating_collection",
-    "replay/test_item_laws.py",
-    "test_notebooks.py",
-)
-"""Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
+OPTIMIZED = ("auditors", "benchmarks")
+"""Tests of programs that run for long. All others are of many small programs that run a few times each: what compiling
+optimizes there costs more than it saves."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,11 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_compilation(request: pytest.FixtureRequest) -> None:
-    """Compiles without optimizing where that is quicker altogether."""
-    quick = any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED)
+    """Compiles without optimizing where that is quicker altogether, in the processes that tests start too."""
+    quick = not any(request.path.is_relative_to(ROOT / "tests" / each) for each in OPTIMIZED)
     if jax.config.read("jax_disable_most_optimizations") and not quick:
         jax.clear_caches()  # else the tests to come run what was compiled before, several times slower
     jax.config.update("jax_disable_most_optimizations", quick)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = str(int(quick))
 
 
 @pytest.fixture

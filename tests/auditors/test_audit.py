@@ -283,8 +283,8 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_test(monkeypatch)
         def sample(self, key, dataset):
             return dataset + jnp.cumsum(jax.random.laplace(key, (3,)))
 
-    found = run_audit(Sums(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
-    assert found.samples == {"training": 44_000, "selection": 60_000, "test": 136_000, "total": 240_000}
+    found = run_audit(Sums(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=60_000)
+    assert found.samples == {"training": 11_000, "selection": 15_000, "test": 34_000, "total": 60_000}
     assert found.verdict.outcome == "refuted"
     assert 0.9 < bound_of(found) < 1.0
 
@@ -292,10 +292,10 @@ def test_samples_that_refine_scorers_are_taken_from_those_that_test(monkeypatch)
         def sample(self, key, dataset):
             return dataset + jnp.cumsum(jax.random.laplace(key, (5,))) > 0
 
-    counted = run_audit(Signs(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
+    counted = run_audit(Signs(), 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=60_000)
     assert counted.samples == found.samples
-    single = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=240_000)
-    assert single.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
+    single = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=60_000)
+    assert single.samples == {"training": 6_000, "selection": 10_000, "test": 44_000, "total": 60_000}
 
 
 def test_samples_are_those_of_the_pair_that_is_reported(monkeypatch):

@@ -270,7 +270,9 @@ def tail_samples(side, size, generator):
     return np.column_stack([first, second]).astype(np.float32)
 
 
-def test_an_end_is_learned_by_itself(generator):
+def test_an_end_is_learned_by_itself(generator, monkeypatch):
+    monkeypatch.setattr(learners, "NETWORK_STEPS", 400)
+    monkeypatch.setattr(learners, "DRAWN_ROWS", 100_000)
     drawn = []
 
     def draw(side, size):
@@ -278,8 +280,8 @@ def test_an_end_is_learned_by_itself(generator):
         return tail_samples(side, size, generator)
 
     base = Column(np.int32(0))
-    low, high = refine(base, draw, 600_000, [False, False])
-    assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (100_000, 250_000, 250_000)]
+    low, high = refine(base, draw, 240_000, [False, False])
+    assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (40_000, 100_000, 100_000)]
     assert (low.above, high.above) == (False, True)
     assert high.cut == pytest.approx(0.97, abs=0.002)
     assert low.cut == pytest.approx(0.03, abs=0.002)
