@@ -128,7 +128,7 @@ def test_slow_callables_of_single_samples():
         return "many" if np.nansum(ratings) + rng.laplace() > 3 else None
 
     witness = search_black_box(
-        dp.from_callable(single), ADD, claim=PrivacyClaim(0.5), num_users=2, num_items=1, time_limit=12.0
+        dp.from_callable(single), ADD, claim=PrivacyClaim(0.5), num_users=2, num_items=1, time_limit=60.0
     )
     assert witness is not None
     assert "output" in str(witness.event[0])
