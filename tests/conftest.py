@@ -31,9 +31,18 @@ SLOW = frozenset((ROOT / "tests/slow.txt").read_text().split())
 HALF_WRITTEN = "Error reading persistent compilation cache entry"
 """What JAX says of an entry that another process is writing; it then compiles the program itself."""
 
-OPTIMIZED = ("auditors", "benchmarks")
-"""Tests of programs that run for long. All others are of many small programs that run a few times each: what compiling
-optimizes there costs more than it saves."""
+QUICKLY_COMPILED = (
+    "attacks",
+    "benchmarks/test_dp_sniper_suite.py",
+    "benchmarks/test_own_mechanisms.py",
+    "experiments",
+    "mechanisms",
+    "models",
+    "proofs/ppns",
+    "replay/test_item_laws.py",
+    "test_notebooks.py",
+)
+"""Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def quick_compilation(request: pytest.FixtureRequest) -> None:
     """Compiles without optimizing where that is quicker altogether, in the processes that tests start too."""
-    quick = not any(request.path.is_relative_to(ROOT / "tests" / each) for each in OPTIMIZED)
+    quick = any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED)
     if jax.config.read("jax_disable_most_optimizations") and not quick:
         jax.clear_caches()  # else the tests to come run what was compiled before, several times slower
     jax.config.update("jax_disable_most_optimizations", quick)

@@ -47,11 +47,8 @@ def installed(tmp_path_factory):
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    subprocess.run(
-        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, folder / "source"], check=True
-    )
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
+    flags = ["--no-deps", "--no-index", "--no-build-isolation", "--no-compile"]
+    subprocess.run([*pip, "install", *flags, "--target", folder / "site", folder / "source"], check=True)
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
     return clean | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -125,7 +125,7 @@ def test_a_mechanism_of_ones_own_is_audited_from_the_command_line(tmp_path):
     (tmp_path / "mymodule.py").write_text(MECHANISM)
     (tmp_path / "one.json").write_text("[3, 1]")
     parameters = {"target": "mymodule:noisy_votes", "dataset1": "one.json", "dataset2": "[2, 0]", "epsilon": 1.0}
-    parameters |= {"num_samples": 2000, "time_limit": 4.0, "seed": 3, "sensitivity": 2, "relation": "vector:one"}
+    parameters |= {"num_samples": 2000, "time_limit": 2.0, "seed": 3, "sensitivity": 2, "relation": "vector:one"}
     options = [text for name, value in parameters.items() for text in ("-p", name, str(value))]
     source = FOLDER / "audit_your_own_mechanism.ipynb"
     command = [sys.executable, "-m", "papermill", str(source), "out.ipynb", "--no-progress-bar", *options]
