@@ -126,10 +126,15 @@ def test_features_scores_and_counts_agree():
 def test_no_call_compiles_again():
     sampler = Sampler(Laplace(), 0.0, 1.0)
     sampler.probe(100)
-    sampler.counts(0, "test", 10, (event(0.5),))
     traced = sampler._traced
     assert traced is not None
+    probed = len(traced._compiled)
+    sampler.counts(0, "test", 10, (event(0.5),))
+    sampler.scores(0, "test", 10, [Column(np.int32(0))])
+    assert len(traced._compiled) == probed  # a few are not worth it
+    sampler.counts(0, "test", 100_000, (event(0.5),))
     compiled = len(traced._compiled)
+    assert compiled > probed
     for side, n, cut in itertools.product((0, 1), (1, 100, 100_000), (0.1, 0.7)):
         sampler.counts(side, "test", n, (event(cut),))
     assert len(traced._compiled) == compiled  # both sides, every number of samples, every cut
@@ -234,7 +239,11 @@ def test_structures_and_expensive_mechanisms_are_traced():
         (lambda rng, dataset, n: np.zeros(3), True, "returned 3 outputs on dataset 1 when asked for 256"),
         (lambda rng, dataset, n: 3.0, True, "returned one value on dataset 1 when asked for 256"),
         (lambda rng, dataset, n: np.random.default_rng(0).laplace(size=n), True, "repeats its random stream"),
-        (lambda rng, dataset: time.sleep(60), False, r"the sampler on dataset 1 did not return within 0.2 s \(call 1\)"),
+        (
+            lambda rng, dataset: time.sleep(60),
+            False,
+            r"the sampler on dataset 1 did not return within 0.2 s \(call 1\)",
+        ),
         (lambda rng, dataset, n: time.sleep(60), True, "did not return within 0.2 s"),
     ],
 )
