@@ -38,7 +38,7 @@ QUICKLY_COMPILED = (
     "experiments",
     "mechanisms",
     "models",
-    "proofs/ppns",
+    "proofs/ppns/test_privacy.py",
     "replay/test_item_laws.py",
     "test_notebooks.py",
 )
