@@ -35,6 +35,7 @@ QUICKLY_COMPILED = (
     "attacks",
     "benchmarks/test_dp_sniper_suite.py",
     "benchmarks/test_own_mechanisms.py",
+    "commands",
     "experiments",
     "mechanisms",
     "models",
