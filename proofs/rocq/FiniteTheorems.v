@@ -94,11 +94,11 @@ Theorem XM_T3_STRICT : Statements.Finite.XM_T3_STRICT.
 Proof. exact XM_T3_STRICT_proof. Qed.
 Theorem XM_T4_AB : Statements.Finite.XM_T4_AB.
 Proof. exact XM_T4_AB_proof. Qed.
-Theorem PP_DP_variant : Statements.Finite.PP_DP_variant.
+Theorem PP_DP : Statements.Finite.PP_DP.
 Proof. exact PP_DP_proof. Qed.
-Theorem PP_ORIG_variant : Statements.Finite.PP_ORIG_variant.
+Theorem PP_ORIG : Statements.Finite.PP_ORIG.
 Proof. exact PP_ORIG_proof. Qed.
-Theorem PP_SEC2_variant : Statements.Finite.PP_SEC2_variant.
+Theorem PP_SEC2 : Statements.Finite.PP_SEC2.
 Proof. exact PP_SEC2_proof. Qed.
 Theorem PP_PNCF_NOT : Statements.Finite.PP_PNCF_NOT.
 Proof. exact PP_PNCF_NOT_proof. Qed.

@@ -1,6 +1,6 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
    dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _variant, _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
+   _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
    and this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
@@ -1309,17 +1309,33 @@ Definition all_defined (R : realType) (n : nat) (I : finType) (D : ratings R [fi
 (* tie says who stands first among equals.                                                                          *)
 Definition rank (R : realType) (n : nat) (I : finType) (tie : rel nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : nat :=
   (\sum_(j | (j != a) && (j != i)) ((cosine D a i < cosine D a j)%R || ((cosine D a i == cosine D a j) && tie j i)))%N.
-(* One rating is added or removed. *)
-Definition one_rating (R : realType) (n : nat) (I : finType) (D D' : ratings R [finType of 'I_n] I) : Prop :=
-  exists i t, (forall j s, (j, s) != (i, t) -> D j s = D' j s) /\ isSome (D i t) != isSome (D' i t).
+(* Ratings of 1 to 5 stars. *)
+Definition stars5 (R : realType) (r : option R) : Prop := exists a : nat, (1 <= a <= 5)%N /\ r = Some a%:R.
+Definition star_ratings (R : realType) (U I : finType) (D : ratings R U I) : Prop := forall i t, D i t = None \/ stars5 (D i t).
+(* One rating is changed (changed = true), or one is added or removed.                                               *)
+Definition one_rating (R : realType) (U I : finType) (changed : bool) (D D' : ratings R U I) : Prop :=
+  exists i t, [/\ forall j s, (j, s) != (i, t) -> D j s = D' j s, D i t <> D' i t & D i t && D' i t = changed].
+(* The datasets of the claims on privacy: 1 to 5 stars, one rating differs, every similarity to the target a is       *)
+(* defined.                                                                                                          *)
+Definition neighboring (R : realType) (n : nat) (I : finType) (changed : bool) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
+  [/\ star_ratings D, star_ratings D', one_rating changed D D', all_defined D a & all_defined D' a].
 
-(* Algorithm 1: partition number i (from 0) supplies ceil(p (1-p)^i k) neighbors, at most what is missing, until none *)
-(* is missing. (fuel bounds the number of partitions; each supplies one neighbor at least.)                          *)
-Fixpoint quotas (R : realType) (p : R) (k missing i fuel : nat) : seq nat :=
+(* How many neighbors a share x of a partition is: ceil(x) in Algorithm 1; x rounded, at least 1, in (18) and (19).    *)
+Definition up_to_whole (R : realType) (x : R) : nat := `|ceil x|%N.
+Definition rounded (R : realType) (x : R) : nat := maxn 1 `|floor (x + 2%:R^-1)|%N.
+(* Partition number i (from 0) supplies the share p (1-p)^i k, at most what is missing, until none is missing. (fuel   *)
+(* bounds the number of partitions; each supplies one neighbor at least.)                                            *)
+Fixpoint quotas (R : realType) (whole : R -> nat) (p : R) (k missing i fuel : nat) : seq nat :=
   if fuel is fuel'.+1 then
     if missing == 0%N then [::] else
-    let q := minn `|ceil (p * (1 - p) ^+ i * k%:R)|%N missing in q :: quotas p k (missing - q) i.+1 fuel'
+    let q := minn (whole (p * (1 - p) ^+ i * k%:R)) missing in q :: quotas whole p k (missing - q) i.+1 fuel'
   else [::].
+(* Algorithm 1 draws k - 1 neighbors by these quotas; of n users, the target among them, some are left for the last.   *)
+Definition algorithm_quotas (R : realType) (p : R) (k : nat) : seq nat := quotas (@up_to_whole R) p k k.-1 0 k.
+Definition algorithm_defined (R : realType) (n : nat) (p : R) (k : nat) : Prop := (size (algorithm_quotas p k) * k < n.-1)%N.
+(* The other schemes draw all k by them; no partition lacks candidates.                                              *)
+Definition scheme_defined (R : realType) (whole : R -> nat) (n : nat) (p : R) (k : nat) : Prop :=
+  let qs := quotas whole p k k 0 k in forall i, (i < size qs)%N -> (i * k + nth 0%N qs i <= n.-1)%N.
 (* The candidates of partition number i, k in number, and those from it on. *)
 Definition partition_of (R : realType) (n : nat) (I : finType) (tie : rel nat) (k : nat) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (i : nat) : {set 'I_n} :=
   [set j | (j != a) && (i * k <= rank tie D a j < i.+1 * k)%N].
@@ -1333,17 +1349,15 @@ Definition drawn_from_partitions (R : realType) (n : nat) (I : finType) (tie : r
 (* w are the weights of candidates, w' those of the last draw (line 16 does not say which).                         *)
 Definition ppns (R : realType) (n : nat) (I : finType) (tie : rel nat) (p : R) (k : nat) (w w' : 'I_n -> R)
   (D : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}) : R :=
-  let qs := quotas p k k.-1 0 k in
+  let qs := algorithm_quotas p k in
   let rest := partitions_from tie k D a (size qs) in
   drawn_from_partitions tie k w D a qs S * drawn w' 1 rest (S :&: rest) * (a \notin S)%:R.
-(* The scheme before the changed last draw: k neighbors from the first partitions. *)
-Definition ppns_original (R : realType) (n : nat) (I : finType) (tie : rel nat) (p : R) (k : nat) (w : 'I_n -> R)
+(* All k neighbors from the first partitions: whole is up_to_whole in the scheme before the changed last draw, and     *)
+(* rounded in (18) and (19).                                                                                         *)
+Definition ppns_scheme (R : realType) (n : nat) (I : finType) (whole : R -> nat) (tie : rel nat) (p : R) (k : nat) (w : 'I_n -> R)
   (D : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}) : R :=
-  let qs := quotas p k k 0 k in
+  let qs := quotas whole p k k 0 k in
   drawn_from_partitions tie k w D a qs S * (S \subset ~: (a |: partitions_from tie k D a (size qs)))%:R.
-(* The weights (1), with any RS. *)
-Definition paper_weight (R : realType) (n : nat) (I : finType) (eps RS : R) (k : nat) (D : ratings R [finType of 'I_n] I) (a i : 'I_n) : R :=
-  expR (eps * cosine D a i / (4%:R * k%:R * RS)).
 
 (* How ties are broken among n users: a rule is drawn, by chances that do not depend on the data. With one rule the     *)
 (* order of equals is fixed, with all orders and equal chances it is random.                                         *)
@@ -1360,44 +1374,54 @@ Definition over_ties (R : realType) (b : ties R) (n : nat) (F : rel nat -> R) : 
 Definition weights (R : realType) : Type :=
   forall (n : nat) (I : finType), R -> nat -> ratings R [finType of 'I_n] I -> 'I_n -> 'I_n -> R.
 Definition positive (R : realType) (w : weights R) : Prop := forall n I p k D a i, 0 < w n I p k D a i.
-(* PPNS, where all similarities are defined and Algorithm 1 has a partition left for the last neighbor, is            *)
-(* eps-differentially private when a rating is added or removed.                                                     *)
-Definition ppns_private (R : realType) (eps : R) (b : ties R) (w w' : weights R) : Prop :=
+(* The weights (1), with any positive or other RS, a function of all of that too. *)
+Definition paper_weight (R : realType) (eps : R) (RS : weights R) : weights R :=
+  fun n I p k D a i => expR (eps * cosine D a i / (4%:R * k%:R * RS n I p k D a i)).
+(* The selection of neighbors with the chance select n I tie p k D a S of the set S is eps-differentially private for   *)
+(* every p of sec. 6.3 for which it is defined.                                                                      *)
+Definition private_selection (R : realType) (eps : R) (b : ties R) (changed : bool) (defined : nat -> R -> nat -> Prop)
+    (select : forall (n : nat) (I : finType), rel nat -> R -> nat -> ratings R [finType of 'I_n] I -> 'I_n -> {set 'I_n} -> R) : Prop :=
   forall (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-  0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> one_rating D D' -> all_defined D a -> all_defined D' a ->
-  over_ties b n (fun tie => ppns tie p k (w n I p k D a) (w' n I p k D a) D a S) <=
-  expR eps * over_ties b n (fun tie => ppns tie p k (w n I p k D' a) (w' n I p k D' a) D' a S).
+  0 < p <= (k%:R - 1) / k%:R -> defined n p k -> neighboring changed D D' a ->
+  over_ties b n (fun tie => select n I tie p k D a S) <= expR eps * over_ties b n (fun tie => select n I tie p k D' a S).
 
-(* Refuted for any eps, any way to break ties and any rules for weights, a uniform last draw included; so for the weights  *)
-(* (1) with any RS, a function of all of it, and any parameter eps' in place of eps.                                  *)
-(* Other than PP-DP: ratings may be any real numbers, and the witness has a rating of 12.                             *)
-Definition PP_DP_variant : Prop :=
-  forall (R : realType) (eps' : R) (b : ties R),
-  (forall w w' : weights R, positive w -> positive w' -> ~ ppns_private eps' b w w') /\
-  (forall (eps : R) (RS : weights R), let w n I p k D a i := paper_weight eps (RS n I p k D a i) k D a i in
-     ~ ppns_private eps' b w w).
+(* Refuted, for one rating added or removed and for one changed, for any eps', any way to break ties and any rules for  *)
+(* weights, a uniform last draw included: Algorithm 1, and the formulas (18) and (19). So for the weights (1), with any *)
+(* parameter eps' in place of their eps.                                                                             *)
+Definition PP_DP : Prop :=
+  forall (R : realType) (eps' : R) (b : ties R) (changed : bool),
+  (forall w w' : weights R, positive w -> positive w' ->
+     ~ private_selection eps' b changed (@algorithm_defined R)
+         (fun n I tie p k D a => ppns tie p k (w n I p k D a) (w' n I p k D a) D a) /\
+     ~ private_selection eps' b changed (scheme_defined (@rounded R))
+         (fun n I tie p k D a => ppns_scheme (@rounded R) tie p k (w n I p k D a) D a)) /\
+  (forall (eps : R) (RS : weights R), positive (paper_weight eps RS)).
 
 (* The paper on its first scheme: there are neighbors and a set that is possible on one side only, whatever the       *)
 (* weights w on the one and w' on the other, for every rule for ties and so for a random one.                          *)
-(* Other than PP-ORIG: ratings may be any real numbers, and the witness has a rating of 12.                           *)
-Definition PP_ORIG_variant : Prop :=
-  forall R : realType,
+Definition PP_ORIG : Prop :=
+  forall (R : realType) (changed : bool),
   exists (n : nat) (I : finType) (p : R) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-    [/\ 0 < p < 1, (0 < k)%N, ((size (quotas p k k 0 k)).-1 * k < n.-1)%N & one_rating D D'] /\
-    all_defined D a /\ all_defined D' a /\
+    [/\ 0 < p <= (k%:R - 1) / k%:R, scheme_defined (@up_to_whole R) n p k & neighboring changed D D' a] /\
     forall (tie : rel nat) (w w' : 'I_n -> R), (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
-    0 < ppns_original tie p k w D a S /\ ppns_original tie p k w' D' a S = 0.
+    0 < ppns_scheme (@up_to_whole R) tie p k w D a S /\ ppns_scheme (@up_to_whole R) tie p k w' D' a S = 0.
 
-(* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. Fakes are users who rated like  *)
-(* the target; the top k of a user are the first k candidates.                                                      *)
-(* Other than PP-SEC2: fakes copy all ratings of the target, so that nothing is left to learn, and ratings are any    *)
-(* real numbers.                                                                                                      *)
-Definition PP_SEC2_variant : Prop :=
+(* The kNN attack (sec. 4.1): k fakes rated what the attacker knows, the items known to him, like the target, and      *)
+(* nothing else; the target has other ratings for him to learn.                                                      *)
+Definition knn_attack (R : realType) (n : nat) (I : finType) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n})
+    (target : 'I_n) (known : {set I}) : Prop :=
+  [/\ target \notin fakes, #|fakes| = k, forall t, t \in known -> D target t : bool,
+      exists2 t, t \notin known & D target t : bool &
+      forall f t, f \in fakes -> D f t = if t \in known then D target t else None].
+(* "Pr[N = top k] = 0 implies that no fake user's list contains the target": refuted. The top k of a user are the      *)
+(* first k candidates.                                                                                               *)
+Definition PP_SEC2 : Prop :=
   forall (R : realType) (b : ties R) (w w' : weights R), positive w -> positive w' ->
-  ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n),
+  ~ (forall (n : nat) (I : finType) (p : R) (k : nat) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n)
+       (known : {set I}),
        let list f tie := ppns tie p k (w n I p k D f) (w' n I p k D f) D f in
-       0 < p < 1 -> (0 < k)%N -> (size (quotas p k k.-1 0 k) * k < n.-1)%N -> target \notin fakes -> #|fakes| = k ->
-       (forall f, f \in fakes -> all_defined D f) -> (forall f t, f \in fakes -> D f t = D target t) ->
+       0 < p <= (k%:R - 1) / k%:R -> algorithm_defined n p k -> star_ratings D -> knn_attack k D fakes target known ->
+       (forall f, f \in fakes -> all_defined D f) ->
        (forall f, f \in fakes -> over_ties b n (fun tie => list f tie (partition_of tie k D f 0)) = 0) ->
        forall (f : 'I_n) (S : {set 'I_n}), f \in fakes -> target \in S -> over_ties b n (fun tie => list f tie S) = 0).
 
@@ -1415,10 +1439,6 @@ Definition pncf (R : realType) (n : nat) (I : finType) (k : nat) (eps RS rho : R
   let pool := [set i | (i != a) && (sk - width <= cosine D a i <= sk + width)] in
   drawn w (k - #|sure|) pool (S :\: sure) * (sure \subset S)%:R.
 
-(* D and D' differ in one rating; every similarity to the target a is defined; k of more than k candidates are chosen. *)
-Definition pncf_neighbors (R : realType) (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) : Prop :=
-  [/\ (0 < k < n.-1)%N, one_rating D D', all_defined D a & all_defined D' a].
-
 (* The truncation breaks differential privacy, whatever positive weights w and sensitivity RS the one dataset has and  *)
 (* w', RS' the other: a set that is possible on D is impossible on D'. For every eps, rho, RS and RS' since a          *)
 (* candidate rises above s_k + lambda; and, where RS and RS' are small enough (at most c) that lambda < s_k really     *)
@@ -1426,12 +1446,12 @@ Definition pncf_neighbors (R : realType) (n : nat) (I : finType) (k : nat) (D D'
 Definition PP_PNCF_NOT : Prop :=
   forall R : realType,
   (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-     pncf_neighbors k D D' a /\
+     (0 < k < n.-1)%N /\ neighboring false D D' a /\
      forall (eps rho RS RS' : R) (w w' : 'I_n -> R), 0 < eps -> 0 < rho < 1 -> 0 < RS -> 0 < RS' ->
      (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
      0 < pncf k eps RS rho w D a S /\ pncf k eps RS' rho w' D' a S = 0) /\
   (exists (n : nat) (I : finType) (k : nat) (D D' : ratings R [finType of 'I_n] I) (a : 'I_n) (S : {set 'I_n}),
-     pncf_neighbors k D D' a /\
+     (0 < k < n.-1)%N /\ neighboring false D D' a /\
      forall eps rho : R, 0 < eps -> 0 < rho < 1 -> exists2 c, 0 < c &
      forall (RS RS' : R) (w w' : 'I_n -> R), 0 < RS <= c -> 0 < RS' <= c ->
      (forall i, 0 < w i) -> (forall i, 0 < w' i) ->
@@ -1454,7 +1474,6 @@ Definition at_most_RS (R : realType) (I : finType) (full : bool) (x y : I -> opt
     let M := lengths_without full x y (Some s) in
     c <= p / M \/ c <= p * (N - M) / (N * M).
 (* One rating of a co-rated item changes, ratings in {1, ..., 5}: refuted in both readings of the norms. *)
-Definition stars5 (R : realType) (r : option R) : Prop := exists a : nat, (1 <= a <= 5)%N /\ r = Some a%:R.
 Definition PP_RS : Prop :=
   forall (R : realType) (full : bool),
   ~ (forall (I : finType) (x y y' : I -> option R) (s : I), (forall t, stars5 (x t)) -> (forall t, stars5 (y t)) -> (forall t, stars5 (y' t)) ->

@@ -27,7 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "0597bdfaae2f18898b741f9f68dcae6f555739f38b720215c7056b2b323dc65c"
+STATEMENTS = "0e9bb7c6af1bc797bf9048f31a04223897a872fe48128c44a5f499de472f6bd1"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
