@@ -87,44 +87,39 @@ Proof. by move=> R [|[|n]] // n_odd _; apply: CD_HAD_at. Qed.
 Lemma CD_ISO_proof : CD_ISO.
 Proof. by move=> R [|[|n]] // sign n_odd _; apply: CD_ISO_at. Qed.
 
-Section Prediction.
-Variable R : realType.
 (* The target (1, 2, -); users (1, 2, 1) and (2, 1, 5). *)
-Let D : ratings R [finType of 'I_3] _ := table (u := 3) (n := 3)
-  [:: [:: Some 1; Some 2%:R; None]; [:: Some 1; Some 2%:R; Some 1]; [:: Some 2%:R; Some 1; Some 5%:R]].
-Let u0 : 'I_3 := ord0.
-Let u1 : 'I_3 := lift ord0 ord0.
-Let u2 : 'I_3 := lift ord0 (lift ord0 ord0).
+Local Definition D (R : realType) : ratings R [finType of 'I_3] _ :=
+  stars R (u := 3) (n := 3) [:: [:: 1; 2]; [:: 1; 2; 1]; [:: 2; 1; 5]]%N.
+Local Definition u0 : 'I_3 := ord0.
+Local Definition u1 : 'I_3 := lift ord0 ord0.
+Local Definition u2 : 'I_3 := lift ord0 (lift ord0 ord0).
 
-Lemma P_norm i j : (i, j) \in [:: (u0, u1); (u1, u0); (u0, u2); (u2, u0)] -> user_norm D i j = Num.sqrt 5%:R.
+Lemma P_norm (R : realType) i j : (i, j) \in [:: (u0, u1); (u1, u0); (u0, u2); (u2, u0)] -> user_norm (D R) i j = Num.sqrt 5%:R.
 Proof.
 rewrite !inE => /or4P[] /eqP [-> ->]; congr Num.sqrt;
   by rewrite big_mkcond !big_ord_recl big_ord0 /= /value_of /=; ring.
 Qed.
 
-Lemma P_cos1 : cosine D u0 u1 = 1.
+Lemma P_cos1 (R : realType) : cosine (D R) u0 u1 = 1.
 Proof.
 rewrite /cosine !P_norm ?inE ?eqxx ?orbT // sqrt_sqr ?ler0n // big_mkcond !big_ord_recl big_ord0 /= /value_of /=.
 by field.
 Qed.
-Lemma P_cos2 : cosine D u0 u2 = 4%:R / 5%:R.
+Lemma P_cos2 (R : realType) : cosine (D R) u0 u2 = 4%:R / 5%:R :> R.
 Proof.
 rewrite /cosine !P_norm ?inE ?eqxx ?orbT // sqrt_sqr ?ler0n // big_mkcond !big_ord_recl big_ord0 /= /value_of /=.
 by field.
 Qed.
 
-Lemma PP_ACC_at :
-  ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
-       ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
-       0 < \sum_(i in S) `|cosine D a i| -> 0 < \sum_(i in S') `|cosine D a i| ->
-       \sum_(i in S') cosine D a i < \sum_(i in S) cosine D a i ->
-       `|truth - predicted D a x S| <= `|truth - predicted D a x S'|).
+Lemma PP_ACC_proof : PP_ACC.
 Proof.
-pose x : 'I_3 := lift ord0 (lift ord0 ord0).
-have h i : i \in [set u1] :|: [set u2] -> [/\ i != u0, cosine_defined D u0 i & D i x : bool].
+move=> R; pose x : 'I_3 := lift ord0 (lift ord0 ord0).
+have h i : i \in [set u1] :|: [set u2] -> [/\ i != u0, cosine_defined (D R) u0 i & D R i x : bool].
   by rewrite !inE /cosine_defined => /orP[] /eqP ->; split; rewrite // !P_norm ?inE ?eqxx ?orbT // mulr_gt0 ?sqrtr_gt0 ?ltr0n.
+have starry : star_ratings (D R) by exact: stars_ok.
+have five : stars5 (Some 5%:R : option R) by exists 5%N.
 have c : #|[set u1]| = #|[set u2]| by rewrite !cards1.
-move=> /(_ 3%N _ D u0 x 5%:R [set u1] [set u2] isT h c); rewrite !big_set1 P_cos1 P_cos2 !normr_gt0 oner_eq0 lt0r_neq0 ?divr_gt0 ?ltr0n // => /(_ isT isT (lt_by _ _)).
+move=> /(_ 3%N _ (D R) u0 x 5%:R [set u1] [set u2] starry five isT h c); rewrite !big_set1 P_cos1 P_cos2 !normr_gt0 oner_eq0 lt0r_neq0 ?divr_gt0 ?ltr0n // => /(_ isT isT (lt_by _ _)).
 have e : 1 - 4%:R / 5%:R = 1 / 5%:R :> R by field.
 have p : 0 < 1 / 5%:R :> R by rewrite divr_gt0 ?ltr0n ?ltr01.
 move=> /(_ _ e p); rewrite /predicted !big_set1 P_cos1 P_cos2 /= /value_of /=.
@@ -132,6 +127,3 @@ rewrite normr1 divr1 mul1r [`|4%:R / 5%:R|]ger0_norm ?divr_ge0 ?ler0n //.
 have -> : 4%:R / 5%:R * 5%:R / (4%:R / 5%:R) = 5%:R :> R by field.
 by rewrite subrr normr0 normr_le0 subr_eq0 -[X in _ == X]/(1%:R) eqr_nat.
 Qed.
-End Prediction.
-
-Lemma PP_ACC_proof : PP_ACC. Proof. exact: PP_ACC_at. Qed.

@@ -1487,7 +1487,7 @@ Definition predicted (R : realType) (n : nat) (I : finType) (D : ratings R [finT
 Definition PP_ACC : Prop :=
   forall R : realType,
   ~ (forall (n : nat) (I : finType) (D : ratings R [finType of 'I_n] I) (a : 'I_n) (x : I) (truth : R) (S S' : {set 'I_n}),
-       ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
+       star_ratings D -> stars5 (Some truth) -> ~~ D a x -> (forall i, i \in S :|: S' -> [/\ i != a, cosine_defined D a i & D i x : bool]) -> #|S| = #|S'| ->
        0 < \sum_(i in S) `|cosine D a i| -> 0 < \sum_(i in S') `|cosine D a i| ->
        \sum_(i in S') cosine D a i < \sum_(i in S) cosine D a i ->
        `|truth - predicted D a x S| <= `|truth - predicted D a x S'|).
@@ -1533,8 +1533,8 @@ Definition lifts (R : realType) (n m : nat) (w : R) (A R1 : 'M[R]_(n, m)) : Prop
         R1 = U *m diag_mx (\row_i Num.sqrt (sigma ord0 i ^+ 2 + w ^+ 2)) *m V^T].
 (* A routine that lifts what can be lifted; which of several lifted matrices it gives is its own affair.             *)
 Definition liftable (R : realType) (n m : nat) (w : R) (A : 'M[R]_(n, m)) : Prop := exists R1, lifts w A R1.
-Definition lifting (R : realType) (m : nat) (w : R) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)) : Prop :=
-  forall (n : nat) (A : 'M[R]_(n, m)), liftable w A -> lifts w A (lift n A).
+Definition lifting (R : realType) (n m : nat) (w : R) (lift : 'M[R]_(n, m) -> 'M[R]_(n, m)) : Prop :=
+  forall A, liftable w A -> lifts w A (lift A).
 (* The standard Gaussian law: its density is proportional to exp(-z^2/2) and integrates to 1 (Gaussian.v proves it). *)
 Definition bell (R : realType) (z : R) : R := expR (- (z ^+ 2 / 2)).
 Definition gaussian_density (R : realType) (z : R) : R := bell z / fine (\int[@lebesgue_measure R]_t (bell t)%:E)%E.
@@ -1548,23 +1548,28 @@ Fixpoint gaussian_chance (R : realType) (k : nat) (E : seq R -> bool) : \bar R :
 Definition sketch_chance (R : realType) (r n m : nat) (R1 : 'M[R]_(n, m)) (E : 'M[R]_(r, m) -> bool) : \bar R :=
   gaussian_chance (r * n) (fun zs => E ((Num.sqrt r%:R)^-1 *: (\matrix_(i < r, j < n) nth 0 zs (i * n + j) *m R1))).
 
+(* Neighbors with ratings in [0, 1] that have lifted matrices. *)
+Definition liftable_neighbors (R : realType) (n m : nat) (w : R) (D D' : 'M[R]_(n, m)) : Prop :=
+  [/\ forall i j, 0 <= D i j <= 1 /\ 0 <= D' i j <= 1, rating_neighbors D D',
+      liftable w (row_centered D) & liftable w (row_centered D')].
+
 (* Theorem 5.2 refuted, for every w > 0 (so for that of Algorithm 1 and of the proof), every eps, every delta < 1, any *)
-(* number r of rows and m >= 3 of users: already the events "R~ l = 0", l a vector, contradict (eps, delta)-privacy.   *)
-(* (The witness is one item. Its lifted matrices exist; a routine gives the same one for the same ratings.)           *)
+(* number r of rows, n of items and m >= n + 2 of users: already the events "R~ l = 0", l a vector, contradict         *)
+(* (eps, delta)-privacy. (A routine gives the same lifted matrix for the same ratings.)                              *)
 Definition CD_T52 : Prop :=
-  forall (R : realType) (w eps delta : R) (r m : nat) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)),
-  0 < w -> delta < 1 -> (0 < r)%N -> (3 <= m)%N -> lifting w lift ->
-  ~ (forall (n : nat) (D D' : 'M[R]_(n, m)), rating_neighbors D D' -> liftable w (row_centered D) -> liftable w (row_centered D') ->
+  forall (R : realType) (w eps delta : R) (r n m : nat) (lift : 'M[R]_(n, m) -> 'M[R]_(n, m)),
+  0 < w -> delta < 1 -> (0 < r)%N -> (0 < n)%N -> (n + 2 <= m)%N -> lifting w lift ->
+  ~ (forall D D' : 'M[R]_(n, m), liftable_neighbors w D D' ->
        forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := Z *m l == 0 in
-       (sketch_chance (lift n (row_centered D)) E <= (expR eps)%:E * sketch_chance (lift n (row_centered D')) E + delta%:E)%E).
+       (sketch_chance (lift (row_centered D)) E <= (expR eps)%:E * sketch_chance (lift (row_centered D')) E + delta%:E)%E).
 
 (* Theorem 5.1 refuted likewise, about the i-th row of what is published, for every eps0 and every delta0 < 1.         *)
 Definition CD_T51 : Prop :=
-  forall (R : realType) (w eps0 delta0 : R) (r m : nat) (i : 'I_r) (lift : forall n, 'M[R]_(n, m) -> 'M[R]_(n, m)),
-  0 < w -> delta0 < 1 -> (3 <= m)%N -> lifting w lift ->
-  ~ (forall (n : nat) (D D' : 'M[R]_(n, m)), rating_neighbors D D' -> liftable w (row_centered D) -> liftable w (row_centered D') ->
+  forall (R : realType) (w eps0 delta0 : R) (r n m : nat) (i : 'I_r) (lift : 'M[R]_(n, m) -> 'M[R]_(n, m)),
+  0 < w -> delta0 < 1 -> (0 < n)%N -> (n + 2 <= m)%N -> lifting w lift ->
+  ~ (forall D D' : 'M[R]_(n, m), liftable_neighbors w D D' ->
        forall l : 'cV[R]_m, let E (Z : 'M[R]_(r, m)) := row i Z *m l == 0 in
-       (sketch_chance (lift n (row_centered D)) E <= (expR eps0)%:E * sketch_chance (lift n (row_centered D')) E + delta0%:E)%E).
+       (sketch_chance (lift (row_centered D)) E <= (expR eps0)%:E * sketch_chance (lift (row_centered D')) E + delta0%:E)%E).
 
 (* The row of DMF on Amazon Movie to Book in Table 1: HR, NDCG and MRR at 5, the same at 10. No numbers that round to  *)
 (* the printed ones satisfy the inequalities of one held-out item.                                                  *)
