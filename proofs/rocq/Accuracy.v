@@ -1,14 +1,6 @@
 (* What draws by weight promise about the chosen: one bad draw is unlikely, and k of them hardly more. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Core Selection.
+From Dpassay Require Import Prelude Statements Core Selection.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section UnionBound.
 Variables (R : realType) (I : finType) (W : I -> R) (k : nat).

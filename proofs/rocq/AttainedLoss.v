@@ -1,16 +1,10 @@
 (* The privacy loss of the modified Laplace mechanism is attained. *)
 From mathcomp.classical Require Import boolp classical_sets functions.
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals ereal signed topology normedtype sequences exp numfun measure lebesgue_measure lebesgue_integral.
+From Dpassay Require Import Prelude.
+From mathcomp.analysis Require Import signed topology normedtype numfun measure lebesgue_measure lebesgue_integral.
 From Dpassay Require Import Statements Measures Core Selection Noise RatingCollection ModifiedLaplace.
 Import Statements.Selection.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 (* All releases are numbers in [1, 2]. *)
 Section Tight.

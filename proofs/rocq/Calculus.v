@@ -1,16 +1,12 @@
 (* Mean values, and the moments of a loss that lies in an interval. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import boolp classical_sets functions.
-From mathcomp.analysis Require Import reals signed topology normedtype derive realfun sequences exp.
+From mathcomp.analysis Require Import signed topology normedtype derive realfun.
 From Dpassay Require Import Statements Core.
 Import Statements.Selection.
 
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory Num.Def.
+Import Num.Def.
 Import numFieldNormedType.Exports.
-Local Open Scope ring_scope.
 
 Lemma mean_value (R : realType) (f df : R -> R) (a b : R) : a < b ->
   (forall x : R, a <= x <= b -> is_derive x 1 f (df x)) ->

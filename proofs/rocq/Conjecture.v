@@ -1,14 +1,6 @@
 (* Three binary items tell more than the binomial pairs. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Determinant Determinantal Curve.
+From Dpassay Require Import Prelude Statements Determinant Determinantal Curve.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Conjecture.
 Variable R : realType.

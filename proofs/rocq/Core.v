@@ -1,14 +1,6 @@
 (* Finite-support differential privacy: what every other file uses. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements.
+From Dpassay Require Import Prelude Statements.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Core.
 Variable R : realType.

@@ -1,14 +1,6 @@
 (* The privacy curve of the determinantal point process: one coin. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Determinant Determinantal.
+From Dpassay Require Import Prelude Statements Determinant Determinantal.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 (* Two laws whose ratio is (1 + y t)/(1 + b), with 0 <= y t <= a. *)
 Section TwoPoints.

@@ -1,14 +1,8 @@
 (* Linear algebra: principal minors, positive definite matrices, one more row. *)
-From mathcomp Require Import all_ssreflect all_algebra all_fingroup.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp.analysis Require Import reals sequences exp.
+From Dpassay Require Import Prelude.
+From mathcomp Require Import all_fingroup.
 From Dpassay Require Import Statements.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Minors.
 Variable R : realType.

@@ -1,14 +1,6 @@
 (* The determinantal point process: its law, the change by one more row, and its exact epsilon. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Determinant.
+From Dpassay Require Import Prelude Statements Determinant.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Privacy.
 Variables (R : realType) (D : Type) (T : finType) (nb : D -> D -> Prop) (M : D -> law R T).

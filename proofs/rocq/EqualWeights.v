@@ -1,14 +1,8 @@
 (* PPNS with equal weights against k draws from all candidates: Abel's sum. *)
-From mathcomp Require Import all_ssreflect all_algebra perm ring.
-From mathcomp.analysis Require Import reals sequences exp.
+From Dpassay Require Import Prelude.
+From mathcomp Require Import perm.
 From Dpassay Require Import Statements Core Selection Accuracy Sums Means Partitions.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Lemma draws_picks (R : realType) (I : finType) (w : I -> R) k gone (s : seq I) : size s = k ->
   picks (nseq k w) gone s = draws w gone s.

@@ -1,17 +1,6 @@
 (* Proofs on Hadamard matrices of odd size and on the prediction from neighbors. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp Require Import zify.
-From Dpassay Require Import Statements RatingCollection RatingErrors RatingTheorem3 XMap Draws PPNS.
+From Dpassay Require Import Prelude Statements RatingCollection RatingErrors RatingTheorem3 XMap Draws PPNS.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Hadamard.
 Variables (R : realType) (n : nat).

@@ -1,16 +1,10 @@
 (* Functions listed as kernels. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.algebra_tactics Require Import ring.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import classical_sets.
-From mathcomp.analysis Require Import reals topology normedtype sequences exp.
+From mathcomp.analysis Require Import topology normedtype.
 From Dpassay Require Import Statements Determinant Determinantal Curve Spectral Kernels.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
 Import numFieldTopology.Exports numFieldNormedType.Exports.
-Local Open Scope ring_scope.
 
 Section Positive.
 Variables (R : realType) (n : nat).

@@ -1,15 +1,9 @@
 (* The standard Gaussian law: its mass is finite, and a linear form of independent draws has no atoms. *)
 From mathcomp.classical Require Import boolp classical_sets functions.
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals ereal signed topology normedtype sequences exp numfun measure lebesgue_measure lebesgue_integral.
+From Dpassay Require Import Prelude.
+From mathcomp.analysis Require Import signed topology normedtype numfun measure lebesgue_measure lebesgue_integral.
 From Dpassay Require Import Statements Measures.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Gaussian.
 Variable R : realType.

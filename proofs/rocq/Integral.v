@@ -1,18 +1,14 @@
 (* The Lebesgue integral over ]0, 1] of a falling function that is a derivative. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import boolp classical_sets functions.
-From mathcomp.analysis Require Import reals ereal signed topology normedtype derive realfun sequences exp.
+From mathcomp.analysis Require Import signed topology normedtype derive realfun.
 From mathcomp.analysis Require Import measure lebesgue_measure lebesgue_integral.
 From Dpassay Require Import Statements Core Calculus.
 Import Statements.Selection.
 
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory Num.Def.
+Import Num.Def.
 Import numFieldNormedType.Exports.
 Local Open Scope classical_set_scope.
-Local Open Scope ring_scope.
 
 Section Falling.
 Variables (R : realType) (f F : R -> R) (M : R).

@@ -1,14 +1,6 @@
 (* Definiteness, jitter, and the functions listed as kernels. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Determinant Determinantal Curve Spectral.
+From Dpassay Require Import Prelude Statements Determinant Determinantal Curve Spectral.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Theorem dp_exp : DP_EXP.
 Proof.

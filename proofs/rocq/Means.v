@@ -1,14 +1,6 @@
 (* Selection probabilities: exact means of draws, and Manly's. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Core Selection Accuracy Sums.
+From Dpassay Require Import Prelude Statements Core Selection Accuracy Sums.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Exact.
 Variables (R : realType) (I : finType) (w : I -> R).

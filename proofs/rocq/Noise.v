@@ -1,15 +1,9 @@
 (* Laplace noise: how an iterated integral moves with the numbers that the noise is added to. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import classical_sets.
-From mathcomp.analysis Require Import reals ereal sequences exp measure lebesgue_measure lebesgue_integral.
+From mathcomp.analysis Require Import measure lebesgue_measure lebesgue_integral.
 From Dpassay Require Import Statements Core Selection Measures.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Noise.
 Variable R : realType.

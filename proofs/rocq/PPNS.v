@@ -1,17 +1,8 @@
 (* Proofs on PPNS and PNCF: sets that are possible on one of two neighbors only. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
+From Dpassay Require Import Prelude.
 From mathcomp Require Import zify.
 From Dpassay Require Import Statements RatingCollection RatingErrors RatingTheorem3 XMap Draws.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Arguments drawn : simpl never.
 

@@ -1,14 +1,8 @@
 (* Successive draws from pools, and Algorithm 1 of Lu and Shen. *)
-From mathcomp Require Import all_ssreflect all_algebra perm ring.
-From mathcomp.analysis Require Import reals sequences exp.
+From Dpassay Require Import Prelude.
+From mathcomp Require Import perm.
 From Dpassay Require Import Statements Core Selection Sums.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Picks.
 Variables (R : realType) (I : finType).

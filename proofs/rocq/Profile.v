@@ -1,14 +1,6 @@
 (* A loss that lies in an interval gives zCDP, and Renyi divergences of products add up. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Core Selection Calculus.
+From Dpassay Require Import Prelude Statements Core Selection Calculus.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Products.
 Variables (R : realType) (L : nat).

@@ -1,18 +1,9 @@
 (* Proofs of the claims on the rating collection mechanisms. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import classical_sets.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
 From mathcomp Require Import zify.
 From Dpassay Require Import Statements Measures.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 (* a <= b from an identity for b - a. *)
 Lemma le_by (R : numDomainType) (a b c : R) : b - a = c -> 0 <= c -> a <= b.

@@ -1,18 +1,9 @@
 (* Proofs of the claims on errors, their moments and Theorem 3 for randomized response. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import boolp classical_sets.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp Require Import zify.
+From mathcomp.analysis Require Import measure.
 From Dpassay Require Import Statements RatingCollection.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 (* Nonnegative and positive terms, from hypotheses on their parts. *)
 Ltac nneg := match goal with

@@ -1,17 +1,6 @@
 (* Proofs on Euclidean norms, independent cells, Markov's inequality and Theorem 3 for randomized response. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp Require Import zify.
-From Dpassay Require Import Statements RatingCollection RatingErrors.
+From Dpassay Require Import Prelude Statements RatingCollection RatingErrors.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Norms.
 Variables (R : realType) (I : finType).

@@ -1,14 +1,6 @@
 (* Weighted draws without replacement: they are a law, and how far their chances move with the weights. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Core.
+From Dpassay Require Import Prelude Statements Core.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Draws.
 Variables (R : realType) (I : finType).

@@ -1,14 +1,6 @@
 (* One theorem per claim. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals ereal sequences exp.
-From Dpassay Require Import Statements Core Selection Noise Accuracy Sums Calculus Profile Means Partitions EqualWeights Wallenius.
+From Dpassay Require Import Prelude Statements Core Selection Noise Accuracy Sums Calculus Profile Means Partitions EqualWeights Wallenius.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Theorem PP_EM_REP : Statements.Selection.PP_EM_REP.
 Proof.

@@ -1,17 +1,6 @@
 (* PriCDR's sketch gives its row space away. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp Require Import zify.
-From Dpassay Require Import Statements Gaussian.
+From Dpassay Require Import Prelude Statements Gaussian.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 (* The one term of a sum over places that is not 0. *)
 Lemma pick (R : realType) k (f : 'I_k -> R) a : \sum_j (j == a)%:R * f j = f a.

@@ -1,15 +1,9 @@
 (* The least eigenvalue of a symmetric matrix, and positive semidefinite matrices. *)
-From mathcomp Require Import all_ssreflect all_algebra perm.
-From mathcomp.algebra_tactics Require Import ring.
+From Dpassay Require Import Prelude.
+From mathcomp Require Import perm.
 From mathcomp.classical Require Import classical_sets boolp.
-From mathcomp.analysis Require Import reals sequences exp.
 From Dpassay Require Import Statements Determinant Determinantal.
 Import Statements.Determinantal.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section Least.
 Variable R : realType.

@@ -1,7 +1,7 @@
 (* The theorems that Rocq checks: definitions and statements only, nothing is proved in this file. A claim ID-X of
-   dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_part,
-   _response) is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp
-   and this file need read no other.
+   dpassay is ID_X here; the theorem ID_X of Theorems.v has this statement. A name with more behind the id (_response)
+   is less than that claim or other, says so, and is no evidence for it. Whoever trusts Rocq, its library MathComp and
+   this file need read no other.
 
    Every statement is for every model R of the real numbers (the library's realType), every finite size and every
    parameter. 'rV[R]_n is a row of n reals, 'M[R]_n an n x n matrix, x^T a transpose, *m a matrix product, a%:M the

@@ -1,14 +1,6 @@
 (* Expectations and Chebyshev's sum. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
-From mathcomp.analysis Require Import reals sequences exp.
-From Dpassay Require Import Statements Core.
+From Dpassay Require Import Prelude Statements Core.
 Import Statements.Selection.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Lemma expectation (R : realType) (I : finType) (p : {set I} -> R) (s : I -> R) :
   \sum_(S : {set I}) p S * (\sum_(i in S) s i) = \sum_i s i * \sum_(S : {set I} | i \in S) p S.

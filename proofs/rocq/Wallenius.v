@@ -1,17 +1,13 @@
 (* The law of weighted draws without replacement as an integral. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
+From Dpassay Require Import Prelude.
 From mathcomp.classical Require Import boolp classical_sets functions.
-From mathcomp.analysis Require Import reals ereal signed topology normedtype derive realfun sequences exp.
+From mathcomp.analysis Require Import signed topology normedtype derive realfun.
 From mathcomp.analysis Require Import measure lebesgue_measure lebesgue_integral.
 From Dpassay Require Import Statements Core Selection Accuracy Calculus Integral.
 Import Statements.Selection.
 
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.TTheory GRing.Theory Num.Theory Num.Def.
+Import Num.Def.
 Import numFieldNormedType.Exports.
-Local Open Scope ring_scope.
 
 Section Law.
 Variables (R : realType) (I : finType) (w : I -> R) (d : R).

@@ -1,17 +1,6 @@
 (* Proofs on X-Map: who leaves and the similarity, replacement selection, and the steps of Theorems 3 and 4. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp.analysis Require Import reals ereal sequences exp measure.
-From mathcomp.algebra_tactics Require Import ring.
-From mathcomp Require Import zify.
-From Dpassay Require Import Statements RatingCollection RatingErrors RatingTheorem3 XMap.
+From Dpassay Require Import Prelude Statements RatingCollection RatingErrors RatingTheorem3 XMap.
 Import Statements.Finite.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
 
 Section OneItem.
 Variable R : realType.
