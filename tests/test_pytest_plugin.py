@@ -18,6 +18,8 @@ from dpassay.core.errors import InvalidInput
 def run_audit(mechanism, dataset1, dataset2, **options):
     with open(os.environ["CALLS"], "a") as file:
         file.write(json.dumps({key: str(value) for key, value in options.items()}) + "\\n")
+    if mechanism.__name__.startswith("ends"):
+        mechanism(None, dataset1)
     if mechanism.__name__ == "unusable":
         raise InvalidInput("the mechanism returns nothing; let it return its output") from ZeroDivisionError("its own")
     outcome = {"broken": "refuted", "vague": "open"}.get(mechanism.__name__, "not refuted")
@@ -156,6 +158,46 @@ def test_the_mechanisms_own_error_is_at_hand(session):
     result, _ = session("def test_unusable():\n    assert_private(unusable, 0, 1, epsilon=1.0)\n")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["ZeroDivisionError: its own", "E*InvalidInput: the mechanism returns nothing*"])
+
+
+def test_a_process_that_ends_turns_its_own_test_red_and_no_other(session):
+    tests = """
+import ctypes, os, time, pytest
+
+def ends(rng, data): os._exit(0)
+def ends_by_a_crash(rng, data): ctypes.string_at(0)
+def ends_never(rng, data): time.sleep(600)
+def ends_with_an_error(rng, data): raise KeyError("its own")
+def ends_with_memory(rng, data): keep = [bytearray(b"1" * (20 << 20)) for _ in range(500)]
+
+@pytest.mark.parametrize("mechanism", [ends, ends_by_a_crash, ends_with_an_error])
+def test_red(mechanism):
+    assert_private(mechanism, 0, 1, epsilon=1.0)
+
+@pytest.mark.parametrize(("mechanism", "limits"), [(ends_never, "1:4000"), (ends_with_memory, "60:600")])
+def test_call(mechanism, limits):
+    assert_private(mechanism, 0, 1, epsilon=1.0, isolate=limits)
+
+def test_sound(dp_audit):
+    assert dp_audit(sound, 0, 1, epsilon=1.0).outcome == "not refuted"
+
+def test_broken():
+    assert_private(broken, 0, 1, epsilon=1.0)
+"""
+    result, _ = session(tests, "--dp-isolate=60:4000", own_process=True)
+    result.assert_outcomes(passed=1, failed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "*Undecided: no verdict: code that the mechanism runs ended its process with exit code 0",
+            "*Undecided: no verdict: the mechanism's process was ended by signal 11 *",
+            "*in ends_with_an_error",
+            "*KeyError: 'its own'",
+            "*Undecided: no verdict: *took more than 1 seconds and was ended; allow more with isolate *",
+            "*Undecided: no verdict: *took more than 600 megabytes and was ended; allow more with isolate *",
+            "*PrivacyViolated: broken is not 1-DP*",
+            "2 audits: 1 refuted, 1 not refuted*",
+        ]
+    )
 
 
 def test_the_failure_probability_is_split_over_tests_and_over_audits_in_a_test(session):
@@ -333,6 +375,7 @@ def test_a_report_that_cannot_be_written_is_not_green_and_costs_no_other(session
         ([], "samples=3", "write @pytest.mark.dp(failure_probability=..., num_samples=..., time_limit=...)"),
         (["--dp-ledger=test_privacy.py"], "", "is not a ledger, or is damaged"),
         (["--dp-report=test_privacy.py"], "", "cannot make the folder"),
+        (["--dp-isolate=5"], "", "--dp-isolate '5': write SECONDS:MEGABYTES, for example 600:8192"),
         (["--dp-report=with"], "", "audits.sarif: it is a folder"),
     ],
 )

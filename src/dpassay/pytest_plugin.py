@@ -29,6 +29,7 @@ import pytest
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import check_writable, write_file
+from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 
 if TYPE_CHECKING:
     from dpassay.core.claims import Verdict
@@ -39,12 +40,13 @@ __all__ = ["PrivacyViolated", "Undecided", "assert_private"]
 FAILURE_PROBABILITY = 0.01  # of a whole session
 OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "failure-probability": (float, f"of any false alarm in the whole session (default {FAILURE_PROBABILITY})"),
-    "ledger": (str, "SQLite file in which the evidence of sessions adds up; keep it between runs"),
+    "ledger": (Path, "SQLite file in which the evidence of sessions adds up; keep it between runs"),
     "num-samples": (int, "samples per dataset and audit, instead of a time limit"),
     "time-limit": (float, "seconds per audit (default 10)"),
     "seed": (int, "of everything random in audits (default 0)"),
     "require-power": (float, "turn audits red that would not have caught this epsilon (nats) with probability 0.9"),
-    "report": (str, "folder for audits.json, audits.sarif and audits.xml (JUnit)"),
+    "isolate": (str, "SECONDS:MEGABYTES: audit in processes of their own, which are ended when they take more"),
+    "report": (Path, "folder for audits.json, audits.sarif and audits.xml (JUnit)"),
 }
 MARKER = (
     "dp(failure_probability=None, num_samples=None, time_limit=None): a privacy test, with a share of the session's "
@@ -70,6 +72,7 @@ class Settings:
     time_limit: float | None = None
     seed: int = 0
     require_power: float | None = None
+    isolate: Limits | None = None
     report: Path | None = None
 
 
@@ -120,6 +123,7 @@ def assert_private(
     num_samples: int | None = None,
     time_limit: float | None = None,
     allow_open: bool = False,
+    isolate: str | None = None,
 ) -> "Verdict":
     """Fails the test when samples refute the privacy claim; returns the verdict otherwise, which is never "private".
 
@@ -140,10 +144,13 @@ def assert_private(
         num_samples: per dataset; goes before the marker and the options.
         time_limit: seconds; goes before the marker and the options.
         allow_open: let the test pass where nothing was decided.
+        isolate: "SECONDS:MEGABYTES": audit in a process of its own, which is ended when it takes more; goes before
+            the option.
 
     Raises:
         PrivacyViolated: the claim was refuted (an AssertionError).
-        Undecided: nothing was decided, or less would have been caught than --dp-require-power asks for (likewise).
+        Undecided: nothing was decided, less would have been caught than --dp-require-power asks for, or the process of
+            its own ended without a verdict (likewise).
         InvalidInput: unusable input, in one line that says how to mend it.
     """
     __tracebackhide__ = True
@@ -158,6 +165,7 @@ def assert_private(
         more_pairs=more_pairs,
         num_samples=num_samples,
         time_limit=time_limit,
+        isolate=isolate,
     )
     if verdict.outcome == "refuted":
         raise PrivacyViolated(_message(content))
@@ -309,7 +317,12 @@ def _settings(config: pytest.Config) -> Settings:
                 value = kind(text)
             except ValueError:
                 raise pytest.UsageError(f"ini option dp_{key} is {text!r}; give a number") from None
-        values[key] = base / value if kind is str else value
+        values[key] = base / value if kind is Path else value
+    if "isolate" in values:
+        try:
+            values["isolate"] = Limits.parse(values["isolate"], "--dp-isolate")
+        except InvalidInput as error:
+            raise pytest.UsageError(str(error)) from None
     settings = Settings(**values)
     _check_probability("--dp-failure-probability", settings.failure_probability)
     return settings
@@ -379,6 +392,7 @@ def _audit(
     claim: "PrivacyClaim | None" = None,
     num_samples: int | None = None,
     time_limit: float | None = None,
+    isolate: str | None = None,
     **options: Any,
 ) -> tuple["Verdict", dict[str, Any]]:
     """Runs one audit under what the running test may spend; returns its verdict and the record as JSON."""
@@ -398,12 +412,15 @@ def _audit(
         command = _command(nodeid, settings)
         budgets.append(_marked(test.item))
     budgets.append(dataclasses.asdict(settings))
-    try:
+    stated = claim_of(mechanism, epsilon, delta, claim)
+    limits = settings.isolate if isolate is None else Limits.parse(isolate, "isolate")
+
+    def audited() -> tuple["Verdict", dict[str, Any]]:
         audit = run_audit(
             mechanism,
             dataset1,
             dataset2,
-            claim=claim_of(mechanism, epsilon, delta, claim),
+            claim=stated,
             failure_probability=settings.failure_probability * share,
             seed=settings.seed,
             ledger=settings.ledger,
@@ -411,18 +428,34 @@ def _audit(
             **_budget(budgets),
             **options,
         )
+        return audit.verdict, audit.to_json()
+
+    try:
+        verdict, content = audited() if limits is None else _isolated(audited, limits)
     except InvalidInput as error:
-        raise InvalidInput(str(error)) from error.__cause__  # the mechanism's own error; the frames between help nobody
-    content = {
-        **audit.to_json(),
-        "name": name,
-        "mechanism": called,
-        "command": command,
-        "location": definition(mechanism),
-    }
+        shown = InvalidInput(str(error))  # the mechanism's own error; the frames between help nobody
+        shown.__notes__ = getattr(error, "__notes__", [])
+        raise shown from error.__cause__
+    content |= {"name": name, "mechanism": called, "command": command, "location": definition(mechanism)}
     if test is not None:
         test.audits.append(content)
-    return audit.verdict, content
+    return verdict, content
+
+
+def _isolated(work: Callable[[], Any], limits: Limits) -> Any:
+    """What `work` returns, done in a process of its own."""
+    __tracebackhide__ = True
+    if not can_fork():
+        raise InvalidInput(
+            "an audit of its own process needs one that can be forked, and JAX has computed in this one (or the system "
+            "never can); hand NumPy arrays over instead of JAX ones, or run this test in a session of its own"
+        )
+    import dpassay.auditors.findings  # noqa: F401, here once rather than in every process
+
+    try:
+        return in_own_process(work, limits)
+    except NoResult as end:
+        raise Undecided(f"no verdict: {end}") from None
 
 
 def _require_power(content: Mapping[str, Any]) -> None:
