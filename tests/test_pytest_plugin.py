@@ -254,8 +254,9 @@ def test_an_audit_that_was_not_counted_is_not_run(session):
     assert not calls
 
 
-def test_a_test_may_look_at_a_refuted_verdict_and_pass(session):
-    result, _ = session("""
+def test_a_refutation_that_its_test_expects_is_no_failure_of_any_report(session, pytester):
+    result, _ = session(
+        """
 import pytest
 
 def test_known(dp_audit):
@@ -264,9 +265,45 @@ def test_known(dp_audit):
 def test_raises():
     with pytest.raises(AssertionError, match="not 1-DP"):
         assert_private(broken, 0, 1, epsilon=1.0)
-""")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*test_known *refuted (test passed)*", "*test_raises *refuted (test passed)*"])
+
+@pytest.mark.xfail(strict=True)
+def test_strict():
+    assert_private(broken, 0, 1, epsilon=1.0)
+
+@pytest.mark.xfail
+def test_sound():
+    assert_private(sound, 0, 1, epsilon=1.0)
+
+@pytest.fixture
+def verdict(dp_audit):
+    return dp_audit(broken, 0, 1, epsilon=1.0)
+
+def test_fails_later(verdict):
+    assert verdict.outcome == "not refuted"
+""",
+        "--dp-report=reports",
+    )
+    result.assert_outcomes(passed=2, xfailed=1, xpassed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_fails_later *  refuted  *",
+            "*test_known *  refuted as expected *",
+            "*test_raises *  refuted as expected *",
+            "*test_sound *  not refuted  *",
+            "*test_strict *  refuted as expected *",
+        ]
+    )
+    (finding,) = json.loads((pytester.path / "reports/audits.sarif").read_text())["runs"][0]["results"]
+    assert "as its test expects" not in finding["message"]["text"]
+    suite = ET.parse(pytester.path / "reports/audits.xml").getroot()
+    assert {name: suite.attrib[name] for name in ("tests", "failures", "skipped")} == {
+        "tests": "5",
+        "failures": "1",
+        "skipped": "0",
+    }
+    (case,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert case.attrib["name"].startswith("test_privacy.py::test_fails_later")
+    assert sum("as its test expects" in (case.findtext("system-out") or "") for case in suite.iter("testcase")) == 3
 
 
 def test_unusable_input_is_one_line(session):

@@ -82,16 +82,25 @@ class Session:
 
     settings: Settings
     shares: dict[str, float] = field(default_factory=dict)  # of the failure probability, by test
-    audits: dict[str, dict[str, Any]] = field(default_factory=dict)  # as JSON, by the audit's name
+    audits: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)  # test and JSON, by the audit's name
+    failed: set[str] = field(default_factory=set)  # tests
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects audits from reports: this process's, or those of xdist's workers."""
         for audit in json.loads(getattr(report, "dpassay", "[]")):
-            self.audits[audit["name"]] = audit
+            self.audits[audit["name"]] = report.nodeid, audit
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     def sorted(self) -> list[dict[str, Any]]:
-        """The audits by name: the order in which workers end is not the same twice."""
-        return [self.audits[name] for name in sorted(self.audits)]
+        """The audits by name: the order in which workers end is not the same twice.
+
+        A refutation is expected when its test did not fail: it is marked xfail, or looks at the verdict and passes.
+        """
+        return [
+            {**audit, "expected": audit["verdict"]["outcome"] == "refuted" and test not in self.failed}
+            for test, audit in (self.audits[name] for name in sorted(self.audits))
+        ]
 
 
 @dataclass(eq=False)
@@ -255,7 +264,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     # Pytest keeps and xdist carries attributes that it does not know.
     test = item.stash.get(TEST, None)
     if test is not None and test.audits:
-        vars(report)["dpassay"] = json.dumps([{**audit, "passed": report.passed} for audit in test.audits])
+        vars(report)["dpassay"] = json.dumps(test.audits)
         test.audits = []
     return report
 
@@ -289,8 +298,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     from dpassay.report.junit import to_junit
     from dpassay.report.sarif import to_sarif
 
-    audits = [{key: value for key, value in each.items() if key != "passed"} for each in state.sorted()]
-    content = {"format": "dpassay-audits", "version": 1, "audits": audits}
+    content = {"format": "dpassay-audits", "version": 1, "audits": state.sorted()}
     texts = (
         json.dumps(content, indent=1) + "\n",
         json.dumps(to_sarif(content), indent=1) + "\n",
@@ -524,9 +532,7 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
 
     rows = [("test", "claim", "at least", "verdict", "would have caught")]
     for audit in audits:
-        outcome = audit["verdict"]["outcome"]
-        if outcome == "refuted" and audit["passed"]:
-            outcome = "refuted (test passed)"
+        outcome = audit["verdict"]["outcome"] + (" as expected" if audit["expected"] else "")
         smallest = audit["detectable"]["smallest_epsilon"]
         missed = "-" if audit["verdict"]["outcome"] == "refuted" else "nothing"
         seen = missed if smallest is None else f"epsilon {number(smallest)}"

@@ -72,8 +72,8 @@ def title(audit: Audit) -> str:
 
 
 def rule(audit: Audit) -> str | None:
-    """The kind of finding, a key of `RULES`; None when the audit found nothing."""
-    if audit["verdict"]["outcome"] != "refuted":
+    """The kind of finding, a key of `RULES`; None when the audit found nothing, or what its test expects."""
+    if audit["verdict"]["outcome"] != "refuted" or audit.get("expected"):
         return None
     if audit["mode"] == "same-stream":
         return "same-stream-leak"
@@ -87,7 +87,8 @@ def headline(audit: Audit) -> str:
         return _same_stream_headline(audit)
     if outcome == "refuted":
         shown = "" if lower is None else f": {at_least(audit)}"
-        return f"{audit['mechanism']} is not {claim}{shown}."
+        expected = ", as its test expects" if audit.get("expected") else ""
+        return f"{audit['mechanism']} is not {claim}{shown}{expected}."
     if outcome == "open":
         return f"Whether {audit['mechanism']} is {claim} stays open."
     bound = "" if lower is None else f" What it showed is that {at_least(audit)}."

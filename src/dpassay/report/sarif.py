@@ -1,7 +1,7 @@
 """Findings of audits and attacks for code-scanning pages: SARIF 2.1.0 (OASIS standard, 2020, with errata 01).
 
 A code-scanning page lists what is wrong, so only refuted claims and exceeded limits become results. Audits that refuted
-nothing, and limits that were kept, are notifications of the run, which a page does not list as alerts.
+nothing, or what their tests expect, and limits that were kept, are notifications of the run, no alerts.
 """
 
 import hashlib
