@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_TIME_LIMIT = 10.0  # seconds, when neither a time nor a number of samples is given
 LEAST_SAMPLES = 16  # per dataset
 _FROM_RESULT = ("mode", "parameter_lower", "epsilon_lower", "tested", "samples", "looks", "ledger")
-_FROM_FINDINGS = ("detectable", "sandwich", "datasets", "certificate")
+_FROM_FINDINGS = ("detectable", "sandwich", "datasets", "certificate", "picture")
 _AS_THEY_ARE = (
     *("command", "mechanism", "representation", "mode", "failure_probability", "parameter_lower", "epsilon_lower"),
     *("samples", "looks", "seconds", "seed", "run", "detectable", "ledger"),
@@ -56,6 +56,8 @@ class Audit:
         parameter_lower: lower confidence bound of the claim's parameter (epsilon in nats, mu, rho, ...).
         epsilon_lower: the same for epsilon at the claim's delta; None for other kinds of claims.
         tested: the events that were tested, most telling first.
+        picture: an event of one number or one output, counted in training samples, where the first tested one is
+            neither; no evidence.
         detectable: the smallest epsilon and the rarest event (a probability) that this run would have caught with
             probability 0.9.
         ledger: path, runs, evidence and threshold when a ledger carried evidence over, else None.
@@ -82,6 +84,7 @@ class Audit:
     warnings: tuple[str, ...] = ()
     command: str = field(default="", repr=False)
     certificate: dict[str, Any] | None = field(default=None, repr=False)
+    picture: "Tested | None" = field(default=None, repr=False)
 
     def __str__(self) -> str:
         from dpassay.report.audit_text import plain_text
@@ -102,6 +105,7 @@ class Audit:
             "parameter_name": self.claim.parameter_name,
             "verdict": self.verdict.to_json(),
             "events": [_event(item) for item in self.tested],
+            "picture": None if self.picture is None else _event(self.picture),
             "sandwich": plain(self.sandwich),
             "warnings": list(self.warnings),
             "tables": evidence["tables"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpassay.auditors.fixed_sample import certificate_inputs, detectable_epsilon, rarest_event
+from dpassay.auditors.picture import picture
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import FiniteMechanism, Mechanism
@@ -38,6 +39,7 @@ class Findings:
     sandwich: dict[str, Any]
     datasets: tuple[str, str]
     certificate: dict[str, Any] | None
+    picture: "Tested | None"
 
 
 def describe(
@@ -55,12 +57,15 @@ def describe(
     upper = _upper(mechanism, claim)
     from dpassay.auditors.upper_bounds import sandwich
 
-    picture = sandwich(claim, result.parameter_lower, exact, upper)
-    plots = [plot for plot in (picture.pop("plot", None), _growth(result), _scores(result)) if plot]
+    between = sandwich(claim, result.parameter_lower, exact, upper)
+    plots = [plot for plot in (between.pop("plot", None), _growth(result), _scores(result)) if plot]
     confidence = f"{1 - failure_probability:.10g}"
+    simple = None
     if result.refuted:
-        explanation = _violation(result, claim, confidence)
-        if found := samplers[result.tested[0].pair].encoder.found:
+        pair = result.tested[0].pair
+        simple = picture(result.tested[0], result.run.pictured[pair], samplers[pair].encoder)
+        explanation = _violation(result, claim, confidence, simple)
+        if found := samplers[pair].encoder.found:
             explanation += f" In the training samples: {'; '.join(found)}."
     elif result.could_refute:
         explanation = _nothing_found(result, claim, detectable)
@@ -72,23 +77,32 @@ def describe(
     summary = _method(result, claim, failure_probability, len(pairs))
     texts = [(_text(one), _text(two)) for one, two in pairs]
     certificate = _certificate(result, texts, claim, name)
-    return Findings(explanation, summary, (_events(result),), tuple(plots), detectable, picture, texts[0], certificate)
+    return Findings(
+        explanation, summary, (_events(result),), tuple(plots), detectable, between, texts[0], certificate, simple
+    )
 
 
-def _violation(result: "Result", claim: PrivacyClaim, confidence: str) -> str:
-    first = result.tested[0]
-    one, two = (side + 1 for side in ((0, 1) if first.event.direction == 0 else (1, 0)))
-    counts = first.counts
+def _violation(result: "Result", claim: PrivacyClaim, confidence: str, simple: "Tested | None") -> str:
     lower = result.parameter_lower
     bound = f"{'more than' if lower == claim.parameter else 'at least'} {nats(lower) or 'unknown'}"
     words = (
         f"{claim} is violated: the {claim.parameter_name} is {bound} with confidence {confidence}. "
-        f'The event "{first.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
-        f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}."
+        f"The event {_happened(result.tested[0])}."
     )
+    if simple is not None:
+        words += f" In training samples, to picture it and no evidence, {_happened(simple)}."
     if result.ledger and result.ledger["runs"] > 1:
         words += f" The evidence of {result.ledger['runs']} runs was put together."
     return words
+
+
+def _happened(item: "Tested") -> str:
+    one, two = (side + 1 for side in ((0, 1) if item.event.direction == 0 else (1, 0)))
+    counts = item.counts
+    return (
+        f'"{item.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
+        f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}"
+    )
 
 
 def _nothing_found(result: "Result", claim: PrivacyClaim, detectable: dict[str, float | None]) -> str:

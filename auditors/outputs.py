@@ -25,6 +25,7 @@ import numpy as np
 
 from dpassay.auditors.bits import BitColumns
 from dpassay.auditors.opening import BASIC, Label, opened, split_text
+from dpassay.auditors.wording import TRUTH
 from dpassay.core.errors import InvalidInput
 
 Representation = Literal["values", "bits"]
@@ -48,7 +49,7 @@ class Encoder:
     """A fixed map from outputs to feature vectors.
 
     Attributes:
-        names: of the columns, for humans: "output", "output[3]", "length", "output is NaN", "contains 'x'".
+        names: of the columns, for humans: "output", "output[3]", "len(output)", "output is NaN".
         discrete: whether a column takes few values, so that counting them makes sense.
         traceable: whether `features` may be called inside `jax.jit` on arrays.
         found: what the training samples showed about the outputs' floating-point form, in sentences.
@@ -330,8 +331,8 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
         spread = np.nan_to_num(np.concatenate(sides).astype(float), posinf=0, neginf=0).std(axis=0)
         chosen = np.sort(np.argsort(-np.abs(means[0] - means[1]) / np.where(spread > 0, spread, 1))[:share])
         sides, places = [side[:, chosen] for side in sides], [places[index] for index in chosen]
-    names = [name + place for place in places]
     values = np.concatenate(sides)
+    names = [f"{name}{place}{TRUTH if values.dtype == bool else ''}" for place in places]
     if values.dtype.kind != "f":
         integers = _Integers.fit(values)
         shown = [_moved(label, offset) for label, offset in zip(names, integers.offset, strict=True)]
@@ -545,6 +546,7 @@ def _entries(
     numbers = [np.array([float(value) for index, value in found if (index < half) == first]) for first in (True, False)]
     values = np.concatenate(numbers)
     exact = all(isinstance(value, bool | int) for _, value in found)
+    shown = name + TRUTH if all(isinstance(value, bool) for _, value in found) else name
     if exact:
         integers = _Integers.fit(np.array([[int(value)] for _, value in found], object))
         column: Callable[[Any], float] = partial(_whole, integers, int(found[0][1]))
@@ -556,7 +558,7 @@ def _entries(
         )
         column = partial(number.of, representation != "bits")
         offset, discrete = number.offset, bool(floats.discrete[0])
-    entries.append(_Entry(_moved(name, offset), discrete, place, column))
+    entries.append(_Entry(_moved(shown, offset), discrete, place, column))
     for label, test in (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf)):
         if test(values).any():
             entries.append(_Entry(f"{name} is {label}", True, place, partial(_passes, test)))
@@ -628,15 +630,15 @@ def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str
     elif isinstance(value, Label):
         into[name, "category"] = str(value)
     elif isinstance(value, AbstractSet):
-        into[_inside(name, "size"), "length"] = len(value)
+        into[f"len({name})", "length"] = len(value)
         for element in value:
             into[f"{name} contains {_text(element)}", "member"] = True
     elif isinstance(value, Mapping):
-        into[_inside(name, "size"), "length"] = len(value)
+        into[f"len({name})", "length"] = len(value)
         for key in value:
             _enter(value[key], _FIELD.sub(r".\1", f"{name}[{_text(key)}]"), into, depth + 1, split)
     elif isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str | bytes)):
-        into[_inside(name, "length"), "length"] = len(value)
+        into[f"len({name})", "length"] = len(value)
         for index, element in enumerate(value[:_POSITIONS]):
             _enter(element, f"{name}[{index}]", into, depth + 1, split)
     elif name in split:
@@ -646,10 +648,6 @@ def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str
             into[f"number {index + 1} in {name}", "number"] = number
     else:
         into[name, "category"] = f"is {_text(value)}"
-
-
-def _inside(name: str, what: str) -> str:
-    return what if name == "output" else f"{what} of {name}"
 
 
 def _text(value: Any) -> str:

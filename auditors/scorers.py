@@ -18,9 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpassay.auditors import wording
+
 BLOCK = 8  # steps on one column that are added in one pass over the samples
 UNROLLED = 64  # columns up to which sums over them are written out
-LISTED = 8  # outcomes that a description names
 REACH = 64.0  # nats; scores of refined scorers are cut off there
 NETWORK_GRID = 2.0**12  # network scores are rounded to multiples of 1 / this, far above what programs differ by
 
@@ -59,7 +60,7 @@ class Column:
     def describe(self, cut: float, above: bool, names: Sequence[str]) -> str:
         """For example "output >= 3.25"."""
         name = column_names(names, derived=self.derived)[int(self.index)]
-        return f"{name} {'>=' if above else '<'} {cut:g}"
+        return wording.threshold(name, cut, above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +143,9 @@ class Steps:
         columns = sorted({int(self.columns[block]) for block in used})
         all_names = column_names(names, derived=self.derived)
         if len(columns) == 1:
-            text = _intervals(self, cut, above)
+            text = _intervals(self, cut, above, all_names[columns[0]])
             if text is not None:
-                return f"{all_names[columns[0]]} in {text}"
+                return text
             return f"{self.name} of {all_names[columns[0]]}, score {_compare(cut, above)}"
         return f"{self.name} over {len(columns)} columns, score {_compare(cut, above)}"
 
@@ -214,13 +215,9 @@ class Atoms:
         chosen = outside if others else inside
         if not len(chosen):
             return "any outcome" if others else "no outcome that was seen"
-        words = list(dict.fromkeys(_outcome(self.rows[index], names) for index in chosen[:LISTED]))
-        more = f" or {len(chosen) - LISTED} more outcomes" if len(chosen) > LISTED else ""
-        if len(names) == 1 and not _yes_or_no(names[0]):
-            listed = ", ".join(word.removeprefix(f"{names[0]} = ") for word in words)
-            return f"{names[0]} is {'not ' if others else ''}one of {{{listed}}}{more}"
-        listed = " or ".join(words) + more
-        return f"not ({listed})" if others else listed
+        listed = chosen[: wording.LISTED]
+        words = list(dict.fromkeys(wording.outcome(self.rows[index], names) for index in listed))
+        return wording.one_of(words, len(chosen) - len(listed), not others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,8 +333,9 @@ def column_names(names: Sequence[str], *, derived: bool) -> tuple[str, ...]:
     """The names of the rows of `columns_of`."""
     if not derived or len(names) == 1:
         return tuple(names)
-    differences = tuple(f"{after} - {before}" for before, after in itertools.pairwise(names))
-    return (*names, *differences, "sum of the columns", "max of the columns", "min of the columns")
+    plain = [name.removesuffix(wording.TRUTH) for name in names]
+    differences = tuple(f"{after} - {before}" for before, after in itertools.pairwise(plain))
+    return (*names, *differences, *wording.joined(names))
 
 
 def row_hashes(features: Any, multipliers: Any) -> Any:
@@ -379,26 +377,6 @@ def _across(rows: Any, join: Any) -> Any:
     return functools.reduce(join, list(rows)) if len(rows) <= UNROLLED else join.reduce(rows, axis=0)
 
 
-def _outcome(row: np.ndarray, names: Sequence[str]) -> str:
-    """An outcome in words: what is true of it, and its numbers."""
-    if len(names) > LISTED:
-        return f"({', '.join(f'{value:g}' for value in row)})"
-    true = [name for name, value in zip(names, row, strict=True) if value and _yes_or_no(name)]
-    numbers = [
-        f"{name} = {value:g}"
-        for name, value in zip(names, row, strict=True)
-        # The number beside a mark such as "is None" only fills the place.
-        if not _yes_or_no(name) and not any(mark.startswith(f"{name} is ") for mark in true)
-    ]
-    parts = numbers + true
-    return " and ".join(parts) if parts else f"not ({' or '.join(names)})"
-
-
-def _yes_or_no(name: str) -> bool:
-    """Whether a column of `Encoder.names` says if something is so, 1, or not, 0."""
-    return " is " in name or " contains " in name or name.startswith("unseen")
-
-
 def _slot(hashes: Any, slots: int) -> Any:
     return hashes >> np.uint32(32 - (slots.bit_length() - 1))
 
@@ -411,8 +389,8 @@ def _compare(cut: float, above: bool) -> str:
     return f"{'>=' if above else '<'} {cut:.4g}"
 
 
-def _intervals(steps: Steps, cut: float, above: bool) -> str | None:
-    """The level set of a step function of one column, None when it has more than three pieces."""
+def _intervals(steps: Steps, cut: float, above: bool, name: str) -> str | None:
+    """The level set of a step function of one column so called, None when it has more than three pieces."""
     edges = np.asarray(steps.edges)[: int(steps.used)].ravel()
     rises = np.asarray(steps.heights)[: int(steps.used)].ravel()
     edges, rises = edges[rises != 0], rises[rises != 0]
@@ -423,8 +401,8 @@ def _intervals(steps: Steps, cut: float, above: bool) -> str | None:
     stops = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]]))
     if not 1 <= len(starts) <= 3:
         return None
-    pieces = [f"[{ends[start]:g}, {ends[stop + 1]:g})" for start, stop in zip(starts, stops, strict=True)]
-    return " or ".join(piece.replace("[-inf", "(-inf") for piece in pieces)
+    pieces = [(float(ends[start]), float(ends[stop + 1])) for start, stop in zip(starts, stops, strict=True)]
+    return " or ".join(wording.interval(name, low, high) for low, high in pieces)
 
 
 def _register(kind: type, static: tuple[str, ...], dropped: tuple[str, ...] = ()) -> None:

@@ -510,10 +510,7 @@ def _message(content: Mapping[str, Any]) -> str:
     from dpassay.report import audit_text
 
     lines = [audit_text.headline(content)]
-    event = audit_text.best_event(content)
-    if event is not None:
-        lines.append(f"event: {event['description']}")
-        lines.append(f"counts: {audit_text.counted(event)}")
+    lines += [f"{label}: {event}\ncounts: {counts}" for label, event, counts in audit_text.seen(content)]
     lines.append(audit_text.guarantee(content))
     ledger = content["ledger"]
     if ledger is not None:

@@ -82,7 +82,7 @@ def test_features_agree_under_jax_and_numpy(wide):
         assert encoder.names == (
             "output['count']",
             *[f"output['count'] bits {start} to {start + 15}" for start in ((0, 16, 32) if wide else (0,))],
-            "output['flag']",
+            "output['flag'] is True",
             "output['noise'][0]",
             "output['noise'][1]",
             "output['noise'][2]",
@@ -139,11 +139,11 @@ def test_sets_sequences_and_dicts():
     sets = [{1, 2}, set(), {2}, frozenset({3})]
     encoder = fit_encoder(sets, sets)
     assert column(encoder, sets, "output contains 2").tolist() == [1, 0, 1, 0]
-    assert column(encoder, sets, "size").tolist() == [2, 0, 1, 1]
+    assert column(encoder, sets, "len(output)").tolist() == [2, 0, 1, 1]
     assert column(encoder, [{4}], "unseen output").tolist() == [1]
     ragged = [[1.0, 2.0], [], [3.0], np.array([4.0, math.nan, 6.0])]
     encoder = fit_encoder(ragged, ragged)
-    assert column(encoder, ragged, "length").tolist() == [2, 0, 1, 3]
+    assert column(encoder, ragged, "len(output)").tolist() == [2, 0, 1, 3]
     assert column(encoder, ragged, "output[0]").tolist()[2:] == [3, 4]
     assert column(encoder, ragged, "output[1] is NaN").tolist() == [0, 0, 0, 1]
     dicts = [{"a": 1, "b": "x"}, {"a": 2}, {"c": None}]

@@ -212,7 +212,7 @@ def test_outputs_of_different_shapes_are_compared_by_length():
     sampler = Sampler(Rows(), np.zeros(2), np.zeros(3))
     sampler.probe(20)
     assert not sampler.traced
-    column = sampler.encoder.names.index("length")
+    column = sampler.encoder.names.index("len(output)")
     assert [set(sampler.draw(side, "test", 10)[:, column]) for side in (0, 1)] == [{2.0}, {3.0}]
 
 

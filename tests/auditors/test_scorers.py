@@ -137,9 +137,9 @@ def test_names_of_columns():
     assert column_names(NAMES, derived=True)[3:] == (
         "output[1] - output[0]",
         "output[2] - output[1]",
-        "sum of the columns",
-        "max of the columns",
-        "min of the columns",
+        "sum(output)",
+        "max(output)",
+        "min(output)",
     )
     assert len(column_names(NAMES, derived=True)) == columns_of(np.zeros((2, 3)), derived=True).shape[0]
 
@@ -148,13 +148,13 @@ def test_descriptions():
     assert Column(np.int32(0)).describe(3.25, True, ("output",)) == "output >= 3.25"
     assert Column(np.int32(3), True).describe(1.5, False, NAMES) == "output[1] - output[0] < 1.5"
     table = Atoms.build(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, -2.0]))
-    assert table.describe(0.5, True, ("output",)) == "output is one of {0}"
-    assert table.describe(-0.5, True, ("output",)) == "output is not one of {1, 2}"
+    assert table.describe(0.5, True, ("output",)) == "output == 0"
+    assert table.describe(-0.5, True, ("output",)) == "output not in {1, 2}"
     assert steps()[0].describe(0.0312, True, NAMES) == "boosted stumps over 3 columns, score >= 0.0312"
     assert network().describe(0.25, False, NAMES) == "network over 3 columns, score < 0.25"
     hat = Steps.build({0: (np.array([0.0, 2.0], np.float32), np.array([0.0, 1.0, 0.0]))}, "histogram", derived=False)
-    assert hat.describe(0.5, True, ("output",)) == "output in [0, 2)"
-    assert hat.describe(0.5, False, ("output",)) == "output in (-inf, 0) or [2, inf)"
+    assert hat.describe(0.5, True, ("output",)) == "0 <= output < 2"
+    assert hat.describe(0.5, False, ("output",)) == "output < 0 or output >= 2"
 
 
 @pytest.mark.parametrize("above", [True, False])

@@ -71,13 +71,39 @@ def test_a_section_has_the_numbers_of_the_json(text: str) -> None:
     event = one["events"][0]
     for value in (one["parameter_lower"], one["failure_probability"]):
         assert audit_text.number(value) in said
-    assert "if its probability is below 0.00041." in said
+    assert "if its probability is below 7.1e-06." in words(section(text, 2))
+    assert "What this run could not have seen" not in said  # it saw enough
     assert f"{event['count1']:,} of {event['samples1']:,}" in said
     assert f"{event['count2']:,} of {event['samples2']:,}" in said
     assert "shop/release.py" in said
     assert one["command"] in said
     assert "Seed 7" in said
     assert "exact, certified 1.93123 yes" in said
+
+
+def test_a_picture_is_the_headline_and_said_to_be_no_evidence() -> None:
+    learned = audit()["events"][0] | {"description": "product of histograms over 3 columns, score < -3"}
+    simple = learned | {"description": "output['m']['income'] >= 16.76", "count1": 7, "samples1": 500, "p_value": None}
+    text = render_audits(audit(events=[learned], picture=simple))
+    box = words(text[text.index('<div class="finding') : text.index('<div class="audit-grid">')])
+    assert "output[&#39;m&#39;][&#39;income&#39;] &gt;= 16.76 7 of 500 samples of dataset 1 (0.014) and" in box
+    assert "no evidence; what the verdict rests on stands under Evidence" in box
+    assert "product" not in box
+    evidence = words(text[text.index("<h3>Evidence</h3>") :])
+    assert evidence.startswith("Evidence product of histograms over 3 columns, score &lt; -3 :")
+    assert "16.76" not in evidence
+    plain = render_audits(audit(events=[simple]))
+    assert "no evidence" not in plain
+    assert "16.76" in plain[plain.index('<div class="finding') : plain.index('<div class="audit-grid">')]
+
+
+def test_numbers_of_the_event_table_are_short() -> None:
+    event = audit()["events"][0] | {"weight": 0.1839685, "log_e_value": 4.526962, "p_value": None}
+    text = render_audits(audit(events=[event], mode="anytime"))
+    table = text[text.index("Events, counted") :]
+    assert "0.184" in table
+    assert "4.53" in table
+    assert not re.search(r"\d\.\d{5}", table[: table.index("</table>")])
 
 
 def test_not_refuted_and_open_never_read_as_private(text: str) -> None:

@@ -46,7 +46,8 @@ def _heading(audits: list[Any], counts: list[tuple[str, int]]) -> str:
 
 def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What one audit's section shows, computed beforehand so that the template only places it."""
-    best, event_tables = audit_text.best_event(audit), []
+    event_tables, seen = [], audit_text.seen(audit)
+    headline = dict(zip(("label", "event", "counts"), seen[-1], strict=True)) if seen else None
     if audit["events"]:
         event_tables = [page_table(_event_table(audit))]
     others = [table for table in audit["tables"] if table["columns"][:1] != ["event"]]  # ours of events says more
@@ -60,10 +61,10 @@ def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
         "bound": audit_text.at_least(audit),
         "claimed": audit_text.claimed(audit),
         "sandwich": render_sandwich(audit["sandwich"], audit["parameter_name"], f"{name}-sandwich"),
-        "best": best,
-        "counted": "" if best is None else audit_text.counted(best),
+        "seen": seen,
+        "shown": headline if audit["verdict"]["outcome"] == "refuted" else None,
         "guarantee": audit_text.guarantee(audit),
-        "blind_spots": audit_text.blind_spots(audit),
+        "blind_spots": [] if audit["verdict"]["outcome"] == "refuted" else audit_text.blind_spots(audit),
         "next_steps": audit_text.next_steps(audit),
         "relation": audit["relation"] or RELATIONS_SAID,
         "samples": audit_text.drawn(audit),
@@ -88,14 +89,14 @@ def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
         row: list[Any] = [event["description"], event["direction"].replace("dataset", "dataset ")]
         for side in (1, 2):
             count, samples = event[f"count{side}"], event[f"samples{side}"]
-            row += [f"{count:,} of {samples:,}", count / samples if samples else None]
+            row += [f"{count:,} of {samples:,}", f"{count / samples:.3g}" if samples else ""]
         loss = audit_text.event_loss(event)
-        row.append("" if loss != loss else audit_text.number(loss))
+        row.append("" if loss != loss else audit_text.number(loss, 3))
         if curve:
             row.append(f"({audit_text.number(event['epsilon'])}, {audit_text.number(event['delta'])})")
-        row += [event["pair"] + 1] * several + [event["weight"]] * betting
+        row += [event["pair"] + 1] * several + [f"{event['weight']:.3g}"] * betting
         value = event["log_e_value"] if betting else event["p_value"]
-        row.append(value if value is None or betting else f"{value:.2g}")
+        row.append("" if value is None else audit_text.number(value, 3))
         rows.append(row)
     return {"title": "Events, counted in samples that had no part in choosing them", "columns": columns, "rows": rows}
 
@@ -112,7 +113,7 @@ def _ledger(audit: Mapping[str, Any]) -> str:
 
 
 def _beyond(audit: Mapping[str, Any]) -> str:
-    """The verdict's explanation, where headline and blind spots do not say it already."""
-    explanation = str(audit["verdict"]["explanation"])
-    said = audit["verdict"]["outcome"] == "not refuted" or explanation in audit_text.headline(audit)
-    return "" if said else explanation
+    """The verdict's explanation, where what stands beside it does not say it already."""
+    outcome, explanation = audit["verdict"]["outcome"], str(audit["verdict"]["explanation"])
+    counted = outcome == "refuted" and audit["events"] and audit["representation"] == "values"
+    return "" if counted or outcome == "not refuted" or explanation in audit_text.headline(audit) else explanation

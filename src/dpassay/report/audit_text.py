@@ -19,6 +19,8 @@ RULES: Mapping[str, str] = {
 }
 
 
+SAID = ("The event", "To picture it,")
+NO_EVIDENCE = "among those kept from the search, so this is no evidence"
 ONE_PAIR = "Only this pair of datasets was judged; another pair may reveal more."
 
 
@@ -100,9 +102,19 @@ def headline(audit: Audit) -> str:
 
 def finding(audit: Audit) -> str:
     """What was found, in a paragraph: the verdict, the event and its counts, and how surely."""
-    event = best_event(audit)
-    seen = "" if event is None else f' The event "{event["description"]}" held in {counted(event)}.'
-    return f"{headline(audit)}{seen} {guarantee(audit)}"
+    said = [
+        f'{words} "{event}" held in {counts}.' for words, (_, event, counts) in zip(SAID, seen(audit), strict=False)
+    ]
+    return " ".join([headline(audit), *said, guarantee(audit)])
+
+
+def seen(audit: Audit) -> list[tuple[str, str, str]]:
+    """(label, event, counts) of what the verdict rests on, and of what is easier to picture where there is such."""
+    event, simple = best_event(audit), audit.get("picture")
+    said = [] if event is None else [("event", event["description"], counted(event))]
+    if simple is not None:
+        said.append(("picture", simple["description"], f"{counted(simple)}, {NO_EVIDENCE}"))
+    return said
 
 
 def guarantee(audit: Audit) -> str:
@@ -177,13 +189,13 @@ def next_steps(audit: Audit) -> list[str]:
 
 def rows(audit: Audit) -> list[tuple[str, str]]:
     """What stands below the headline where an audit is printed: (label, sentence)."""
-    event, same_stream = best_event(audit), audit["mode"] == "same-stream"
+    same_stream = audit["mode"] == "same-stream"
     bound = f"{at_least(audit)}; claimed: {audit['claim']['text']}, {claimed(audit)}"
     unbounded = same_stream and audit["parameter_lower"] is None
     return [
         *under("shown", [] if unbounded else [bound]),
         *under("confidence", [guarantee(audit)]),
-        *([] if event is None else [("event", event["description"]), ("counts", counted(event))]),
+        *(row for label, event, counts in seen(audit) for row in ((label, event), ("counts", counts))),
         *under("samples", [f"{drawn(audit)}; {audit['seconds']:.3g} s, seed {audit['seed']}"]),
         *under("ledger", [_ledger(audit["ledger"])]),
         *under("note" if same_stream else "warning", audit["warnings"]),
@@ -215,7 +227,7 @@ def counted(event: Mapping[str, Any]) -> str:
     parts = []
     for side in (1, 2):
         count, samples = event[f"count{side}"], event[f"samples{side}"]
-        rate = f" ({number(count / samples, 4)})" if samples else ""
+        rate = f" ({number(count / samples, 3)})" if samples else ""
         parts.append(f"{number(count)} of {number(samples)} samples of dataset {side}{rate}")
     return " and ".join(parts)
 
