@@ -92,7 +92,7 @@ class Minimality:
 
 @float64
 def search(
-    mechanism: Mechanism,
+    mechanism: Mechanism | Callable[..., Any],
     relation: NeighboringRelation | str,
     *,
     epsilon: float,
@@ -134,8 +134,10 @@ def search(
         A witness with notes on its minimality, or None when nothing was found in time. None is no proof of privacy.
 
     Raises:
-        InvalidInput: the mechanism lists no outputs or is defined nowhere, or an argument is out of range.
+        InvalidInput: the mechanism lists no outputs or is defined nowhere, an argument is out of range, or the start is
+            not made of numbers.
     """
+    start = None if start is None else _numbers(start)
     if not isinstance(mechanism, FiniteMechanism) or str(relation).startswith("vector:"):
         from dpassay.auditors.neighbor_search import search_black_box
 
@@ -759,6 +761,16 @@ def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) ->
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------
+
+
+def _numbers(start: Any) -> np.ndarray:
+    try:
+        return start.dense() if isinstance(start, Ratings) else np.asarray(start, float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"start is a {type(start).__name__}, of which no array of numbers can be made; "
+            "give a matrix (users, items) with NaN for missing ratings, or a vector for relations of vectors"
+        ) from error
 
 
 def _matrix(dataset: Any) -> np.ndarray:

@@ -278,3 +278,30 @@ def test_ratings_are_taken_as_matrices():
     ratings = Ratings.from_dense(matrix, scale=(0, 5))
     one, two = exact(WeightedSelection(), ratings, matrix), exact(WeightedSelection(), matrix, matrix)
     np.testing.assert_array_equal(one.log_probabilities1, two.log_probabilities1)
+
+
+class FavoriteItem:
+    """Its arguments have names of their own, and it computes in the type of its dataset; checked by the type checker."""
+
+    def sample(self, key: jax.Array, ratings: jax.Array) -> jax.Array:
+        return jax.random.categorical(key, ratings.sum(axis=0))
+
+    def outputs(self, ratings: jax.Array) -> jax.Array:
+        return jnp.arange(ratings.shape[1])
+
+    def log_prob(self, item: jax.Array, ratings: jax.Array) -> jax.Array:
+        return jax.nn.log_softmax(ratings.sum(axis=0))[item]
+
+
+class Single(FavoriteItem):
+    def log_prob(self, item, ratings):
+        return super().log_prob(item, jnp.asarray(ratings, jnp.float32))
+
+
+@pytest.mark.parametrize("array", [np.asarray, jnp.asarray])
+def test_the_law_of_a_dataset_in_single_precision_is_computed_in_double(array):
+    one, two = (np.array([[1, 2, last]], np.float32) for last in (3, 3.5))
+    expected = exact(FavoriteItem(), one.astype(float), two.astype(float))
+    assert exact(FavoriteItem(), array(one), array(two)).epsilon == expected.epsilon
+    with pytest.raises(InvalidInput, match="log_prob rounds: let it compute in float64"):
+        exact(Single(), one, two)

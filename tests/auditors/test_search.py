@@ -283,3 +283,13 @@ def test_needs_an_exact_law():
         worst_case(Sampler(), ADD, epsilon=1.0)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="write KIND:UNIT"):
         search(Nearest(), "rating", epsilon=1.0)
+
+
+@pytest.mark.parametrize("relation", ["replace_one:rating", "vector:one"])
+@pytest.mark.parametrize("start", [{"a": 1}, "abc", ["a"], [[1, 2], [3]], 5])
+def test_a_start_that_is_no_array_is_one_line(start, relation):
+    def count(rng: np.random.Generator, data: np.ndarray) -> float:  # a plain function, for the type checker too
+        return float(len(data))
+
+    with pytest.raises(InvalidInput, match="start is a "):
+        search(count, relation, epsilon=1.0, start=start)

@@ -13,7 +13,7 @@ from dpassay.core.errors import InvalidInput
 class Mechanism(Protocol):
     """A randomized map from a dataset to an output."""
 
-    def sample(self, key: Any, dataset: Any) -> Any:
+    def sample(self, key: Any, dataset: Any, /) -> Any:
         """Draws one output. `key` is a JAX PRNG key; batches are the caller's `jax.vmap` over keys."""
 
 
@@ -21,10 +21,10 @@ class Mechanism(Protocol):
 class FiniteMechanism(Mechanism, Protocol):
     """A mechanism with finitely many outputs and an exact law; `dpassay.exact` enumerates it."""
 
-    def log_prob(self, output: Any, dataset: Any) -> Any:
+    def log_prob(self, output: Any, dataset: Any, /) -> Any:
         """log Pr[M(dataset) = output], nats, shape (); -inf when impossible, NaN where M(dataset) is not defined."""
 
-    def outputs(self, dataset: Any) -> Any:
+    def outputs(self, dataset: Any, /) -> Any:
         """Every output that some dataset of this shape can give, first axis the outputs."""
 
 
@@ -32,7 +32,7 @@ class FiniteMechanism(Mechanism, Protocol):
 class BatchMechanism(Mechanism, Protocol):
     """A mechanism that draws many outputs faster than `jax.vmap` would; audits use it where it is."""
 
-    def sample_batch(self, key: Any, dataset: Any, num_samples: int) -> Any:
+    def sample_batch(self, key: Any, dataset: Any, num_samples: int, /) -> Any:
         """Draws `num_samples` independent outputs from one key, first axis the samples; JAX must be able to trace it.
 
         Noise is fastest when it is drawn with the samples along the last axis, shape (draws, num_samples).
