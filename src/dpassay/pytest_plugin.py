@@ -531,8 +531,8 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
     for audit in audits:
         outcome = audit["verdict"]["outcome"] + (" as expected" if audit["expected"] else "")
         smallest = audit["detectable"]["smallest_epsilon"]
-        missed = "-" if audit["verdict"]["outcome"] == "refuted" else "nothing"
-        seen = missed if smallest is None else f"epsilon {number(smallest)}"
+        seen = "nothing" if smallest is None else f"epsilon {number(smallest)}"
+        seen = "-" if audit["verdict"]["outcome"] == "refuted" else seen
         lower = audit["parameter_lower"]
         bound = "-" if lower is None else f"{audit['parameter_name']} {number(lower)}"
         rows.append((audit["name"], audit["claim"]["text"], bound, outcome, seen))

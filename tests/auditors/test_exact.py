@@ -281,7 +281,7 @@ def test_ratings_are_taken_as_matrices():
 
 
 class FavoriteItem:
-    """Its arguments have names of their own, and it computes in the type of its dataset; checked by the type checker."""
+    """Its arguments have names of their own, which type checkers accept; it computes in the type of its dataset."""
 
     def sample(self, key: jax.Array, ratings: jax.Array) -> jax.Array:
         return jax.random.categorical(key, ratings.sum(axis=0))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpassay.commands.main import main
+from dpassay.core.errors import InvalidInput
 from dpassay.report.schema import validate_audits
 
 MODULE = """
@@ -268,6 +269,21 @@ def test_an_error_of_our_own_is_no_finding(capsys, folder, monkeypatch):
     monkeypatch.setenv("DPASSAY_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="a bug"):
         audit(capsys, "sound", *CLAIM)
+
+
+def test_the_mechanisms_own_traceback_is_shown_on_request(capsys, folder, monkeypatch):
+    import dpassay.auditors.audit
+
+    def failing(*args, **kwargs):
+        raise InvalidInput("the sampler raises") from KeyError("its own")
+
+    monkeypatch.setattr(dpassay.auditors.audit, "run_audit", failing)
+    assert audit(capsys, "sound", *CLAIM)[2].endswith("dpassay: the sampler raises\n")
+    assert "KeyError" not in audit(capsys, "sound", *CLAIM)[2]
+    monkeypatch.setenv("DPASSAY_TRACEBACK", "1")
+    code, _, err = audit(capsys, "sound", *CLAIM)
+    assert code == 2
+    assert err.endswith("KeyError: 'its own'\ndpassay: the sampler raises\n")
 
 
 def test_what_cannot_be_sampled_exactly_is_searched_as_a_black_box(capsys, folder, monkeypatch):

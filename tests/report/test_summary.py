@@ -68,9 +68,10 @@ def test_datasets_tell_what_was_not_judged(example_run: Builder) -> None:
     [
         ("dpassay verify --certificates out", ["a.json", "b.json"], "dpassay replay out/*.json"),
         ("dpassay verify --certificates='o t'", ["a.json"], "dpassay replay 'o t'/*.json"),
-        ("dpassay verify", ["a.json"], "dpassay replay *.json"),
+        ("dpassay verify --html report.html", ["a.json"], ""),
+        ("dpassay verify", ["x/a.json"], "dpassay replay x/*.json"),
         ("dpassay verify --certificates out", ["x/a.json", "y/b.json"], "dpassay replay x/*.json y/*.json"),
-        ("dpassay verify --name 'unclosed", ["a.json"], "dpassay replay *.json"),
+        ("dpassay verify --name 'unclosed", ["a.json"], ""),
         ("dpassay verify --certificates out", [], ""),
     ],
 )

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -39,6 +40,8 @@ def _run(words: list[str], last: bool = False) -> int:
         if last:  # the work is done: a Ctrl-C while Python shuts down would replace its exit code by the signal
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (InvalidInput, click.ClickException) as error:
+        if os.environ.get("DPASSAY_TRACEBACK") and error.__cause__ is not None:  # such as the mechanism's own
+            traceback.print_exception(error.__cause__)
         complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
         return UNUSABLE
     except Interrupted as stop:

@@ -95,16 +95,18 @@ def unjudged(run: Mapping[str, Any]) -> list[str]:
 
 
 def replay_command(run: Mapping[str, Any], files: Sequence[str] | None = None) -> str:
-    """The command that re-checks these certificate files, or all of the run; "" when there are none.
+    """The command that re-checks these certificate files, or all of the run; "" when none was written.
 
-    Files named without a folder lie in the one that the run's command gave to `--certificates`.
+    Files named without a folder lie in the one that the run's command gave to `--certificates`, without it nowhere.
     """
     names = [name for verdict in run["verdicts"] for name in verdict["certificates"]] if files is None else list(files)
     if not names:
         return ""
     paths = [PurePosixPath(name) for name in names]
     folder = _certificates_folder(run["command"])
-    paths = [path if len(path.parts) > 1 or folder is None else PurePosixPath(folder) / path for path in paths]
+    if folder is None and any(len(path.parts) == 1 for path in paths):
+        return ""
+    paths = [path if len(path.parts) > 1 else PurePosixPath(str(folder)) / path for path in paths]
     if files is not None:
         return " ".join(["dpassay replay", *(shlex.quote(str(path)) for path in paths)])
     folders = dict.fromkeys(str(path.parent) for path in paths)
