@@ -651,7 +651,9 @@ def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str
 
 
 def _text(value: Any) -> str:
-    """A repr that does not depend on where an object lies in memory."""
+    """A repr that does not depend on where an object lies in memory; of a member of an enumeration its name."""
+    if isinstance(value, Enum) and value.name:
+        return f"{type(value).__name__}.{value.name}"
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:

@@ -291,6 +291,7 @@ def test_fails_later(verdict):
             "*test_raises *  refuted as expected *",
             "*test_sound *  not refuted  *",
             "*test_strict *  refuted as expected *",
+            "5 audits: 4 refuted (3 as expected), 1 not refuted",
         ]
     )
     (finding,) = json.loads((pytester.path / "reports/audits.sarif").read_text())["runs"][0]["results"]

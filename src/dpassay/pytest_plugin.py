@@ -545,7 +545,9 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
     lines += [f"warning: {audit['name']}: {text}" for audit in audits for text in audit["warnings"]]
     refuted = sum(audit["verdict"]["outcome"] == "refuted" for audit in audits)
     undecided = sum(audit["verdict"]["outcome"] == "open" for audit in audits)
-    counts = f"{len(audits)} audits: {refuted} refuted, {len(audits) - refuted - undecided} not refuted"
+    expected = sum(audit["expected"] for audit in audits)
+    known = f" ({expected} as expected)" if expected else ""
+    counts = f"{len(audits)} audits: {refuted} refuted{known}, {len(audits) - refuted - undecided} not refuted"
     lines.append(counts + (f", {undecided} open (nothing was decided)" if undecided else ""))
     whole = "this session" if settings.ledger is None else f"all sessions that share {settings.ledger.name}"
     lines.append(
