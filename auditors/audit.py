@@ -393,7 +393,7 @@ def _anytime(
         mode="anytime",
         parameter_lower=lower,
         epsilon_lower=lower if claim.parameter_name == "epsilon" else None,
-        tested=run.tested,
+        tested=tuple(sorted(run.tested, key=_carried, reverse=True)),
         samples={"training": run.first, "selection": 0, "test": run.drawn - run.first, "total": run.drawn},
         looks=run.looks,
         run=run,
@@ -464,6 +464,11 @@ def _check(failure_probability: float, num_samples: int | None, time_limit: floa
         raise InvalidInput(f"time_limit is {time_limit}; give a number of seconds above 0")
     if representation not in ("values", "bits"):
         raise InvalidInput(f"representation is {representation!r}; choose values or bits")
+
+
+def _carried(item: "Tested") -> float:
+    """Logarithm of the event's part of the capital that decides; for sorting."""
+    return (item.log_e_value or 0.0) + math.log(item.weight)
 
 
 def _event(item: "Tested") -> dict[str, Any]:

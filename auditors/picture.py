@@ -85,6 +85,8 @@ def _clear(rows: np.ndarray, names: Sequence[str]) -> list[bool]:
     varying = [name for name, column in zip(names, rows.T, strict=True) if np.ptp(column)]
     ragged = tuple(f"{name[4:-1]}[" for name in varying if name.startswith("len("))
     return [
-        not name.startswith(ragged) and "(rank)" not in name and not any(mark.startswith(f"{name} is ") for mark in varying)
+        not name.startswith(ragged)
+        and "(rank)" not in name
+        and not any(mark.startswith(f"{name} is ") for mark in varying)
         for name in names
     ]

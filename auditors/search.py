@@ -137,7 +137,7 @@ def search(
         InvalidInput: the mechanism lists no outputs or is defined nowhere, an argument is out of range, or the start is
             not made of numbers.
     """
-    start = None if start is None else _numbers(start)
+    start = None if start is None else start_numbers(start)
     if not isinstance(mechanism, FiniteMechanism) or str(relation).startswith("vector:"):
         from dpassay.auditors.neighbor_search import search_black_box
 
@@ -763,7 +763,12 @@ def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) ->
 # --- datasets --------------------------------------------------------------------------------------------------------
 
 
-def _numbers(start: Any) -> np.ndarray:
+def start_numbers(start: Any) -> np.ndarray:
+    """The dataset that a search starts from as an array.
+
+    Raises:
+        InvalidInput: it is not made of numbers.
+    """
     try:
         return start.dense() if isinstance(start, Ratings) else np.asarray(start, float)
     except (TypeError, ValueError) as error:

@@ -411,3 +411,15 @@ def test_datasets_must_be_neighbors_under_the_stated_relation():
     one, two = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
     with pytest.raises(dp.InvalidInput, match="differ in 2 cells"):
         dp.audit(LAPLACE, one, two, claim=claim, num_samples=100)
+
+
+@pytest.mark.parametrize(("shift", "epsilon"), [(3, 5.0), (2, 1.0)])
+def test_one_event_is_the_headline_of_every_report(shift, epsilon):
+    claim = dp.PrivacyClaim(epsilon)
+    found = run_audit(lambda rng, at: at + rng.laplace(), 0, shift, claim=claim, num_samples=3000, time_limit=60)
+    content = found.to_json()
+    words = content["events"][0]["description"]
+    assert len(content["events"]) > 1
+    assert audit_text.best_event(content)["description"] == words
+    assert content["tables"][0]["rows"][0][0] == words
+    assert (f'"{words}"' in found.verdict.explanation) == (found.verdict.outcome == "refuted")

@@ -99,7 +99,8 @@ def search(
 
 
 def _dataset(path: Path, any_kind: bool) -> Any:
-    """A dataset of any kind, or a matrix of ratings."""
+    """Numbers of any shape, or a matrix of ratings."""
+    from dpassay.auditors.search import start_numbers
     from dpassay.data.dataset_files import load_dataset
     from dpassay.data.rating_files import load_ratings
 
@@ -108,4 +109,4 @@ def _dataset(path: Path, any_kind: bool) -> Any:
     dataset = load_dataset(path)
     if hasattr(dataset, "columns"):
         raise InvalidInput(f"{path.name} is a table; a search starts from ratings or numbers")
-    return dataset
+    return start_numbers(dataset)
