@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NUMBERS = 16  # columns that are tried
 OUTCOMES = 16  # outputs that are tried
 VALUES = 1 << 21  # of features that are looked at
-_DIFFERENCE = re.compile(r" is .* - .* is ")  # of what is so or not
+_OBSCURE = re.compile(r", score |\(rank\)| is .* - | - .* is |\b(sum of all|largest|smallest) number")
 APART = 2.0  # standard deviations by which the counts of a picture differ at least
 
 
@@ -61,8 +61,7 @@ def picture(tested: Tested, rows: Sequence[Any], encoder: "Encoder") -> Tested |
 
 def is_plain(description: str) -> bool:
     """Whether an event's words are about one number, or name one output or two."""
-    score = ", score " in description or "(rank)" in description
-    return not score and description.count(" or ") <= 1 and not _DIFFERENCE.search(description)
+    return description.count(" or ") <= 1 and not _OBSCURE.search(description)
 
 
 def _plain_scorers(one: np.ndarray, two: np.ndarray, encoder: "Encoder") -> list[Scorer]:

@@ -16,6 +16,7 @@ import pytest
 
 import dpassay as dp
 from dpassay.auditors.opening import opened, split_text
+from dpassay.auditors.outputs import fit_encoder
 from dpassay.core.errors import InvalidInput
 
 
@@ -163,3 +164,12 @@ def test_values_are_opened_one_level_deep():
 )
 def test_numbers_in_texts(text, pattern, numbers):
     assert split_text(text) == (pattern, numbers)
+
+
+def test_columns_and_rows_of_tables_are_named_as_one_reaches_them():
+    frame = pd.DataFrame({"mean": [1.0, 2.0], "kind": ["x", "y"]}, index=["a", "b"])
+    series = pd.Series({"alice": 1.0, "bob": 2.0})
+    assert {"output['alice']", "output['bob']"} <= {*fit_encoder([series, series * 2], [series, series]).names}
+    moved = frame.set_axis(["a", "c"])
+    names = fit_encoder([frame, moved], [frame, frame]).names
+    assert {"output['mean'][0]", "output['mean'][1]", "output['kind'][1] is 'y'", "output.index[1] is 'c'"} <= {*names}

@@ -80,4 +80,6 @@ def test_words():
     assert not is_plain("output == [1] or output == [3] or 1 more outcomes")
     assert not is_plain("product of histograms over 3 columns, score < -3")
     assert not is_plain("output is Color.RED - output is Color.BLUE >= -0.5")
+    assert not is_plain("output - output is None >= 4.76")
     assert not is_plain("output (rank) >= 12")
+    assert not is_plain("sum of all numbers < 12")
