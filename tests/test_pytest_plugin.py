@@ -200,6 +200,16 @@ def test_broken():
     )
 
 
+def test_a_process_that_cannot_be_forked_is_one_line(session, monkeypatch):
+    monkeypatch.setattr("dpassay.pytest_plugin.can_fork", lambda: False)
+    result, calls = session(BOTH, "--dp-isolate=60:4000")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["*InvalidInput: the process of an audit is a fork of this one, in which JAX has computed*"]
+    )
+    assert not calls
+
+
 def test_the_failure_probability_is_split_over_tests_and_over_audits_in_a_test(session):
     _, calls = session(
         """
