@@ -764,7 +764,7 @@ def _matrices(problem: _Problem, users: int, items: int, most: int, top: int) ->
 
 
 def start_numbers(start: Any) -> np.ndarray:
-    """The dataset that a search starts from as an array.
+    """The dataset that a search starts from as an array of the same shape.
 
     Raises:
         InvalidInput: it is not made of numbers.

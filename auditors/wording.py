@@ -61,7 +61,7 @@ def one_of(words: Sequence[str], more: int, inside: bool) -> str:
 
 
 def outcome(row: np.ndarray, names: Sequence[str]) -> str:
-    """An outcome in words: its sequences, its other numbers, and what is true of it."""
+    """An outcome, shape (columns,), in words: its sequences, its other numbers, and what is true of it."""
     values = dict(zip(names, row.tolist(), strict=True))
     parts = []
     for whole, items in _sequences(names).items():

@@ -455,9 +455,9 @@ def _isolated(work: Callable[[], Any], limits: Limits) -> Any:
     __tracebackhide__ = True
     if not can_fork():
         raise InvalidInput(
-            "the process of an audit is a fork of this one, in which JAX has computed, in a test or at the import of a test "
-            "file (or the system cannot fork); hand NumPy arrays over and let the mechanism make those of JAX, run such "
-            "tests in a session of their own, or leave isolation out"
+            "the process of an audit is a fork of this one, in which JAX has computed, in a test or at the import of "
+            "a test file (or the system cannot fork); hand NumPy arrays over and let the mechanism make those of JAX, "
+            "run such tests in a session of their own, or leave isolation out"
         )
     import dpassay.auditors.findings  # noqa: F401, here once rather than in every process
 
