@@ -28,7 +28,7 @@ REFUTED  response is not 0.5-DP: epsilon is at least 2.12907.
   shown       epsilon is at least 2.12907; claimed: 0.5-DP, epsilon at most 0.5
   confidence  A correct mechanism is refuted with probability at most 0.05; that covers both
               directions and all events.
-  event       output = 0
+  event       output == 0
   counts      1,344 of 1,500 samples of dataset 1 (0.896) and 140 of 1,500 samples of dataset 2
               (0.09333)
   samples     2,000 of each dataset: 500 to learn events, 0 to choose among them, 1,500 to test
@@ -43,7 +43,7 @@ NOT REFUTED  No violation of 3-DP was found in 2,000 samples of each dataset. Wh
   shown       epsilon is at least 2.12907; claimed: 3-DP, epsilon at most 3
   confidence  A correct mechanism is refuted with probability at most 0.05; that covers both
               directions and all events.
-  event       output = 0
+  event       output == 0
   counts      1,344 of 1,500 samples of dataset 1 (0.896) and 140 of 1,500 samples of dataset 2
               (0.09333)
   samples     2,000 of each dataset: 500 to learn events, 0 to choose among them, 1,500 to test
@@ -63,7 +63,7 @@ VERDICT = """\
 response: refuted
   loss      at least 2.129 nats shown, at most 0.5 claimed, confidence 0.95
   why       0.5-DP is violated: the epsilon is at least 2.129 with confidence 0.95. The event
-            "output = 0" happened in 1,344 of 1,500 runs on dataset 1 and in 140 of 1,500 on dataset
+            "output == 0" happened in 1,344 of 1,500 runs on dataset 1 and in 140 of 1,500 on dataset
             2.
   evidence  statistics: Samples: one event for each pair, learned on 500 and chosen on 0 samples per
             dataset, was counted in 1,500 fresh ones; exact test, certified for every number of
