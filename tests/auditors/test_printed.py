@@ -30,7 +30,7 @@ REFUTED  response is not 0.5-DP: epsilon is at least 2.12907.
               directions and all events.
   event       output == 0
   counts      1,344 of 1,500 samples of dataset 1 (0.896) and 140 of 1,500 samples of dataset 2
-              (0.09333)
+              (0.0933)
   samples     2,000 of each dataset: 500 to learn events, 0 to choose among them, 1,500 to test
               them; 1.5 s, seed 0
   next        Find out why the mechanism makes this event so much likelier on one dataset than on
@@ -45,7 +45,7 @@ NOT REFUTED  No violation of 3-DP was found in 2,000 samples of each dataset. Wh
               directions and all events.
   event       output == 0
   counts      1,344 of 1,500 samples of dataset 1 (0.896) and 140 of 1,500 samples of dataset 2
-              (0.09333)
+              (0.0933)
   samples     2,000 of each dataset: 500 to learn events, 0 to choose among them, 1,500 to test
               them; 1.5 s, seed 0
   not seen    In an event as frequent as the one tested, no violation of 3-DP would have been caught
