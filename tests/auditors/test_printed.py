@@ -63,8 +63,8 @@ VERDICT = """\
 response: refuted
   loss      at least 2.129 nats shown, at most 0.5 claimed, confidence 0.95
   why       0.5-DP is violated: the epsilon is at least 2.129 with confidence 0.95. The event
-            "output == 0" happened in 1,344 of 1,500 runs on dataset 1 and in 140 of 1,500 on dataset
-            2.
+            "output == 0" happened in 1,344 of 1,500 runs on dataset 1 and in 140 of 1,500 on
+            dataset 2.
   evidence  statistics: Samples: one event for each pair, learned on 500 and chosen on 0 samples per
             dataset, was counted in 1,500 fresh ones; exact test, certified for every number of
             samples.
