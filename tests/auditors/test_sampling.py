@@ -225,7 +225,7 @@ def test_structures_and_expensive_mechanisms_are_traced():
 
     sampler = Sampler(Costly(), 0.0, 1.0)
     sampler.probe(10)
-    assert sampler.encoder.names == ("output['sign']", "output['sum']")
+    assert sampler.encoder.names == ("output['sign'] is True", "output['sum']")
     assert sampler._traced is not None
     assert sampler._traced.chunk <= 4096  # 65,536 of them would take 5 GB
     assert sampler.counts(0, "test", 10, (event(0.5),))[0] <= 10
