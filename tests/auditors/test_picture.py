@@ -74,6 +74,23 @@ def test_where_nothing_simple_differs_there_is_no_picture():
     assert found.by_dataset[0][1] == 2000
 
 
+def test_items_that_some_outputs_lack_are_in_no_picture():
+    """Where a list is shorter, another number fills the place: `output[1] >= cut` would not be what is counted."""
+    generator = np.random.default_rng(0)
+
+    def outputs(shift):
+        lengths = generator.random(2000) < 0.5 + 0.1 * shift
+        return [[float(x) for x in generator.normal(3 * shift, size=1 + longer)] for longer in lengths]
+
+    sides = [outputs(0), outputs(1)]
+    encoder = fit_encoder(*sides)
+    event = events.Event(Column(np.int32(0)), 0.5, True, 0, (0.1, 0.0), "network over 4 columns, score >= 0.5", 0.1)
+    tested = events.Tested(0, event, Counts(50, 100, 5, 100), 1.0)
+    found = picture(tested, [encoder.features(side) for side in sides], encoder)
+    assert found is not None
+    assert found.event.description.startswith("len(output) ")
+
+
 def test_words():
     assert is_plain("output >= 3.25")
     assert is_plain("output == [1] or output == [3]")
