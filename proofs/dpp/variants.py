@@ -178,16 +178,16 @@ def fixed_size_proof() -> dict[str, Any]:
 def few_items_proof() -> dict[str, Any]:
     """k < n < 2k, binary rows: a star of items."""
     return proof(
-        "Upper bound: as in DP-KDPP-REP, a_Y <= k/s. Lower bound n - k: k heavy items and n - k light ones, a reader "
-        "of all light ones, and Y the light items with 2k - n heavy ones: a_Y = (n-k)/s, while the k heavy items are "
-        "shown almost surely and have a = 0. Lower bound k - 2 + 1/g, g = 2k - n + 1: Y is a star of g items and n - "
-        "k - 1 single ones, the n - k items outside Y are heavy (H readers each). m readers of every pair (leaf, "
-        "center); x reads the g - 1 leaves and the single items. On the star L u = x has the solution of steps 1 and "
-        "2, equal on all leaves, so a_Y is (g-1)^2/(gs) and a little more (step 3), plus 1/s per single item: k - 2 "
-        "+ 1/g over s (step 4). As H and then m grow without bound, the sets of largest determinant, of order "
-        "H^(n-k) m^(g-1), are all heavy items with any g - 1 items of the star, on which the readers' pairs have "
-        "full rank g - 1, so that their a_Y' vanishes as 1/m; all others lose their probability, and a is bounded. "
-        "So E[a] goes to 0 and the ratio to 1 + (k - 2 + 1/g)/s.",
+        "Upper bound: as in DP-KDPP-REP, a_Y <= k/s. Lower bound n - k: m readers of each of k items, a reader of all "
+        "n - k others, and Y these with 2k - n of the k: a_Y = (n-k)/s. Lower bound k - 2 + 1/g, g = 2k - n + 1: Y is "
+        "a star of g items and n - k - 1 single ones; m readers of each of the n - k items outside Y and of every "
+        "pair (leaf, center); x reads the g - 1 leaves and the single items. On the star L u = x has the solution of "
+        "steps 1 and 2, equal on all leaves, so a_Y is (g-1)^2/(gs) and a little more (step 3), plus 1/s per single "
+        "item: k - 2 + 1/g over s (step 4). In both L = s I + m Q, where Q is the identity on the k items (or the "
+        "leaves and the items outside Y), whose determinant is (s + m)^k. Of the other sets Z of k items, those with "
+        "a nonsingular Q_Z have a_Z <= |x|^2/(mc), c > 0 the least eigenvalue of Q_Z; on the others det(L_Z) = m^k "
+        "det((s/m) I + Q_Z) is of order m^(k-1), since det(u I + Q_Z) is a polynomial in u that is 0 at 0, and a_Z <= "
+        "k/s. So E[a] is of order 1/m, and the ratio at Y goes to 1 + a_Y.",
         *RANK_ONE,
         *SPECTRAL,
         smt(

@@ -1,6 +1,6 @@
 (* One theorem per claim. *)
 From mathcomp Require Import all_ssreflect.
-From Dpassay Require Import Statements Determinant Determinantal Curve Variants FixedSize Spectral Kernels Functions Scores Conjecture.
+From Dpassay Require Import Statements Determinant Determinantal Curve Variants Spectral FixedSize FewItems Kernels Functions Scores Conjecture.
 Import Statements.Determinantal.
 
 Theorem DP_Z : Statements.Determinantal.DP_Z.
@@ -20,6 +20,9 @@ Proof. exact: dp_fut. Qed.
 
 Theorem DP_KDPP_REP : Statements.Determinantal.DP_KDPP_REP.
 Proof. exact: dp_kdpp_rep. Qed.
+
+Theorem DP_KDPP_SMALL : Statements.Determinantal.DP_KDPP_SMALL.
+Proof. exact: dp_kdpp_small. Qed.
 
 Theorem DP_K : Statements.Determinantal.DP_K.
 Proof. exact: dp_k. Qed.

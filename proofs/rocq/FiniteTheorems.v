@@ -1,6 +1,6 @@
 (* One theorem per claim. *)
 From Dpassay Require Statements.
-From Dpassay Require Import RatingCollection ModifiedLaplace AttainedLoss RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra Sketch.
+From Dpassay Require Import RatingCollection ModifiedLaplace AttainedLoss RatingErrors RatingTheorem3 RatingRecovery XMap XMapSelection Draws PPNS FiniteExtra FiniteAlgebra Sketch Attack.
 
 Theorem RC_T2 : Statements.Finite.RC_T2.
 Proof. exact RC_T2_proof. Qed.
@@ -106,6 +106,8 @@ Theorem PP_RS : Statements.Finite.PP_RS.
 Proof. exact PP_RS_proof. Qed.
 Theorem PP_ACC : Statements.Finite.PP_ACC.
 Proof. exact PP_ACC_proof. Qed.
+Theorem PP_SUCC : Statements.Finite.PP_SUCC.
+Proof. exact PP_SUCC_proof. Qed.
 Theorem PP_L2 : Statements.Finite.PP_L2.
 Proof. exact PP_L2_proof. Qed.
 Theorem CD_DEF : Statements.Finite.CD_DEF.

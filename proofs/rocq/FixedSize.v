@@ -1,5 +1,6 @@
 (* The determinantal process of fixed size. *)
-From Dpassay Require Import Prelude Statements Determinant Determinantal Curve Variants.
+From mathcomp.classical Require Import boolp.
+From Dpassay Require Import Prelude Statements Determinant Determinantal Curve Variants Spectral.
 Import Statements.Determinantal.
 
 Section FixedSize.
@@ -164,141 +165,160 @@ rewrite !HM => A1 [aD [aE [/kernel_more m|/kernel_more m]]] Yk.
 - have [x xr ->] := m s _ aD; apply: (kdpp_up_strict s0 (above_kernel _ _) A0) => // Z; exact: HA.
 Qed.
 End Upper.
-
-(* A dataset with many readers of each item outside S, and one of S joins. *)
-Section Lower.
-Variables (s c : R) (S : {set 'I_n}) (x : 'rV[R]_n) (rows : pred 'rV[R]_n) (M : seq 'rV[R]_n -> law R (subset_of n)).
-Hypotheses (s0 : 0 < s) (c0 : 0 < c) (HM : samples M (fun D => kdpp k (kernel s D))).
-Hypotheses (k0 : (0 < k)%N) (Sk : (#|S| <= k)%N) (kS : (k <= #|~: S|)%N) (xS : forall i, i \notin S -> x 0 i = 0).
-Hypotheses (rowx : rows x) (rowc : forall j, rows (c *: delta_mx 0 j)).
-
-Definition heavy (m : nat) : seq 'rV[R]_n := flatten [seq nseq m (c *: delta_mx 0 j) | j <- enum (~: S)].
-Definition diagonal (m : nat) : 'rV[R]_n := \row_j (s + (j \notin S)%:R * (c ^+ 2 *+ m)).
-
-Lemma heavy_rows m : all rows (heavy m).
-Proof.
-apply/allP => y /flattenP[t /mapP[j _ ->]]; rewrite mem_nseq => /andP[_ /eqP ->]; exact: rowc.
-Qed.
-
-Lemma kernel_heavy m : kernel s (heavy m) = diag_mx (diagonal m).
-Proof.
-rewrite /kernel /heavy big_flatten big_map.
-rewrite (eq_bigr (fun j => (c ^+ 2 *+ m) *: delta_mx j j)); last first.
-  move=> j _; rewrite big_nseq iter_addr_0 [(c *: _)^T]linearZ /= trmx_delta -scalemxAl -scalemxAr scalerA -expr2 mul_delta_mx.
-  by rewrite scalerMnl.
-rewrite big_enum /=; apply/matrixP => i j; rewrite !mxE summxE.
-case: (eqVneq i j) => [<-|ij] /=; last first.
-  rewrite !mulr0n add0r big1 // => l _; rewrite !mxE; case: (eqVneq i l) => [<-|_] /=; last by rewrite mulr0.
-  by rewrite eq_sym (negbTE ij) mulr0.
-rewrite !mulr1n; congr (_ + _).
-case: (boolP (i \in S)) => iS /=.
-  rewrite mul0r big1 // => l; rewrite inE => lS; rewrite !mxE.
-  by case: eqP => [E|_]; rewrite /= ?mulr0 // -E iS in lS *.
-rewrite mul1r (bigD1 i) ?inE //= big1 ?addr0; first by rewrite !mxE eqxx mulr1.
-by move=> l /andP[_ /negbTE li]; rewrite !mxE eq_sym li mulr0.
-Qed.
-
-Lemma minor_diag (d : 'rV[R]_n) Y : minor (diag_mx d) Y = \prod_(i in Y) d 0 i.
-Proof.
-rewrite /minor (_ : mxsub _ _ _ = diag_mx (subrow Y d)); last first.
-  by apply/matrixP => i j; rewrite !mxE (inj_eq enum_val_inj).
-by rewrite det_diag (big_enum_val (fun i => d 0 i)) /=; apply: eq_bigr => i _; rewrite mxE.
-Qed.
-
-Lemma gainY_heavy m Y : gainY (kernel s (heavy m)) x Y = norm2 (subrow Y x) / s.
-Proof.
-set L := kernel _ _; have uY := above_unit s0 (above_sub Y (above_kernel s (heavy m))).
-have E : subrow Y x *m sub Y L = s *: subrow Y x.
-  rewrite /L kernel_heavy (_ : sub Y _ = diag_mx (subrow Y (diagonal m))); last first.
-    by apply/matrixP => i j; rewrite !mxE (inj_eq enum_val_inj).
-  apply/rowP => j; rewrite mul_mx_diag !mxE; case: (boolP (enum_val j \in S)) => jS /=.
-    by rewrite mul0r addr0 mulrC.
-  by rewrite (xS jS) mulr0 mul0r.
-have E2 : subrow Y x *m invmx (sub Y L) = s^-1 *: subrow Y x.
-  apply: (can_inj (mulmxK uY)); rewrite mulmxKV // -scalemxAl E scalerA mulVf ?scale1r // gt_eqF //.
-by rewrite /gainY /gain /bil E2 -scalemxAl mxE -[X in _ * X]/(dot _ _) dot_norm mulrC.
-Qed.
-
-Let h m : R := s + c ^+ 2 *+ m.
-Let h_ge m : s <= h m. Proof. by rewrite /h ler_addl mulrn_wge0 // sqr_ge0. Qed.
-Let h0 m : 0 < h m. Proof. exact: lt_le_trans s0 (h_ge m). Qed.
-
-Lemma diagonal_le m i : diagonal m 0 i <= h m.
-Proof. by rewrite mxE; case: (i \in S); rewrite ?mul0r ?addr0 ?mul1r. Qed.
-Lemma diagonal_ge m i : s <= diagonal m 0 i.
-Proof. by rewrite mxE; case: (i \in S); rewrite ?mul0r ?addr0 ?mul1r /=; [exact: lexx | exact: h_ge]. Qed.
-
-Lemma light_rare m Y : #|Y| = k -> ~~ [disjoint Y & S] -> kdpp k (kernel s (heavy m)) Y <= s / h m.
-Proof.
-move=> Yk; rewrite -setI_eq0 => /set0Pn[i]; rewrite inE => /andP[iY iS].
-have [Z ZS Zk] := subset_size kS.
-have HL := above_kernel s (heavy m).
-rewrite (kdppE _ Yk) ler_pdivr_mulr ?(ktotal_gt0 s0 HL) //.
-apply: (@le_trans _ _ (s / h m * minor (kernel s (heavy m)) Z)); last first.
-  by rewrite ler_wpmul2l ?(ktotal_ge s0 HL) // divr_ge0 // ltW.
-rewrite kernel_heavy !minor_diag.
-have -> : \prod_(j in Z) diagonal m 0 j = h m ^+ k.
-  rewrite -Zk -prodr_const; apply: eq_bigr => j jZ; rewrite mxE.
-  by have := subsetP ZS j jZ; rewrite inE => ->; rewrite mul1r.
-rewrite (bigD1 i) //= mxE iS mul0r addr0.
-have -> : h m ^+ k = h m * h m ^+ k.-1 by rewrite -exprS prednK.
-rewrite mulrA divfK ?gt_eqF // ler_pmul2l //.
-have -> : k.-1 = #|Y :\ i| by have := cardsD1 i Y; rewrite iY Yk => ->.
-rewrite -prodr_const [X in _ <= X](eq_bigl (fun j => (j \in Y) && (j != i))); last first.
-  by move=> j; rewrite !inE andbC.
-by apply: ler_prod => j _; rewrite diagonal_le (le_trans (ltW s0)) ?diagonal_ge.
-Qed.
-
-Let count : R := \sum_(Y : {set 'I_n}) 1.
-
-Lemma average_small m : average (kernel s (heavy m)) x <= norm2 x * count / h m.
-Proof.
-have n0 := norm2_ge0 x; have HL := above_kernel s (heavy m).
-have -> : norm2 x * count / h m = \sum_(Y : {set 'I_n}) (s / h m) * (norm2 x / s).
-  by rewrite /count mulr_sumr mulr_suml; apply: eq_bigr => Y _; field; rewrite !gt_eqF ?h0.
-apply: ler_sum => Y _; have q0 : 0 <= s / h m by rewrite divr_ge0 // ltW.
-case: (eqVneq #|Y| k) => Yk; last by rewrite kdpp_out // mul0r mulr_ge0 // divr_ge0 // ltW.
-rewrite gainY_heavy; case: (boolP [disjoint Y & S]) => YS.
-  rewrite norm_sub big1 ?mul0r ?mulr0; first by rewrite mulr_ge0 // divr_ge0 // ltW.
-  by move=> i iY; rewrite xS ?expr0n ?(disjointFr YS iY).
-rewrite ler_pmul ?(kdpp_ge0 s0 HL) ?light_rare //; first by rewrite divr_ge0 ?norm2_ge0 // ltW.
-rewrite ler_wpmul2r ?invr_ge0 ?(ltW s0) // norm_sub /norm2 [X in _ <= X](bigID (mem Y)) /= ler_addl.
-by apply: sumr_ge0 => i _; exact: sqr_ge0.
-Qed.
-
-Lemma kdpp_lower e : dp (add_remove rows) e M -> 1 + norm2 x / s <= expR e.
-Proof.
-move=> H; rewrite leNgt; apply/negP => lt; set A := norm2 x / s in lt.
-have [Z ZS Zk] : exists2 Z : {set 'I_n}, Z \subset ~: S & #|Z| = (k - #|S|)%N.
-  by apply: subset_size; apply: leq_trans kS; exact: leq_subr.
-have SZ : [disjoint S & Z] by rewrite disjoint_sym disjoints_subset.
-pose Y := S :|: Z; have Yk : #|Y| = k.
-  by rewrite /Y cardsU (disjoint_setI0 SZ) cards0 subn0 Zk subnKC.
-have gY m : gainY (kernel s (heavy m)) x Y = A.
-  rewrite gainY_heavy /A norm_sub /norm2 [in RHS](bigID (mem Y)) /= [X in _ = (_ + X) / _]big1 ?addr0 //.
-  by move=> i; rewrite inE negb_or => /andP[/xS -> _]; rewrite expr0n.
-have e0 := expR_gt0 e; set r := expR e in lt e0 *.
-have key m : 1 + A <= r * (1 + norm2 x * count / h m).
-  have HL := above_kernel s (heavy m).
-  have nb : add_remove rows (x :: heavy m) (heavy m).
-    by split; rewrite /= ?rowx ?heavy_rows //; split=> //; right; exists x.
-  have a0 : 0 < 1 + average (kernel s (heavy m)) x by rewrite ltr_paddr ?ltr01 ?(average_ge0 s0 HL).
-  apply: (@le_trans _ _ (r * (1 + average (kernel s (heavy m)) x))).
-    rewrite -ler_pdivr_mulr //; apply: (dp_ratio H nb (t := Y)); rewrite !HM ?(kdpp_gt0 s0 HL) //.
-    by rewrite kernel_cons (kdpp_row s0 HL) gY mulrC.
-  by rewrite ler_pmul2l // ler_add2l average_small.
-have g0 : 0 < 1 + A - r by rewrite subr_gt0.
-have C0 : 0 <= r * (norm2 x * count) by rewrite !mulr_ge0 ?norm2_ge0 ?(ltW e0) // /count sumr_ge0 // => *; exact: ler01.
-pose q := r * (norm2 x * count) / (c ^+ 2 * (1 + A - r)).
-have cc0 : 0 < c ^+ 2 * (1 + A - r) by rewrite mulr_gt0 // exprn_gt0.
-have q0 : 0 <= q by rewrite divr_ge0 // ltW.
-have := archi_boundP q0; rewrite -(ltr_pmul2r cc0) {1}/q divfK ?gt_eqF // => bound.
-have := key (Num.bound q); rewrite -[_ <= _]negbK -ltNge => /negP; apply.
-rewrite mulrDr mulr1 -ltr_subr_addl mulrA ltr_pdivr_mulr ?h0 //; apply: lt_le_trans bound _.
-by rewrite mulrA [X in _ <= X]mulrC ler_pmul2r // /h mulr_natl ler_addr; exact: ltW.
-Qed.
-End Lower.
 End FixedSize.
+
+(* Many copies of k rows f_j that are c times the unit vectors on k items Z0: what a new row gains vanishes on average. *)
+Section Copies.
+Variables (R : realType) (n k : nat) (kn : (k <= n)%N) (s c : R) (Z0 : {set 'I_n}) (f : 'I_n -> 'rV[R]_n) (x : 'rV[R]_n).
+Variables (rows : pred 'rV[R]_n) (M : seq 'rV[R]_n -> law R (subset_of n)).
+Hypotheses (s0 : 0 < s) (c0 : 0 < c) (HM : samples M (fun D => kdpp k (kernel s D))) (Zk : #|Z0| = k).
+Hypotheses (fZ : forall i j, i \in Z0 -> j \in Z0 -> f j 0 i = c * (i == j)%:R) (rowf : forall j, j \in Z0 -> rows (f j)) (rowx : rows x).
+
+(* m + 1 subjects with each of the rows f. *)
+Definition copies m : seq 'rV[R]_n := flatten (nseq m.+1 [seq f j | j <- enum Z0]).
+Let Q : 'M[R]_n := \sum_(j in Z0) (f j)^T *m f j.
+Let t m : R := m.+1%:R.
+Let L m : 'M[R]_n := kernel s (copies m).
+Let t0 m : 0 < t m. Proof. exact: ltr0Sn. Qed.
+Let HL m : above s (L m). Proof. exact: above_kernel. Qed.
+
+Lemma copies_rows m : all rows (copies m).
+Proof.
+apply/allP => y /flattenP[l]; rewrite mem_nseq => /andP[_ /eqP->] /mapP[j].
+by rewrite mem_enum => jZ ->; apply: rowf.
+Qed.
+
+Lemma kernel_copies m : L m = s%:M + t m *: Q.
+Proof. by rewrite /L /kernel /copies big_flatten big_nseq iter_addr_0 big_map big_enum scaler_nat. Qed.
+
+Lemma sub_copies m Z : sub Z (L m) = s%:M + t m *: sub Z Q.
+Proof. by rewrite kernel_copies; apply/matrixP => i j; rewrite !mxE (inj_eq enum_val_inj). Qed.
+
+Lemma Q_pos Z : above 0 (sub Z Q).
+Proof.
+apply: above_sub; split=> [|v].
+  by rewrite /Q linear_sum; apply: eq_bigr => j _; rewrite /= trmx_mul trmxK.
+rewrite mul0r /Q /bil mulmx_sumr mulmx_suml summxE; apply: sumr_ge0 => j _.
+rewrite mulmxA -mulmxA [v *m (f j)^T]mx11_scalar mul_scalar_mx mxE -[X in _ * X]/(dot _ _) dotC -expr2 sqr_ge0 //.
+Qed.
+
+(* The rows f span as much as k items can. *)
+Lemma copies_total m : (c ^+ 2 * t m) ^+ k <= ktotal k (L m).
+Proof.
+apply: le_trans (ktotal_ge s0 (HL m) Zk); rewrite /minor -[mxsub _ _ _]/(sub Z0 _) sub_copies.
+have -> : sub Z0 Q = (c ^+ 2)%:M.
+  apply/matrixP => i j; rewrite !mxE /Q summxE (bigD1 (enum_val i)) ?enum_valP //= big1.
+    by rewrite addr0 !mxE big_ord1 !mxE !fZ ?enum_valP // eqxx mulr1 (inj_eq enum_val_inj) eq_sym mulrA -expr2 mulr_natr.
+  move=> l /andP[lZ li]; rewrite !mxE big_ord1 !mxE !fZ ?enum_valP // [enum_val i == _]eq_sym (negbTE li).
+  by rewrite mulr0 mul0r.
+rewrite scale_scalar_mx -raddfD /= det_scalar Zk [_ ^+ 2 * _]mulrC.
+have T0 : 0 <= t m * c ^+ 2 by rewrite mulr_ge0 ?sqr_ge0 // ltW.
+by apply: ler_expn2r; rewrite ?nnegrE ?addr_ge0 ?(ltW s0) // ler_addr ltW.
+Qed.
+
+Lemma kdpp_le1 m Z : kdpp k (L m) Z <= 1.
+Proof.
+case: (eqVneq #|Z| k) => Zk'; last by rewrite kdpp_out // ler01.
+by rewrite kdppE // ler_pdivr_mulr ?(ktotal_gt0 kn s0 (HL m)) // mul1r (ktotal_ge s0 (HL m)).
+Qed.
+
+(* A set on which the rows f have full rank gains little; any other is rarely shown. *)
+Lemma gain_vanishes Z : exists C, 0 <= C /\ forall m, kdpp k (L m) Z * gainY (L m) x Z <= C / t m.
+Proof.
+case: (eqVneq #|Z| k) => Zk'; last by exists 0; split=> // m; rewrite kdpp_out // !mul0r.
+have g0 m := gainY_ge0 x s0 (HL m) Z; have p0 m := kdpp_ge0 kn s0 (HL m) Z.
+have N0 := norm2_ge0 (subrow Z x).
+case: (eqVneq (\det (sub Z Q)) 0) => [dZ|/(above_nonsingular (Q_pos Z))[c1 c10 Hc1]]; last first.
+  exists (norm2 (subrow Z x) / c1); split=> [|m]; first by rewrite divr_ge0 // ltW.
+  apply: le_trans (_ : 1 * gainY (L m) x Z <= _); first by rewrite ler_wpmul2r ?kdpp_le1.
+  rewrite mul1r -mulrA -invfM; apply: gain_le; first exact: mulr_gt0.
+  have [sA HA] := above_sub Z (HL m); split=> // v; rewrite sub_copies bilDm bil_scalar [bil (_ *: _) _ _](_ : _ = t m * bil (sub Z Q) v v).
+    by apply: ler_paddl; [rewrite mulr_ge0 ?(ltW s0) // dot_norm norm2_ge0 | rewrite [c1 * _]mulrC -mulrA ler_pmul2l // Hc1.2].
+  by rewrite /bil -scalemxAr -scalemxAl mxE.
+have [C C0 HC] := singular_det s dZ; have cc0 : 0 < (c ^+ 2) ^+ k by rewrite !exprn_gt0.
+have C' : 0 <= C * s / (c ^+ 2) ^+ k by rewrite divr_ge0 ?mulr_ge0 ?(ltW s0) ?(ltW cc0).
+exists (C * s / (c ^+ 2) ^+ k * (norm2 (subrow Z x) / s)); split=> [|m]; first by rewrite mulr_ge0 // divr_ge0 // ltW.
+rewrite mulrAC; apply: ler_pmul => //; last exact: gain_le s0 (above_sub Z (HL m)) _.
+rewrite kdppE // ler_pdivr_mulr ?(ktotal_gt0 kn s0 (HL m)) //.
+apply: le_trans (_ : C * s / (c ^+ 2) ^+ k / t m * (c ^+ 2 * t m) ^+ k <= _); last first.
+  by rewrite ler_wpmul2l ?copies_total // divr_ge0 // ltW.
+have w0 : 0 < t m ^+ k by rewrite exprn_gt0.
+rewrite [X in _ <= _ * X]exprMn [X in _ <= X](_ : _ = t m ^+ k * (C * (s / t m))); last first.
+  by move: cc0 w0; set u := (c ^+ 2) ^+ k; set w := t m ^+ k => *; field; rewrite !gt_eqF.
+rewrite /minor -[mxsub _ _ _]/(sub Z _) sub_copies.
+have -> : s%:M + t m *: sub Z Q = t m *: ((s / t m)%:M + sub Z Q).
+  by rewrite scalerDr scale_scalar_mx mulrCA divff ?mulr1 // gt_eqF.
+rewrite detZ [t m ^+ #|Z|](_ : _ = t m ^+ k) ?Zk' // ler_pmul2l // HC // divr_ge0 ?(ltW s0) ?(ltW (t0 m)) //= ler_pdivr_mulr //.
+by rewrite ler_pmulr // ler1n.
+Qed.
+
+Lemma average_vanishes : exists2 C, 0 <= C & forall m, average k (L m) x <= C / t m.
+Proof.
+have [C HC] := choice gain_vanishes.
+exists (\sum_Z C Z) => [|m]; first by apply: sumr_ge0 => Z _; case: (HC Z).
+by rewrite mulr_suml; apply: ler_sum => Z _; case: (HC Z) => _; apply.
+Qed.
+
+Lemma extend_sub (Y : {set 'I_n}) (v : 'rV[R]_n) : (forall i, i \notin Y -> v 0 i = 0) -> extend (subrow Y v) = v.
+Proof.
+move=> vY; apply/rowP => i; rewrite /extend mxE.
+rewrite (eq_bigr (fun j => v 0 (enum_val j) * (enum_val j == i)%:R)) => [|j _]; last by rewrite !mxE.
+rewrite -(big_enum_val (fun l => v 0 l * (l == i)%:R)) /=; have [iY|iY] := boolP (i \in Y).
+  by rewrite (bigD1 i) //= eqxx mulr1 big1 ?addr0 // => l /andP[_ /negbTE->]; exact: mulr0.
+rewrite vY // big1 // => l lY; rewrite (_ : (l == i) = false) ?mulr0 //; by apply: contraNF iY => /eqP <-.
+Qed.
+
+(* v is orthogonal to the rows f and 0 outside the set that is shown. *)
+Lemma copies_lower e (Y : {set 'I_n}) (v : 'rV[R]_n) : dp (add_remove rows) e M -> #|Y| = k ->
+  (forall i, i \notin Y -> v 0 i = 0) -> (forall j, j \in Z0 -> dot v (f j) = 0) ->
+  1 + (dot v x *+ 2 - s * norm2 v) <= expR e.
+Proof.
+move=> H Yk vY vf; set a := _ - _; set r := expR e; have r0 : 0 < r := expR_gt0 e.
+have [C C0 HC] := average_vanishes.
+have ga m : a <= gainY (L m) x Y.
+  apply: le_trans (gain_var s0 (above_sub Y (HL m)) (subrow Y x) (subrow Y v)).
+  rewrite -dot_extend -bil_extend extend_sub // /a kernel_copies bilDm bil_scalar dot_norm.
+  rewrite [bil (_ *: _) _ _](_ : _ = 0) ?addr0 // /bil -scalemxAr -scalemxAl mxE.
+  rewrite /Q mulmx_sumr big1 ?mul0mx ?mxE ?mulr0 // => j jZ.
+  by rewrite mulmxA [v *m _]mx11_scalar -[X in X%:M]/(dot _ _) vf // raddf0 mul0mx.
+have key m : 1 + a <= r * (1 + C / t m).
+  have nb : add_remove rows (x :: copies m) (copies m).
+    by split; rewrite /= ?rowx ?copies_rows //; split=> //; right; exists x.
+  have a0 : 0 < 1 + average k (L m) x by rewrite ltr_paddr ?ltr01 ?(average_ge0 kn s0 (HL m)).
+  apply: (@le_trans _ _ (r * (1 + average k (L m) x))); last by rewrite ler_pmul2l // ler_add2l HC.
+  apply: (@le_trans _ _ (1 + gainY (L m) x Y)); first by rewrite ler_add2l.
+  rewrite -ler_pdivr_mulr //; apply: (dp_ratio H nb (t := Y)); rewrite !HM ?(kdpp_gt0 kn s0 (HL m)) //.
+  by rewrite kernel_cons (kdpp_row kn s0 (HL m)) mulrC.
+rewrite leNgt; apply/negP => lt; have d0 : 0 < 1 + a - r by rewrite subr_gt0.
+have q0 : 0 <= r * C / (1 + a - r) by rewrite divr_ge0 ?mulr_ge0 // ltW.
+have := archi_boundP q0; set b := Num.bound _; rewrite ltr_pdivr_mulr // => bound.
+have := key b; rewrite leNgt => /negP; apply.
+rewrite mulrDr mulr1 -ltr_subr_addl mulrA ltr_pdivr_mulr //; apply: lt_trans bound _.
+by rewrite mulrC ltr_pmul2l // ltr_nat.
+Qed.
+End Copies.
+
+(* Many readers of each of k items outside S, and one of S joins. *)
+Lemma kdpp_lower (R : realType) (n k : nat) (kn : (k <= n)%N) (s c : R) (S : {set 'I_n}) (x : 'rV[R]_n)
+    (rows : pred 'rV[R]_n) (M : seq 'rV[R]_n -> law R (subset_of n)) :
+  0 < s -> 0 < c -> samples M (fun D => kdpp k (kernel s D)) -> (#|S| <= k)%N -> (k <= #|~: S|)%N ->
+  (forall i, i \notin S -> x 0 i = 0) -> rows x -> (forall j, rows (c *: delta_mx 0 j)) ->
+  forall e, dp (add_remove rows) e M -> 1 + norm2 x / s <= expR e.
+Proof.
+move=> s0 c0 HM Sk kS xS rowx rowc e H.
+have [Z0 ZS0 Zk0] := subset_size kS.
+have [Z ZS Zk] := subset_size (leq_trans (leq_subr #|S| k) kS).
+have Yk : #|S :|: Z| = k.
+  have SZ : [disjoint S & Z] by rewrite disjoint_sym disjoints_subset.
+  by rewrite cardsU (disjoint_setI0 SZ) cards0 subn0 Zk subnKC.
+have fZ (i j : 'I_n) : i \in Z0 -> j \in Z0 -> (c *: delta_mx 0 j : 'rV[R]_n) 0 i = c * (i == j)%:R by rewrite !mxE eqxx.
+have := @copies_lower R n k kn s c Z0 (fun j => c *: delta_mx 0 j) x rows M s0 c0 HM Zk0 fZ (fun j _ => rowc j) rowx e _ (s^-1 *: x) H Yk.
+have -> : dot (s^-1 *: x) x *+ 2 - s * norm2 (s^-1 *: x) = norm2 x / s.
+  by rewrite -!dot_norm dotZl dotZr dotZl dot_norm; field; rewrite gt_eqF.
+apply=> [i|j jZ]; first by rewrite inE negb_or mxE => /andP[/xS-> _]; rewrite mulr0.
+rewrite dotZl dotZr dotE (bigD1 j) //= big1 => [|l /negbTE lj]; last by rewrite !mxE lj andbF mulr0.
+by rewrite xS ?mul0r ?addr0 ?mulr0 //; have := subsetP ZS0 j jZ; rewrite inE.
+Qed.
 
 Lemma norm_delta (R : realType) n (B : R) (j : 'I_n) : norm2 (B *: delta_mx 0 j) = B ^+ 2.
 Proof.

@@ -90,6 +90,20 @@ have sm : s <= m.
 split=> // v; apply: le_trans (Hm.2 v); rewrite ler_wpmul2r ?norm2_ge0 //.
 Qed.
 
+(* det(u I + A) of a singular A is at most of order u near 0. *)
+Lemma singular_det n (A : 'M[R]_n) s : \det A = 0 ->
+  exists2 C, 0 <= C & forall u, 0 <= u <= s -> \det (u%:M + A) <= C * u.
+Proof.
+move=> dA; pose p := char_poly (- A).
+have pE u : p.[u] = \det (u%:M + A).
+  rewrite /p /char_poly -horner_evalE -det_map_mx; congr (\det _).
+  by apply/matrixP => i j; rewrite !mxE /= /horner_eval !(hornerE, hornerMn) opprK.
+have /factor_theorem[q pq] : root p 0 by rewrite rootE pE (_ : _ + A = A) ?dA //; apply/matrixP => i j; rewrite !mxE mul0rn add0r.
+have [C HC] := poly_itv_bound q 0 s.
+exists `|C| => // u /andP[u0 us]; rewrite -pE pq hornerM subr0 hornerX ler_wpmul2r //.
+by apply: le_trans (ler_norm _) (le_trans (HC u _) (ler_norm _)); rewrite u0.
+Qed.
+
 (* Positive semidefinite matrices give a law. *)
 Section Psd.
 Variables (n : nat) (L : 'M[R]_n).

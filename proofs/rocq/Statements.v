@@ -583,6 +583,14 @@ Definition DP_KDPP_REP : Prop :=
           pr (M (x :: D)) Y / pr (M D) Y = (1 + a Y) / (\sum_Z pr (M D) Z * (1 + a Z)) /\
           0 <= a Y <= Num.min (B ^+ 2) (norm2 (row_of Y x)) / s].
 
+(* The same for binary rows and k < n < 2k: there is a smallest epsilon, and it lies between
+   log(1 + max(n - k, k - 2 + 1/(2k - n + 1))/s) and log(1 + k/s). *)
+Definition DP_KDPP_SMALL : Prop :=
+  forall (R : realType) (n k : nat) (s : R), 0 < s -> (k < n)%N -> (n < 2 * k)%N ->
+  exists2 M : seq 'rV[R]_n -> law R (subset_of n), samples M (fun D => kdpp k (kernel s D)) &
+  exists2 eps : R, exactly_dp (add_remove (@binary_rows R n)) eps M &
+    ln (1 + Num.max (n - k)%:R (k%:R - 2 + 1 / (2 * k - n + 1)%:R) / s) <= eps <= ln (1 + k%:R / s).
+
 (* Theorem 3.1, repaired: if every eigenvalue is at least s > 0 on every dataset, and a neighbor has L' = L + x'x with
    |x|^2 <= B^2 (or L = L' + x'x), then the process is private with eps = log(1 + B^2/s), for any kernel L. *)
 Definition DP_T31_REP : Prop :=
@@ -1501,6 +1509,28 @@ Definition PP_L2 : Prop :=
        (forall S : {set 'I_n}, #|S| != k -> pr M S = 0 /\ pr M' S = 0) ->
        \sum_(i : 'I_n | (i < k)%N) picks M' i < \sum_(i : 'I_n | (i < k)%N) picks M i ->
        \sum_i s i * picks M' i <= \sum_i s i * picks M i).
+
+(* The chance that the target is in one at least of the lists of these users, drawn independently of each other;     *)
+(* list f S is the chance that f's list is S.                                                                        *)
+Definition some_list_has (R : realType) (n : nat) (list : 'I_n -> {set 'I_n} -> R) (users : {set 'I_n}) (target : 'I_n) : R :=
+  1 - \prod_(f in users) (1 - \sum_(S : {set 'I_n} | target \in S) list f S).
+(* nPNS: k of all candidates are drawn by weight. *)
+Definition npns (R : realType) (n k : nat) (w : 'I_n -> R) (a : 'I_n) (S : {set 'I_n}) : R := drawn w k [set~ a] S.
+(* "PNCF and nPNS preserve users' privacy against the kNN attack": refuted with k = 50 fakes, who know one rating at    *)
+(* least, and 942 further candidates, whoever these are. Some fake's list has the target with a chance above 1/2 under *)
+(* nPNS, and under PNCF with eps = 1, RS = 1 and every rho: by any positive weights that do not fall as similarity     *)
+(* grows, so by (1). (There are datasets under this attack. An undefined similarity is 0.)                            *)
+Definition PP_SUCC : Prop :=
+  forall R : realType, let n := (50 + 1 + 942)%N in
+  let attack (I : finType) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n) (known : {set I}) :=
+    [/\ star_ratings D, knn_attack 50 D fakes target known & known != set0] in
+  (exists (I : finType) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n) (known : {set I}),
+     attack I D fakes target known) /\
+  forall (I : finType) (D : ratings R [finType of 'I_n] I) (fakes : {set 'I_n}) (target : 'I_n) (known : {set I}),
+  attack I D fakes target known -> forall w : 'I_n -> 'I_n -> R,
+  (forall a i, 0 < w a i) -> (forall a i j, cosine D a i <= cosine D a j -> w a i <= w a j) ->
+  1 / 2%:R < some_list_has (fun f => npns 50 (w f) f) fakes target /\
+  forall rho : R, 0 < rho < 1 -> 1 / 2%:R < some_list_has (fun f => pncf 50 1 1 rho (w f) D f) fakes target.
 
 (* --- PriCDR (Chen et al.) ---------------------------------------------------------------------------------------- *)
 

@@ -27,7 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "4aff38157f2175ab63d88221c5a192db0272dcf0cb68d1e48cfbbfa59ea0f7c4"
+STATEMENTS = "faed5c72f7dca734871776fa495c560593a9d746326599dd97d47170a9d24304"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""
