@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from dpassay.auditors.betting import EProcess
+from dpassay.auditors.betting import EProcess, evidence
 from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, likelier_first, score
 from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.sampling import Sampler
@@ -56,7 +56,7 @@ class AnytimeRun:
     Attributes:
         log_e: shape (G,), natural logarithm of the e-value against every parameter of the grid, this run alone.
         looks: how often the evidence was looked at.
-        growth: (samples per dataset, log e-value at the claim, all runs of the ledger included) after every look.
+        growth: (samples per dataset, `betting.evidence`, all runs of the ledger included) after every look.
         wagers: every epoch, in order.
         drawn: samples per dataset and pair.
         first: of them, those that only trained the first events.
@@ -121,7 +121,7 @@ def run_anytime(
         claim: the null hypothesis.
         grid: shape (G,), the claim's parameter and smaller and larger ones, fixed by the claim alone.
         nulls: `claim.nulls(grid)`, which may take seconds.
-        log_threshold: ln(1 / failure probability); refuted when the e-value at the claim reaches it.
+        log_threshold: ln(1 / failure probability); refuted when `betting.evidence` reaches it.
         deadline: on the clock of `time.perf_counter`, seconds; None for no limit.
         num_samples: draws per dataset and pair, training included; None for no limit.
         seed: of what is learned.
@@ -147,7 +147,7 @@ def run_anytime(
         capital = [pair.log_wealth if pair.wager is None else pair.wager.process.log_e for pair in pairs]
         log_e = logsumexp(capital, axis=0) - np.log(len(pairs))
         seen = max(pair.seen for pair in pairs)
-        growth.append((seen, float(commit(log_e, seen)[at_claim])))
+        growth.append((seen, evidence(commit(log_e, seen), at_claim)))
         progress(f"{seen:,} samples per dataset, evidence {growth[-1][1]:.1f} of {log_threshold:.1f} nats")
         if growth[-1][1] >= log_threshold:
             stopped = "refuted"

@@ -352,7 +352,7 @@ def _anytime(
     progress: Callable[[str], None],
 ) -> Result:
     from dpassay.auditors.anytime import run_anytime
-    from dpassay.auditors.betting import lower_bound
+    from dpassay.auditors.betting import evidence, lower_bound
 
     share = failure_probability * (1.0 if ledger_run is None else ledger_run.share)
     threshold = math.log(1 / share)
@@ -384,11 +384,11 @@ def _anytime(
         ledger = {
             "path": str(ledger_run.ledger.path),
             "runs": ledger_run.past_runs + 1,
-            "log_e_value": float(total[at_claim]),
+            "log_e_value": evidence(total, at_claim),
             "log_threshold": threshold,
         }
     return Result(
-        refuted=bool(total[at_claim] >= threshold),
+        refuted=evidence(total, at_claim) >= threshold,
         could_refute=run.could_refute(threshold) or ledger_run is not None,
         mode="anytime",
         parameter_lower=lower,

@@ -69,6 +69,14 @@ def lower_bound(grid: Array, log_e: Array, log_threshold: float) -> float:
     return float(grid[run - 1]) if run else 0.0
 
 
+def evidence(log_e: Array, at_claim: int) -> float:
+    """The least of log_e, shape (G,), up to the claim's place on the grid: what refutes at the threshold.
+
+    So the `lower_bound` of a refuted claim is never below the claim, and the claim's own null is among the rejected.
+    """
+    return float(np.min(log_e[: at_claim + 1]))
+
+
 class EProcess:
     """Weighted mixture of e-processes, one per event, against a grid of nulls p <= exp(log_slope) q + offset.
 
@@ -196,7 +204,10 @@ class EProcess:
             scale = np.log(slope + self.offsets / point)
             claimed = 0.0 if self.claim_index is None else scale[:, self.claim_index, None]
             scale = np.maximum(scale, np.where(claimed > 0, 1e-3, 0.1))
-            expected = np.maximum(np.multiply.outer(np.array(EXPECTED), scale), claimed - scale)
+            # Against a null below the claim no less than against the claim: else evidence that refutes the claim could
+            # leave a smaller parameter standing, where the walk of the bound would end.
+            expected = np.multiply.outer(np.array(EXPECTED), np.maximum(scale, claimed))
+            expected = np.maximum(expected, claimed - scale)
             seen = np.log(p / null) - np.log(q / point)
             variance = slope**2 * point * (1 - point)
             noise = np.sqrt(null * (1 - null) / seen_n + variance / seen_m) if seen_n and seen_m else np.inf

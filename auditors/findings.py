@@ -189,6 +189,10 @@ def _certificate(
     """This run's counts and bets against the claim, as `replay` recomputes them; None where there are none."""
     if not result.tested or not math.isfinite(claim.parameter):
         return None
+    if result.mode == "anytime" and not result.refuted:
+        run: Any = result.run
+        if run.log_e[run.at_claim] >= math.log(1 / result.share):
+            return None  # enough against the claim alone, not yet against all smaller parameters
     pair = result.tested[0].pair
     stated = {key: _decimal(value) for key, value in claim.to_json().items() if key not in ("text", "multiplier")}
     inputs = {

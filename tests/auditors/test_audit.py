@@ -74,6 +74,22 @@ def test_a_claim_that_just_fell_is_said_to_be_exceeded(monkeypatch):
     assert audit_text.headline(found.to_json()) == "laplace is not 0.5-DP: epsilon is more than 0.5."
 
 
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+def test_the_bound_of_a_refuted_claim_is_never_below_it(epsilon):
+    for seed in range(4):
+        found = run_audit(
+            LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(epsilon), num_samples=2000, time_limit=100.0, seed=seed
+        )
+        assert found.verdict.outcome == "refuted"
+        assert epsilon <= bound_of(found) <= 1.0
+
+
+def test_a_claim_stands_while_a_smaller_parameter_does():
+    log_e = np.array([5.0, 2.9, 5.0, 5.0])
+    assert betting.evidence(log_e, 2) == 2.9
+    assert betting.evidence(log_e, 0) == 5.0
+
+
 def test_anytime_mode_stops_early():
     found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=100_000, time_limit=100.0)
     assert found.verdict.outcome == "refuted"
