@@ -83,13 +83,14 @@ class EProcess:
     Args:
         log_slopes: shape (K, G), nats: event k, null g.
         offsets: shape (K, G), >= 0.
-        weights: shape (K,), positive, of sum at most 1; fixed before these events' test counts.
+        weights: shape (K,) or (K, G), of sum at most 1 over the events; fixed before these events' test counts.
         log_wealth: shape (G,), log evidence of earlier epochs (with other events) against the same G nulls; multiplied
             in. These events may depend on everything those epochs saw.
-        prior: counts (successes1 (K,), trials1, successes2 (K,), trials2) that chose the events, never their test
-            counts: they guide the first bets and are no evidence.
+        prior: counts (successes1, trials1, successes2, trials2), each a number or of shape (K,), that chose the events,
+            never their test counts: they guide the first bets and are no evidence.
         claim_index: column of the claim's own null: bets expect a truth near it, and those against it are recorded for
             `certificate_inputs`. None: no such guess, no record.
+        cash: share of the evidence that is on no event, a number or of shape (G,); with the weights at most 1.
 
     Raises:
         InvalidInput: shapes that do not fit, offsets or weights out of range.
@@ -102,23 +103,30 @@ class EProcess:
         weights: Any,
         *,
         log_wealth: Any = None,
-        prior: tuple[Any, float, Any, float] | None = None,
+        prior: tuple[Any, Any, Any, Any] | None = None,
         claim_index: int | None = None,
+        cash: Any = 0.0,
     ) -> None:
         self.log_slopes = np.atleast_2d(np.asarray(log_slopes, float))
         self.offsets = np.broadcast_to(np.asarray(offsets, float), self.log_slopes.shape)
-        self.weights = np.atleast_1d(np.asarray(weights, float))
         events, nulls = self.log_slopes.shape
-        if self.weights.shape != (events,) or not np.all(self.weights > 0) or self.weights.sum() > 1 + 1e-12:
-            raise InvalidInput(f"weights must be {events} positive numbers of sum at most 1, got {self.weights}")
+        given = np.asarray(weights, float)
+        if given.shape not in ((events,), (events, nulls)):
+            raise InvalidInput(f"weights must be {events} positive numbers of sum at most 1, got {weights}")
+        self.weights = np.broadcast_to(given[:, None] if given.ndim == 1 else given, (events, nulls))
+        self.cash = np.broadcast_to(np.asarray(cash, float), (nulls,))
+        all_positive = bool(np.all(given > 0) if given.ndim == 1 else np.all(given >= 0)) and bool(
+            np.all(self.cash >= 0)
+        )
+        if not all_positive or np.any(self.weights.sum(axis=0) + self.cash > 1 + 1e-12):
+            raise InvalidInput(f"weights must be {events} positive numbers of sum at most 1, got {weights}")
         if not np.all(self.offsets >= 0) or np.any(np.isnan(self.log_slopes)):
             raise InvalidInput("offsets must be >= 0 and slopes numbers")
         self.log_wealth = np.zeros(nulls) if log_wealth is None else np.asarray(log_wealth, float)
         if self.log_wealth.shape != (nulls,):
             raise InvalidInput(f"log_wealth needs one number per null, {nulls}, got shape {self.log_wealth.shape}")
         self._log_e = np.zeros((len(SHARES), events, nulls))
-        x, n, y, m = (np.zeros(events), 0.0, np.zeros(events), 0.0) if prior is None else prior
-        self._seen = (np.asarray(x, float), float(n), np.asarray(y, float), float(m))
+        self._seen = tuple(np.asarray(part, float) for part in prior or (0.0,) * 4)
         self.claim_index = claim_index
         self._history: list[tuple[Array, int, Array, int, Array, Array]] = []
 
@@ -131,8 +139,21 @@ class EProcess:
     @property
     def log_e(self) -> Array:
         """Log evidence against every null, shape (G,), nats: earlier epochs plus the weighted mixture over events."""
-        mixture = special.logsumexp(self.log_e_events + np.log(self.weights)[:, None], axis=0)
-        result: Array = self.log_wealth + mixture
+        result: Array = np.logaddexp(special.logsumexp(self.log_capital, axis=0), self.log_cash)
+        return result
+
+    @property
+    def log_capital(self) -> Array:
+        """Log of what each event's share of the evidence became, shape (K, G), nats; with the cash it is `log_e`."""
+        with np.errstate(divide="ignore"):
+            result: Array = self.log_wealth + self.log_e_events + np.log(self.weights)
+        return result
+
+    @property
+    def log_cash(self) -> Array:
+        """Log of the evidence that is on no event, shape (G,), nats."""
+        with np.errstate(divide="ignore"):
+            result: Array = self.log_wealth + np.log(self.cash)
         return result
 
     def copy(self) -> "EProcess":
@@ -149,9 +170,9 @@ class EProcess:
         """
         x, y = np.atleast_1d(np.asarray(successes1, float)), np.atleast_1d(np.asarray(successes2, float))
         n, m = int(trials1), int(trials2)
-        if x.shape != self.weights.shape or y.shape != self.weights.shape:
+        if x.shape != self.log_slopes.shape[:1] or y.shape != self.log_slopes.shape[:1]:
             raise InvalidInput(
-                f"a batch needs {self.weights.size} counts per side, one per event; got {x.size}, {y.size}"
+                f"a batch needs {len(self.log_slopes)} counts per side, one per event; got {x.size}, {y.size}"
             )
         if n < 1 or m < 1 or np.any((x < 0) | (x > n) | (y < 0) | (y > m)):
             raise InvalidInput(f"counts must be between 0 and their trials ({n} and {m}), with at least one trial each")
@@ -167,15 +188,24 @@ class EProcess:
     def certificate_inputs(self, *, events: int = 8) -> list[dict[str, Any]]:
         """This epoch's evidence against the null at `claim_index`, as `dpassay.replay.audit` reads it.
 
-        The heaviest `events` only; leaving others out lowers the evidence. One mapping per event: weight, log_slope,
-        offset, strategies (shares), looks: [x, n, y, m, q0, bet per strategy], numbers exact decimals in strings.
+        The heaviest `events` only, and the cash as one never looked at; leaving others out lowers the evidence. One
+        mapping for each: weight, log_slope, offset, strategies (shares), looks: [x, n, y, m, q0, bet per strategy],
+        numbers exact decimals in strings.
         """
         if self.claim_index is None:
             raise InvalidInput("no bets were recorded; build the EProcess with claim_index")
-        value = self.log_e_events[:, self.claim_index] + np.log(self.weights)
+        value = self.log_capital[:, self.claim_index]
+        kept = float(self.cash[self.claim_index])
+        cash = {
+            "weight": _exact(kept),
+            "log_slope": _exact(self.log_slopes[0, self.claim_index]),
+            "offset": _exact(self.offsets[0, self.claim_index]),
+            "strategies": ["1"],
+            "looks": [],
+        }
         return [
             {
-                "weight": _exact(self.weights[k]),
+                "weight": _exact(self.weights[k, self.claim_index]),
                 "log_slope": _exact(self.log_slopes[k, self.claim_index]),
                 "offset": _exact(self.offsets[k, self.claim_index]),
                 "strategies": [_exact(share) for share in SHARES],
@@ -185,7 +215,8 @@ class EProcess:
                 ],
             }
             for k in np.argsort(-value)[:events]
-        ]
+            if self.weights[k, self.claim_index] > 0
+        ] + ([cash] if kept > 0 else [])
 
     def _bets(self, n: int, m: int) -> tuple[Array, Array]:
         """Bets (J, K, G) and boundary points q0 (K, G) for a batch of n and m trials, from what was seen before.
@@ -194,8 +225,8 @@ class EProcess:
         A strategy expects eta to be normal, above 0, with a standard deviation of its own, and bets on the mean given
         the counts so far; a bare plug-in would stake on noise until the counts are large.
         """
-        x, seen_n, y, seen_m = self._seen
-        p, q = ((x + 0.5) / (seen_n + 1))[:, None], ((y + 0.5) / (seen_m + 1))[:, None]
+        x, seen_n, y, seen_m = (np.atleast_1d(part)[:, None] for part in self._seen)
+        p, q = (x + 0.5) / (seen_n + 1), (y + 0.5) / (seen_m + 1)
         slope = np.exp(np.minimum(self.log_slopes, _STEEPEST))
         point = np.maximum(closest_null(p, q, n, m, slope, self.offsets, rounds=12), 1e-300)
         null = slope * point + self.offsets
@@ -210,7 +241,8 @@ class EProcess:
             expected = np.maximum(expected, claimed - scale)
             seen = np.log(p / null) - np.log(q / point)
             variance = slope**2 * point * (1 - point)
-            noise = np.sqrt(null * (1 - null) / seen_n + variance / seen_m) if seen_n and seen_m else np.inf
+            noise = np.sqrt(null * (1 - null) / seen_n + variance / seen_m)
+            noise = np.where((seen_n > 0) & (seen_m > 0), noise, np.inf)
             noise = (steep1 + steep2) / (null * (1 - null) + variance * (n / m)) * noise
             share = 1 / (1 + (noise / expected) ** 2)
             deviation = expected * np.sqrt(1 - share)

@@ -353,6 +353,16 @@ def _predict(
     return np.array(bounds if len(points) == 1 else margins), np.array(bounds)
 
 
+def promised(
+    counts: tuple[int, int, int, int], point: tuple[float, float], num_test: int, failure_probability: float, tried: int
+) -> float:
+    """The cautious prediction of `Event.predicted` from (hits, samples) of either dataset, when so many were tried."""
+    hits, trials, other, others = (np.array([count]) for count in counts)
+    none = np.zeros(1)
+    candidates = _Candidates(np.array([tried - 1]), none, none, none, none, hits, trials, other, others)
+    return float(_predict(candidates, [point], num_test, failure_probability)[1][0, 0])
+
+
 def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """The likelier side's probabilities and the other's, moved jointly towards each other as far as luck may reach.
 

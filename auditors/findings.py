@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpassay.auditors.fixed_sample import certificate_inputs, detectable_epsilon, rarest_event
+from dpassay.auditors.detectable import POWER, detectable
+from dpassay.auditors.fixed_sample import certificate_inputs
 from dpassay.auditors.picture import picture
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dpassay.auditors.events import Tested
     from dpassay.auditors.sampling import Sampler
 
-POWER = 0.9  # of what is called detectable
 LARGEST_ENUMERATION = 4096  # outputs, up to which the exact loss is computed for the picture
 EVENTS_SHOWN = 8
 BINS = 40
@@ -52,7 +52,7 @@ def describe(
     name: str,
 ) -> Findings:
     """Puts a procedure's result into words, tables and pictures."""
-    detectable = _detectable(result, claim)
+    caught = detectable(result, claim)
     exact = _exact(mechanism, pairs, claim)
     upper = _upper(mechanism, claim)
     from dpassay.auditors.upper_bounds import sandwich
@@ -68,7 +68,7 @@ def describe(
         if found := samplers[pair].encoder.found:
             explanation += f" In the training samples: {'; '.join(found)}."
     elif result.could_refute:
-        explanation = _nothing_found(result, claim, detectable)
+        explanation = _nothing_found(result, claim, caught)
     else:
         explanation = (
             f"The {result.samples['total']:,} samples per dataset are too few to refute {claim}, whatever they "
@@ -78,7 +78,7 @@ def describe(
     texts = [(_text(one), _text(two)) for one, two in pairs]
     certificate = _certificate(result, texts, claim, name)
     return Findings(
-        explanation, summary, (_events(result),), tuple(plots), detectable, between, texts[0], certificate, simple
+        explanation, summary, (_events(result),), tuple(plots), caught, between, texts[0], certificate, simple
     )
 
 
@@ -105,18 +105,27 @@ def _happened(item: "Tested") -> str:
     )
 
 
-def _nothing_found(result: "Result", claim: PrivacyClaim, detectable: dict[str, float | None]) -> str:
+def _nothing_found(result: "Result", claim: PrivacyClaim, would: dict[str, float | None]) -> str:
     words = (
         f"No violation of {claim} was found with {result.samples['total']:,} samples per dataset; this does not show "
         f"the mechanism private."
     )
-    smallest, rarest = detectable["smallest_epsilon"], detectable["rarest_event"]
+    smallest, rarest = would["smallest_epsilon"], would["rarest_event"]
     caught = []
     if smallest is not None:
         caught.append(f"a loss of {nats(smallest)} nats or more in an event as frequent as the one tested")
     if rarest is not None:
-        caught.append(f"an event that only one of the datasets can give, if its probability is {rarest:.2g} or more")
+        caught.append(
+            "an output beyond all others, or of a kind of its own, that only one of the datasets can give, if its "
+            f"probability is {_up(rarest)} or more"
+        )
     return words + (f" With probability {POWER:g} this run would have caught {' and '.join(caught)}." if caught else "")
+
+
+def _up(probability: float) -> str:
+    """Two digits, never fewer than it is."""
+    step = 10.0 ** (math.floor(math.log10(probability)) - 1)
+    return f"{math.ceil(probability / step) * step:.2g}"
 
 
 def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, num_pairs: int) -> str:
@@ -164,23 +173,6 @@ def _evidence(item: "Tested") -> str:
     if item.p_value is not None:
         return f"{item.p_value:.3g}"
     return "" if item.log_e_value is None else f"{item.log_e_value:.2f}"
-
-
-def _detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None]:
-    """For the event most in view: what would have been caught with probability 0.9 at these numbers of samples."""
-    if not result.tested or not result.could_refute:
-        return {"probability": POWER, "smallest_epsilon": None, "rarest_event": None}
-    item = result.tested[0]
-    counts, (epsilon, delta) = item.counts, item.event.point
-    trials = result.samples["test"]
-    other = (counts.successes2 + 0.5) / (counts.trials2 + 1)
-    smallest = None
-    if claim.kind == "dp":
-        smallest = detectable_epsilon(
-            trials, trials, other, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER
-        )
-    rarest = rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=POWER)
-    return {"probability": POWER, "smallest_epsilon": smallest, "rarest_event": rarest}
 
 
 def _certificate(

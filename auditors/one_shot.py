@@ -6,16 +6,21 @@ DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, score, select
+from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, promised, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
-from dpassay.auditors.sampling import Sampler
+from dpassay.auditors.outputs import Encoder
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, Census, Region, suggest, taken
+from dpassay.auditors.sampling import Sampler, joined, size_of
 from dpassay.core.privacy import PrivacyClaim
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
+FIRST = 1 << 15  # training samples that say which outputs are rare
+SUGGESTED = 20  # events of rare outputs whose bound is predicted
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
 BRACKETS = 101  # parameters of a curve tried at once
@@ -135,6 +140,34 @@ def count_event(sampler: Sampler, event: Event, num_test: int) -> Counts:
     return Counts(int(likelier), num_test, int(other), num_test)
 
 
+def _rare(
+    sampler: Sampler,
+    census: Census,
+    first: Sequence[tuple[Any, np.ndarray]],
+    claim: PrivacyClaim,
+    num_test: int,
+    failure_probability: float,
+) -> tuple[Event, Encoder] | None:
+    """The event of rare outputs that promises most, of all samples but those of the test, and the columns it is of."""
+    encoder, points = sampler.encoder, claim.own_nulls
+    odd = [
+        joined([taken(part, np.flatnonzero(encoder.misses(np.asarray(encoder.encode(part))))) for part in parts])
+        for parts in census.kept
+    ]
+    if any(map(size_of, odd)):
+        some = [taken(outputs, np.arange(min(COLUMNS_FROM, size_of(outputs)))) for outputs, _ in first]
+        encoder = sampler.refitted([joined([rows, more]) for rows, more in zip(some, odd, strict=True)])
+    common = [np.asarray(encoder.features(outputs))[~census.region.holds(encoded)] for outputs, encoded in first]
+    inner = np.concatenate(common).min(axis=0), np.concatenate(common).max(axis=0)
+    rows = [np.concatenate([common[0][:0], *map(encoder.features, parts)]) for parts in census.kept]
+    best: Event | None = None
+    for item in suggest(encoder, rows, census.trials, inner, points)[:SUGGESTED]:
+        bound = promised(item.counts, item.event.point, num_test, failure_probability, 2 * len(encoder.names))
+        if best is None or bound - item.event.point[0] > best.predicted - best.point[0]:
+            best = replace(item.event, predicted=bound)
+    return None if best is None else (best, encoder)
+
+
 def choose_events(
     sampler: Sampler,
     claim: PrivacyClaim,
@@ -157,7 +190,17 @@ def choose_events(
         are drawn from, shape (samples, columns).
     """
     progress(f"learning events from {split.training:,} samples per dataset")
-    training = [sampler.draw(side, "training", split.training) for side in (0, 1)]
+    first = [sampler.outputs(side, "training", min(split.training, FIRST)) for side in (0, 1)]
+    census = None
+    if split.selection and num_events == 1:  # several events share their columns
+        region = Region.fit(sampler.encoder, [encoded for _, encoded in first], SHARE / (2 * first[0][1].shape[1]))
+        census = sampler.census = Census(region)
+        for side, drawn in enumerate(first):
+            census.add_all(side, *drawn)
+    training = [
+        np.concatenate([sampler.encoder.filled(encoded), sampler.draw(side, "training", split.training - len(encoded))])
+        for side, (_, encoded) in enumerate(first)
+    ]
 
     def more(side: int, size: int) -> np.ndarray:
         return sampler.draw(side, "training", size)
@@ -190,4 +233,10 @@ def choose_events(
         names=sampler.encoder.names,
         num_events=num_events,
     )
+    sampler.census = None
+    if census is not None:
+        rare = _rare(sampler, census, first, claim, split.test, failure_probability)
+        if rare is not None and rare[0].predicted - rare[0].point[0] > events[0].predicted - events[0].point[0]:
+            sampler.encoder = rare[1]
+            return (rare[0],), split, [np.asarray(rare[1].features(outputs))[:PICTURED] for outputs, _ in first]
     return events, split, [rows[:PICTURED] for rows in training]

@@ -32,7 +32,8 @@ Representation = Literal["values", "bits"]
 
 _FIELD = re.compile(r"\['\.(\w+)'\]")  # an attribute of an object, see `opened`
 _GRID = 2.0**-20  # of the spread
-_REACH = 64.0  # spreads beyond what training saw at which values are clipped
+_REACH = 2.0**60  # extents of what training saw, beyond it, at which values are clipped
+_COARSE = 2.0**20  # spreads from 0, from where on float32 numbers are too far apart: the rest gets a column of its own
 _HUGE = 1e30  # keeps float32 features finite
 _EXACT = 1 << 24  # whole numbers up to this are float32 numbers
 _POSITIONS = 256  # of a sequence that get columns
@@ -41,6 +42,7 @@ _COLUMNS = 4096
 _DEPTH = 8  # of values within values
 
 
+_UNSEEN = "unseen output"
 _LABELS = (str, bytes, type(None), Enum, Label)  # equal ones are encoded once
 
 
@@ -51,6 +53,11 @@ class Encoder:
     Attributes:
         names: of the columns, for humans: "output", "output[3]", "len(output)", "output is NaN".
         discrete: whether a column takes few values, so that counting them makes sense.
+        encode: from outputs to feature vectors with NaN for what is no number.
+        blanks: shape (columns,), float32, what stands for NaN in features.
+        low: shape (columns,), float32; numbers below it, or above `high`, are not told apart.
+        high: shape (columns,), float32.
+        told: shape (columns,), whether another column tells that the number is NaN.
         traceable: whether `features` may be called inside `jax.jit` on arrays.
         found: what the training samples showed about the outputs' floating-point form, in sentences.
         warnings: what of the outputs has no column, in sentences.
@@ -59,6 +66,10 @@ class Encoder:
     names: tuple[str, ...]
     discrete: tuple[bool, ...]
     encode: Callable[[Any], Any]
+    blanks: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    told: np.ndarray
     traceable: bool = True
     found: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -70,7 +81,21 @@ class Encoder:
             outputs: an array or a pytree of arrays, first axis the samples, or a list of Python objects; of the sort
                 that the encoder was fitted on.
         """
-        return self.encode(outputs)
+        return self.filled(self.encode(outputs))
+
+    def filled(self, encoded: Any) -> Any:
+        """`features` from what `encode` gave, shape (samples, columns)."""
+        if isinstance(encoded, np.ndarray):
+            return np.where(np.isnan(encoded), self.blanks, encoded)
+        import jax.numpy as jnp
+
+        return jnp.where(jnp.isnan(encoded), self.blanks, encoded)
+
+    def misses(self, encoded: np.ndarray) -> np.ndarray:
+        """Which outputs hold what no column tells: boolean of shape (samples,), from what `encode` gave."""
+        beyond = (encoded < self.low) | (encoded > self.high)
+        found: np.ndarray = (beyond | (np.isnan(encoded) & ~self.told)).any(axis=1)
+        return found
 
 
 def fit_encoder(outputs1: Any, outputs2: Any, *, representation: Representation = "values") -> Encoder:
@@ -144,6 +169,7 @@ class _Floats:
     """How numbers become features, one entry per column: clipped, moved so that float32 holds them, and rounded.
 
     A column far from 0 compared with its spread is measured from `offset`; `neutral` stands for what is no number.
+    Beyond `coarse` float32 numbers are too far apart; `split` are the places of columns that have such numbers.
     """
 
     neutral: np.ndarray
@@ -152,6 +178,8 @@ class _Floats:
     high: np.ndarray
     offset: np.ndarray
     discrete: np.ndarray
+    coarse: np.ndarray
+    split: np.ndarray
 
     @classmethod
     def fit(cls, sides: Sequence[np.ndarray]) -> "_Floats":
@@ -177,9 +205,12 @@ class _Floats:
             spread = np.where(np.isfinite(spread), spread, np.where(other > 0, other, np.inf))
         grid = np.exp2(np.floor(np.log2(np.clip(spread, 1e-25, _HUGE)))) * _GRID
         grid = np.where(whole, np.minimum(grid, 1.0), grid)
-        reach = _REACH * np.maximum(extent, spread)
+        # No product with 1 / grid may leave float32.
+        reach = np.minimum(_REACH * np.maximum(extent, spread), np.minimum(grid * 2.0**120, _HUGE))
         # float32 has 24 bits: far from 0, steps of the grid would be lost.
         offset = np.where(size > 64 * np.maximum(extent, spread), np.round(neutral / grid) * grid, 0.0)
+        coarse = np.where(sides[0].dtype.itemsize > 4, _COARSE / _GRID * grid, np.inf)
+        split = np.flatnonzero(np.maximum(most - offset, offset - least) > coarse)
         return cls(
             neutral,
             grid,
@@ -187,34 +218,78 @@ class _Floats:
             np.minimum(most + reach, _HUGE),
             offset,
             whole | (distinct <= count // 4),
+            coarse,
+            split,
         )
 
     def features(self, values: Any, xp: Any, *, rounded: bool) -> Any:
-        """float32 features of an array of floats, shape (samples, columns)."""
+        """float32 features of an array of floats, shape (samples, columns), NaN where it has NaN; then the `split`
+        columns' distances to float32.
+        """
         own = values.dtype if values.dtype.itemsize >= 4 else np.float32
-        neutral, low, high, offset, grid = (
-            part.astype(own) for part in (self.neutral, self.low, self.high, self.offset, self.grid)
-        )
-        finite = xp.where(xp.isnan(values), neutral, xp.clip(values, low, high))
+        low, high, offset, grid = (part.astype(own) for part in (self.low, self.high, self.offset, self.grid))
+        finite = xp.clip(values, low, high)
         if rounded:
             finite = xp.round(finite * (1 / grid)) * grid  # exact but for the rounding: the grid is a power of two
         if self.offset.any():
             finite = finite - offset
-        return finite.astype(np.float32)
+        if not len(self.split):
+            return finite.astype(np.float32)
+        rest = finite[:, self.split] - _single(finite[:, self.split], xp)
+        return xp.concatenate([finite.astype(np.float32), rest.astype(np.float32)], axis=1)
+
+    def limits(self, infinite: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The least and largest features that are told from those beyond, shapes (columns,).
+
+        `infinite`: places of the columns that have a column for inf, and for -inf.
+        """
+        high = np.minimum(self.coarse, (self.high - self.offset) * (1 - 1e-6))
+        low = np.maximum(-self.coarse, (self.low - self.offset) * (1 - 1e-6))
+        high[self.split], low[self.split] = (end[self.split] * (1 - 1e-6) for end in (self.high, self.low))
+        high[infinite[0]], low[infinite[1]] = np.inf, -np.inf
+        return low, high
+
+
+def _single(values: Any, xp: Any) -> Any:
+    """The nearest float32 numbers, in the type of the values; a compiler may not leave the rounding out."""
+    if xp is np:
+        return values.astype(np.float32).astype(values.dtype)
+    import jax
+
+    return jax.lax.reduce_precision(values, 8, 23)
 
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """The columns of one array, whose trailing axes are flattened."""
+    """The columns of one array, whose trailing axes are flattened; `low` and `high` as in `Encoder`."""
 
     names: tuple[str, ...]
     discrete: tuple[bool, ...]
+    low: np.ndarray
+    high: np.ndarray
     chosen: np.ndarray | None  # of the flattened columns; None takes all
     numbers: _Floats | None = None
     integers: "_Integers | None" = None
     rounded: bool = True
     indicators: tuple[np.ndarray, ...] = ()  # columns that may be NaN, +inf, -inf
     bits: BitColumns | None = None
+
+    @property
+    def blanks(self) -> np.ndarray:
+        """What stands for NaN, shape (columns,), float32."""
+        blanks = np.zeros(len(self.names), np.float32)
+        if self.numbers is not None:
+            middle = self.numbers.features(self.numbers.neutral[None], np, rounded=self.rounded)[0]
+            blanks[: len(middle)] = middle
+        return blanks
+
+    @property
+    def told(self) -> np.ndarray:
+        """Whether NaN has a column, shape (columns,)."""
+        told = np.ones(len(self.names), bool)
+        if self.numbers is not None:
+            told[np.setdiff1d(np.arange(len(self.numbers.grid)), self.indicators[0])] = False
+        return told
 
     def encode(self, values: Any, xp: Any) -> list[Any]:
         """Blocks of float32 columns."""
@@ -275,6 +350,15 @@ class _Integers:
         low, high, offset = ([bound[part] for bound in bounds] for part in range(3))
         return cls(low, high, offset, wide, 1 if values.dtype.itemsize <= 4 else 3)
 
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and largest features that were not clipped, shapes (columns,)."""
+        ends = [
+            [float(end - start) for end, start in zip(part, self.offset, strict=True)] for part in (self.low, self.high)
+        ]
+        low, high = np.array(ends[0]) + 0.5, np.array(ends[1]) - 0.5
+        low[self.wide], high[self.wide] = -np.inf, np.inf
+        return low, high
+
 
 def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) -> Encoder:
     import jax
@@ -309,6 +393,10 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
         tuple(name for leaf in leaves for name in leaf.names),
         tuple(flag for leaf in leaves for flag in leaf.discrete),
         encode,
+        np.concatenate([leaf.blanks for leaf in leaves]),
+        np.concatenate([leaf.low for leaf in leaves]).astype(np.float32),
+        np.concatenate([leaf.high for leaf in leaves]).astype(np.float32),
+        np.concatenate([leaf.told for leaf in leaves]),
         traceable=all(leaf.bits is None for leaf in leaves),
         found=tuple(sentence for leaf in leaves if leaf.bits is not None for sentence in leaf.bits.found),
     )
@@ -336,12 +424,14 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
     if values.dtype.kind != "f":
         integers = _Integers.fit(values)
         shown = [_moved(label, offset) for label, offset in zip(names, integers.offset, strict=True)]
-        words = range(integers.words)
+        words = range(integers.words if integers.wide else 0)
         shown += [f"{names[at]} bits {16 * word} to {16 * word + 15}" for word in words for at in integers.wide]
-        return _Leaf(tuple(shown), (True,) * len(shown), chosen, integers=integers)
+        low, high = (np.pad(end, (0, len(shown) - len(names)), constant_values=end.max()) for end in integers.limits())
+        return _Leaf(tuple(shown), (True,) * len(shown), low, high, chosen, integers=integers)
     numbers = _Floats.fit(sides)
     shown = [_moved(label, offset) for label, offset in zip(names, numbers.offset.tolist(), strict=True)]
-    discrete = numbers.discrete.tolist()
+    shown += [_rest(names[index]) for index in numbers.split]
+    discrete = [*numbers.discrete.tolist(), *[False] * len(numbers.split)]
     tests = (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf))
     indicators = tuple(np.flatnonzero(test(values).any(axis=0)) for _, test in tests)
     for (label, _), found in zip(tests, indicators, strict=True):
@@ -355,7 +445,9 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
         bits = fit(first, second, names)
         shown += list(bits.names)
         discrete += list(bits.discrete)
-    return _Leaf(tuple(shown), tuple(discrete), chosen, numbers, None, bits is None, indicators, bits)
+    low, high = (np.full(len(shown), end) for end in (-np.inf, np.inf))
+    low[: len(names)], high[: len(names)] = numbers.limits(indicators[1:])
+    return _Leaf(tuple(shown), tuple(discrete), low, high, chosen, numbers, None, bits is None, indicators, bits)
 
 
 def _width(values: np.ndarray) -> np.ndarray:
@@ -364,6 +456,10 @@ def _width(values: np.ndarray) -> np.ndarray:
         return np.zeros(values.shape[1])
     filled = np.where(np.isnan(values).all(axis=0), 0.0, values)
     return np.asarray(np.subtract(*np.nanquantile(filled, [0.75, 0.25], axis=0)))
+
+
+def _rest(name: str) -> str:
+    return f"{name}, beyond 24 bits"
 
 
 def _moved(name: str, offset: float) -> str:
@@ -392,7 +488,7 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
     def encode(outputs: Any) -> np.ndarray:
         stacked = _conform(outputs if not isinstance(outputs, list) else plain(outputs), pattern)
         if stacked is not None:
-            rows = inner.features(stacked)
+            rows = inner.encode(stacked)
             return np.concatenate([rows, np.zeros((len(rows), 1), rows.dtype)], axis=1)
         # Some output is unlike those of training: it is "unseen", whatever it is.
         rows = np.concatenate([np.repeat(row, len(outputs), axis=0), np.ones((len(outputs), 1), row.dtype)], axis=1)
@@ -400,11 +496,21 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
         known = [index for index, single in enumerate(singles) if single is not None]
         if known:
             joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[singles[index] for index in known])
-            rows[known, :-1] = inner.features(joined)
+            rows[known, :-1] = inner.encode(joined)
             rows[known, -1] = 0
         return rows
 
-    return Encoder((*inner.names, "unseen output"), (*inner.discrete, True), encode, False, inner.found)
+    return Encoder(
+        (*inner.names, _UNSEEN),
+        (*inner.discrete, True),
+        encode,
+        np.append(inner.blanks, np.float32(0)),
+        np.append(inner.low, np.float32(0)),
+        np.append(inner.high, np.float32(0)),
+        np.append(inner.told, True),
+        False,
+        inner.found,
+    )
 
 
 @dataclass(frozen=True)
@@ -476,9 +582,18 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
         result[:, -1] = [unseen(row) for row in rows]
         return result if places is None else result[places]
 
-    names = (*(column.name for column in columns), "unseen output")
-    discrete = (*(column.discrete for column in columns), True)
-    return Encoder(names, discrete, encode, traceable=False, warnings=_unread(together, records, split))
+    every = [*columns, _Entry(_UNSEEN, True, ("", ""), float, low=0.0, high=0.0)]
+    return Encoder(
+        tuple(column.name for column in every),
+        tuple(column.discrete for column in every),
+        encode,
+        np.array([column.blank for column in every], np.float32),
+        np.array([column.low for column in every], np.float32),
+        np.array([column.high for column in every], np.float32),
+        np.array([column.told for column in every]),
+        traceable=False,
+        warnings=_unread(together, records, split),
+    )
 
 
 def _distinct(outputs: Sequence[Any]) -> tuple[Sequence[Any], np.ndarray | None]:
@@ -515,12 +630,16 @@ def _unread(outputs: Sequence[Any], records: Sequence[Record], split: frozenset[
 
 @dataclass(frozen=True)
 class _Entry:
-    """One column of a record: `of` maps the entry at `place`, None when missing, to a finite number."""
+    """One column of a record: `of` maps the entry at `place`, None when missing, to a number; see `Encoder`."""
 
     name: str
     discrete: bool
     place: Place
     of: Callable[[Any], float]
+    blank: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+    told: bool = True
 
 
 def _entries(
@@ -550,15 +669,21 @@ def _entries(
     if exact:
         integers = _Integers.fit(np.array([[int(value)] for _, value in found], object))
         column: Callable[[Any], float] = partial(_whole, integers, int(found[0][1]))
-        offset, discrete = float(integers.offset[0]), True
+        offset, discrete, split = float(integers.offset[0]), True, bool(integers.wide)
+        blank, (low, high) = column(None), integers.limits()
     else:
         floats = _Floats.fit([part[:, None] for part in numbers])
         number = _Number(
             *(float(part[0]) for part in (floats.neutral, floats.grid, floats.low, floats.high, floats.offset))
         )
         column = partial(number.of, representation != "bits")
-        offset, discrete = number.offset, bool(floats.discrete[0])
-    entries.append(_Entry(_moved(shown, offset), discrete, place, column))
+        offset, discrete, split = number.offset, bool(floats.discrete[0]), bool(len(floats.split))
+        some = [np.flatnonzero([test(values).any()]) for test in (np.isposinf, np.isneginf)]
+        blank, (low, high) = column(None), floats.limits(some)
+    told = bool(np.isnan(values).any())
+    entries.append(_Entry(_moved(shown, offset), discrete, place, column, blank, float(low[0]), float(high[0]), told))
+    if split:
+        entries.append(_Entry(_rest(shown), False, place, lambda value: _beyond_single(column(value))))
     for label, test in (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf)):
         if test(values).any():
             entries.append(_Entry(f"{name} is {label}", True, place, partial(_passes, test)))
@@ -593,14 +718,21 @@ class _Number:
     offset: float
 
     def of(self, rounded: bool, value: Any) -> float:
-        number = self.neutral if value is None or math.isnan(value) else max(self.low, min(self.high, float(value)))
+        if value is not None and math.isnan(value):
+            return math.nan
+        number = self.neutral if value is None else max(self.low, min(self.high, float(value)))
         return (round(number / self.grid) * self.grid if rounded else number) - self.offset
 
 
 def _whole(integers: _Integers, neutral: int, value: Any) -> float:
-    number = neutral if value is None or value != value else value
-    number = max(integers.low[0], min(integers.high[0], number))
+    if value is not None and value != value:
+        return math.nan
+    number = neutral if value is None else max(integers.low[0], min(integers.high[0], value))
     return float(number - integers.offset[0])
+
+
+def _beyond_single(number: float) -> float:
+    return 0.0 if math.isnan(number) else number - float(np.float32(number))
 
 
 def _record(output: Any, split: frozenset[str] = frozenset()) -> Record:

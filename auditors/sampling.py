@@ -24,7 +24,8 @@ import numpy as np
 from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
-from dpassay.auditors.tracing import FEW, Traced, advance, trace
+from dpassay.auditors.rare_events import Census, taken
+from dpassay.auditors.tracing import FEW, WATCHED, WORD, Traced, advance, trace
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
@@ -52,6 +53,7 @@ class Sampler:
         warnings: sentences about the sampler that a reader of a verdict should see.
         drawn: samples so far, by phase and side.
         seconds_per_sample: of the last draw, without compilation; NaN before the first.
+        census: keeps the rare outputs of whatever is drawn while it is set.
         stamp: a digest of the first samples drawn as feature vectors, which only a run that drew the same samples has
             too; empty while they hold too little chance to tell.
     """
@@ -103,7 +105,8 @@ class Sampler:
         self._threads = threads or processors()
         self._seed, self._run, self._limit = int(seed), int(run), float(call_limit)
         self._next = {phase: [0, 0] for phase in PHASES}  # first unused key or chunk of each stream
-        self._kept: list[np.ndarray | None] = [None, None]  # training features drawn before they were asked for
+        self._kept: list[Any] = [None, None]  # training outputs drawn before they were asked for
+        self.census: Census | None = None
         self._blocks: set[bytes] = set()
         self.stamp = ""
         self._first: tuple[list[np.ndarray], ...] | None = ([], [])  # rows of each side, until the stamp is decided
@@ -142,14 +145,17 @@ class Sampler:
         """
         if num < 1:
             raise InvalidInput(f"the probe needs at least 1 sample per dataset, got {num}")
+        return self._probe(num)[1]
+
+    def _probe(self, num: int) -> tuple[list[Any], list[np.ndarray]]:
+        """What `probe` draws, as outputs and as features."""
         if self._traced is not None and not self._fitted:
             self.seconds_per_sample = self._traced.calibrate(self._limit)
         halves = [[self._raw(side, "training", part) for part in (num - num // 2, num // 2)] for side in (0, 1)]
         self.check_datasets()
         self.warnings += self._caller.warnings()
-        sides = [_joined(parts) for parts in halves]
-        if any(isinstance(side, list) for side in sides) or _layout(sides[0]) != _layout(sides[1]):
-            sides = [_listed(side) for side in sides]
+        sides = [joined(parts) for parts in halves]
+        sides = _alike(sides)
         self.encoder = fit_encoder(sides[0], sides[1], representation=self.representation)
         self.warnings += self.encoder.warnings
         features = [np.asarray(self.encoder.features(side)) for side in sides]
@@ -157,7 +163,23 @@ class Sampler:
             self._check_block(rows[: num - num // 2])
             self._check_block(rows[num - num // 2 :])
         self._describe(sides, features)
-        return features
+        return sides, features
+
+    def refit(self, outputs: Sequence[Any]) -> None:
+        """Learns the columns again, from outputs of both datasets none of which is evidence still to come.
+
+        What is drawn from now on has the new columns.
+        """
+        self.encoder = self.refitted(outputs)
+        self.warnings += [warning for warning in self.encoder.warnings if warning not in self.warnings]
+        self._watched = ([], [])
+        if self._first is not None:
+            self._first = ([], [])
+
+    def refitted(self, outputs: Sequence[Any]) -> Encoder:
+        """What `refit` would set."""
+        sides = _alike(outputs)
+        return fit_encoder(sides[0], sides[1], representation=self.representation)
 
     def dependence(self) -> str:
         """A sentence about draws so far that are not independent, "" where none was seen."""
@@ -182,35 +204,73 @@ class Sampler:
     def draw(self, side: int, phase: str, n: int) -> np.ndarray:
         """Feature vectors of the next n samples of a stream, float32, shape (n, columns)."""
         self._fit(n if phase == "training" else 256)
-        parts = []
-        kept = self._kept[side] if phase == "training" else None
-        if kept is not None:
-            parts.append(kept[:n])
-            self._kept[side] = kept[n:] if len(kept) > n else None
-            n -= len(parts[0])
+        kept = self._unasked(side, phase, n)
+        n -= sum(map(size_of, kept))
+        parts = [self.encoder.features(outputs) for outputs in kept]
         if self.traced and n > FEW:  # a few are not worth compiling for
             assert self._traced is not None
-            drawn = self._rows(side, phase, n, self._traced.features(side, self.encoder))
+            jobs = self._starts(side, phase, n, self._traced.chunk)
+            drawn = self._run_rows(jobs, self._traced.encoded(side, self.encoder))
+            if self.census is not None:
+                self._pick(side, jobs, [self.census.region.holds(rows) for rows in drawn])
+            drawn = [self.encoder.filled(rows) for rows in drawn]
             self._check_block(drawn[0])
             parts += drawn
         else:
             parts += self._features(side, phase, n)
         empty = np.zeros((0, len(self.encoder.names)), np.float32)
         rows = parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+        self._saw(side, rows)
+        return rows
+
+    def outputs(self, side: int, phase: str, n: int) -> tuple[Any, np.ndarray]:
+        """The next n outputs of a stream, and what `encoder.encode` gives of them, float32, shape (n, columns).
+
+        Outputs are a pytree of arrays, first axis the samples, or a list.
+        """
+        self._fit(n if phase == "training" else 256)
+        kept = self._unasked(side, phase, n)
+        checked = sum(map(size_of, kept))
+        n -= checked
+        if (traced := self._traced) is not None and traced.alike and n > FEW:
+            jobs = self._starts(side, phase, n, traced.chunk)
+            outputs = joined([*kept, *self._run_jobs(lambda job: traced.outputs(side, *job), jobs)])
+        else:
+            outputs = joined([*kept, *self._chunks(side, phase, n)])
+        encoded = np.asarray(self.encoder.encode(outputs))
+        rows = self.encoder.filled(encoded)
+        self._check_block(rows[checked:])
+        self._saw(side, rows)
+        return outputs, encoded
+
+    def _unasked(self, side: int, phase: str, n: int) -> list[Any]:
+        """Up to n training outputs that the probe drew before they were asked for, as one part or none."""
+        kept = self._kept[side] if phase == "training" else None
+        if kept is None:
+            return []
+        size = size_of(kept)
+        self._kept[side] = taken(kept, np.arange(n, size)) if size > n else None
+        return [taken(kept, np.arange(min(n, size)))]
+
+    def _saw(self, side: int, rows: np.ndarray) -> None:
+        """Keeps the first rows that show whether draws repeat or depend on each other."""
         if sum(map(len, self._watched[side])) < KEPT:
             self._watched[side].append(rows[:KEPT, :COLUMNS].copy())
         if self._first is not None:
             self._first[side].append(rows[:_STAMPED])
             self._stamp(self._first)
-        return rows
 
     def scores(self, side: int, phase: str, n: int, scorers: Sequence[Any]) -> np.ndarray:
         """Scores of the next n samples by every scorer, float32, shape (n, scorers)."""
         self._fit()
         if self.traced and scorers and n > FEW:
             assert self._traced is not None
-            parts = self._rows(side, phase, n, self._traced.scores(side, self.encoder, scorers))
-            return np.concatenate(parts) if len(parts) > 1 else parts[0]
+            region = None if self.census is None else self.census.region
+            jobs = self._starts(side, phase, n, self._traced.chunk)
+            parts = self._run_rows(jobs, self._traced.scores(side, self.encoder, scorers, region))
+            if region is not None:
+                self._pick(side, jobs, [rows[:, -1] > 0 for rows in parts])
+            return np.concatenate([rows[:, : len(scorers)] for rows in parts])
         result, start = np.empty((n, len(scorers)), np.float32), 0
         for features in self._features(side, phase, n):
             for column, scorer in enumerate(scorers):
@@ -236,7 +296,7 @@ class Sampler:
         """Probes with as many training samples as will be asked for anyway."""
         if not self._fitted:
             most = _PROBE if self.representation == "values" else _PROBE_BITS
-            self._kept = list(self.probe(max(1, min(n, most))))
+            self._kept = self._probe(max(1, min(n, most)))[0]
 
     def _describe(self, sides: list[Any], features: list[np.ndarray]) -> None:
         """Adds warnings about what the probe showed."""
@@ -299,12 +359,16 @@ class Sampler:
 
     def _raw(self, side: int, phase: str, n: int) -> Any:
         """The outputs themselves: an array or a pytree of arrays, or a list."""
-        return _joined(list(self._chunks(side, phase, n)))
+        return joined(list(self._chunks(side, phase, n)))
 
     def _features(self, side: int, phase: str, n: int) -> Iterator[np.ndarray]:
         """Feature vectors, chunk by chunk, none of which repeats another."""
         for outputs in self._chunks(side, phase, n):
-            features = self.encoder.features(outputs)
+            encoded = np.asarray(self.encoder.encode(outputs))
+            if self.census is not None:
+                own = self.census.region.encoder
+                self.census.add_all(side, outputs, encoded if own is self.encoder else np.asarray(own.encode(outputs)))
+            features = self.encoder.filled(encoded)
             self._check_block(features)
             yield features
 
@@ -342,19 +406,38 @@ class Sampler:
         self.drawn[phase][side] += n
         return jobs
 
-    def _rows(self, side: int, phase: str, n: int, function: Callable[..., Any]) -> list[np.ndarray]:
+    def _run_rows(self, jobs: list[tuple[np.ndarray, int]], function: Callable[..., Any]) -> list[np.ndarray]:
         """Rows of a compiled function of chunks."""
-        assert self._traced is not None
-        jobs = self._starts(side, phase, n, self._traced.chunk)
         return self._run_jobs(lambda job: np.asarray(function(job[0]))[: job[1]], jobs)
 
     def _count(self, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
         assert self._traced is not None
-        function, chunk = self._traced.counts(side, self.encoder, events), self._traced.chunk
-        chunks = -(-n // chunk)
-        jobs = self._starts(side, phase, n, chunk * min(-(-chunks // self._threads), max(1, _DISPATCH // chunk)))
-        counts = self._run_jobs(lambda job: np.asarray(function(*job), np.int64), jobs)
-        return np.asarray(np.sum(counts, axis=0), np.int64)
+        region = None if self.census is None else self.census.region
+        function, chunk = self._traced.counts(side, self.encoder, events, region), self._traced.chunk
+        chunks, most = -(-n // chunk), _DISPATCH if region is None else WATCHED
+        jobs = self._starts(side, phase, n, chunk * min(-(-chunks // self._threads), max(1, most // chunk)))
+        if region is None:
+            found = self._run_jobs(lambda job: np.asarray(function(*job), np.int64), jobs)
+        else:
+            marked = self._run_jobs(lambda job: [np.asarray(part) for part in function(*job)], jobs)
+            self._pick(side, jobs, [_unpacked(marks, size) for (_, marks), (_, size) in zip(marked, jobs, strict=True)])
+            found = [counts for counts, _ in marked]
+        return np.asarray(np.sum(found, axis=0, dtype=np.int64), np.int64)
+
+    def _pick(self, side: int, jobs: list[tuple[np.ndarray, int]], rare: list[np.ndarray]) -> None:
+        """Draws the rare ones of a compiled function's samples again, for the census."""
+        assert self._traced is not None
+        assert self.census is not None
+        traced = self._traced
+        starts: list[np.ndarray] = []
+        places: list[np.ndarray] = []
+        for (words, _), marks in zip(jobs, rare, strict=True):
+            found = np.flatnonzero(marks)
+            for chunk in np.unique(found // traced.chunk):
+                starts.append(advance(words, traced.stride(int(chunk) * traced.chunk)))
+                places.append(found[found // traced.chunk == chunk] % traced.chunk)
+        number, trials = sum(map(len, places)), sum(size for _, size in jobs)
+        self.census.add(side, traced.picked(side, starts, places) if number else None, number, trials)
 
     def _run_jobs(self, work: Callable[[Any], Any], jobs: list[tuple[np.ndarray, int]]) -> list[Any]:
         assert self._traced is not None
@@ -363,6 +446,28 @@ class Sampler:
         chunks = sum(-(-size // self._traced.chunk) for _, size in jobs)
         self.seconds_per_sample = (time.perf_counter() - start) / (chunks * self._traced.chunk)
         return results
+
+
+def _unpacked(marks: np.ndarray, size: int) -> np.ndarray:
+    """The first bits of uint32 words, the lowest of each first; shape (size,)."""
+    some = marks[: -(-size // WORD)].astype("<u4").view(np.uint8)
+    return np.unpackbits(some, bitorder="little")[:size]
+
+
+def size_of(outputs: Any) -> int:
+    """How many outputs a list, or a pytree of arrays, holds."""
+    if isinstance(outputs, list):
+        return len(outputs)
+    import jax
+
+    return len(jax.tree.leaves(outputs)[0])
+
+
+def _alike(sides: Sequence[Any]) -> list[Any]:
+    """Outputs of both datasets as arrays of one layout, or both as lists."""
+    if any(isinstance(side, list) for side in sides) or _layout(sides[0]) != _layout(sides[1]):
+        return [_listed(side) for side in sides]
+    return list(sides)
 
 
 def _entropy(block: np.ndarray, continuous: bool) -> float:
@@ -379,11 +484,11 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="dpassay-chunks")
 
 
-def _joined(parts: list[Any]) -> Any:
+def joined(parts: list[Any]) -> Any:
     """Chunks of outputs as one."""
     parts = [part for part in parts if not (isinstance(part, list) and not part)]
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) <= 1:
+        return parts[0] if parts else []
     if any(isinstance(part, list) for part in parts) or len({_layout(part) for part in parts}) > 1:
         return [output for part in parts for output in _listed(part)]
     import jax

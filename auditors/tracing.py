@@ -16,10 +16,13 @@ import numpy as np
 
 from dpassay.auditors.calling import watched
 from dpassay.auditors.outputs import Encoder
+from dpassay.auditors.rare_events import Region, beyond
 
 SMALL = 256  # samples of the chunk by which cost is measured
 FEW = 64 * SMALL  # samples that small chunks suffice for
 LARGE = 1 << 16
+WATCHED = 1 << 22  # samples of one call that marks each rare output
+WORD = 32  # of its marks
 _MEMORY = 64 << 20  # bytes of temporaries of one chunk
 _SECONDS = 0.05  # of one chunk
 # XLA prefers vectors of 256 bits and is half as fast as a CPU with wider ones allows. It splits every step over
@@ -103,61 +106,112 @@ class Traced:
         ]
         return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:size], *parts)
 
-    def features(self, side: int, encoder: Encoder) -> Compiled:
-        """words -> features of a chunk, float32, shape (chunk, columns)."""
+    def picked(self, side: int, starts: Sequence[np.ndarray], places: Sequence[np.ndarray]) -> Any:
+        """Single outputs: of each counter (2,) those that lie so many samples, fewer than a chunk, behind it."""
+        if self.batched:
+            rows = [
+                jax.tree.map(lambda leaf, some=some: np.asarray(leaf)[some], self._outputs(side, self.chunk)(words))
+                for words, some in zip(starts, places, strict=True)
+            ]
+            return jax.tree.map(lambda *leaves: np.concatenate(leaves), *rows)
+        keys = np.concatenate([_advanced(words, some) for words, some in zip(starts, places, strict=True)])
+        function = self._compile(
+            ("picked", SMALL), side, lambda data, keys: self._of_keys(side, keys, data), keys=SMALL
+        )
+        padded = np.concatenate([keys, np.repeat(keys[:1], -len(keys) % SMALL, axis=0)])
+        rows = [function(padded[start : start + SMALL]) for start in range(0, len(padded), SMALL)]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(keys)], *rows)
+
+    def encoded(self, side: int, encoder: Encoder) -> Compiled:
+        """words -> what `encoder.encode` gives of a chunk, float32, shape (chunk, columns)."""
 
         def run(data: Any, words: Any) -> Any:
-            return encoder.features(self._sample(side, words, data, self.chunk))
+            return encoder.encode(self._sample(side, words, data, self.chunk))
 
-        return self._compile(("features", _Same(encoder), self.chunk), side, run)
+        return self._compile(("encoded", _Same(encoder), self.chunk), side, run)
 
-    def scores(self, side: int, encoder: Encoder, scorers: Sequence[Any]) -> Compiled:
-        """words -> scores of a chunk, float32, shape (chunk, scorers)."""
-        arrays, rebuild, name = _split(tuple(scorers))
+    def scores(self, side: int, encoder: Encoder, scorers: Sequence[Any], region: Region | None = None) -> Compiled:
+        """words -> scores of a chunk, float32, shape (chunk, scorers); with a region, then whether it holds each."""
+        arrays, rebuild, name = _split((tuple(scorers), _limits(region)))
 
         def run(data: Any, words: Any, arrays: Any) -> Any:
-            features = _once(encoder.features(self._sample(side, words, data, self.chunk)))
-            return jnp.stack([scorer(features).astype(jnp.float32) for scorer in rebuild(arrays)], axis=1)
+            scorers, limits = rebuild(arrays)
+            features, rare = self._read(side, words, data, encoder, region, limits)
+            scores = [scorer(features).astype(jnp.float32) for scorer in scorers]
+            return jnp.stack(scores if rare is None else [*scores, rare.astype(jnp.float32)], axis=1)
 
-        return self._compile(("scores", _Same(encoder), self.chunk, name), side, run, arrays)
+        return self._compile(
+            ("scores", _Same(encoder), self.chunk, name, _Same(region and region.encoder)), side, run, arrays
+        )
 
-    def counts(self, side: int, encoder: Encoder, events: Sequence[Any]) -> Compiled:
-        """words, size -> how many of the next `size` samples lie in each event, int32; size below 2^31 - chunk."""
+    def counts(self, side: int, encoder: Encoder, events: Sequence[Any], region: Region | None = None) -> Compiled:
+        """words, size -> how many of the next `size` samples lie in each event, int32; size below 2^31 - chunk.
+
+        With a region, size at most WATCHED or a chunk, also which samples are in it: bits of uint32, shape (words,).
+        """
         scorers = list({id(event.scorer): event.scorer for event in events}.values())
         which = [[id(scorer) for scorer in scorers].index(id(event.scorer)) for event in events]
         above = tuple(bool(event.above) for event in events)
         cuts = np.array([event.cut for event in events], np.float32)
-        arrays, rebuild, name = _split(tuple(scorers))
+        arrays, rebuild, name = _split((tuple(scorers), _limits(region)))
         chunk = self.chunk
 
         def run(data: Any, words: Any, size: Any, arrays: Any, cuts: Any) -> Any:
-            rebuilt = rebuild(arrays)
+            rebuilt, limits = rebuild(arrays)
 
-            def body(index: Any, totals: Any) -> Any:
+            def body(index: Any, carry: Any) -> Any:
+                totals, marks = carry
                 step = index.astype(jnp.uint32) * np.uint32(1 if self.batched else chunk)
-                features = _once(encoder.features(self._sample(side, _shifted_in_jit(words, step), data, chunk)))
+                features, rare = self._read(side, _shifted_in_jit(words, step), data, encoder, region, limits)
                 valid = jnp.arange(chunk, dtype=jnp.int32) < size - index * chunk
                 scores = [scorer(features).astype(jnp.float32) for scorer in rebuilt]
                 # As `Event.contains`: at least the cut, or below it; a score that is NaN is below every cut.
                 inside = [(scores[number] >= cuts[place]) == above[place] for place, number in enumerate(which)]
-                return totals + jnp.stack([jnp.sum(one & valid, dtype=jnp.int32) for one in inside])
+                totals = totals + jnp.stack([jnp.sum(one & valid, dtype=jnp.int32) for one in inside])
+                if rare is not None:
+                    bits = (rare & valid).reshape(-1, WORD).astype(jnp.uint32) << jnp.arange(WORD, dtype=jnp.uint32)
+                    marks = jax.lax.dynamic_update_slice(
+                        marks, jnp.sum(bits, axis=1, dtype=jnp.uint32), (index * (chunk // WORD),)
+                    )
+                return totals, marks
 
-            return jax.lax.fori_loop(jnp.int32(0), (size + chunk - 1) // chunk, body, jnp.zeros(len(which), jnp.int32))
+            marks = jnp.zeros(0 if region is None else max(WATCHED, chunk) // WORD, jnp.uint32)
+            start = (jnp.zeros(len(which), jnp.int32), marks)
+            found = jax.lax.fori_loop(jnp.int32(0), (size + chunk - 1) // chunk, body, start)
+            return found[0] if region is None else found
 
-        key = ("counts", _Same(encoder), chunk, name, tuple(which), above)
+        key = ("counts", _Same(encoder), chunk, name, tuple(which), above, _Same(region and region.encoder))
         function = self._compile(key, side, run, np.int32(0), arrays, cuts, place=1)
         return lambda words, size: function(words, np.int32(size))
 
+    def _read(
+        self, side: int, words: Any, data: Any, encoder: Encoder, region: Region | None, limits: Any
+    ) -> tuple[Any, Any]:
+        """Features of one chunk and, with a region, whether each output is in it. Traced; nothing is drawn twice."""
+        outputs = self._sample(side, words, data, self.chunk)
+        if region is None:
+            return _once(encoder.features(outputs)), None
+        if region.encoder is not encoder:
+            outputs = jax.lax.optimization_barrier(outputs)
+        encoded = _once(encoder.encode(outputs))
+        seen = encoded if region.encoder is encoder else _once(region.encoder.encode(outputs))
+        return encoder.filled(encoded), beyond(seen, *limits)
+
     def _sample(self, side: int, words: Any, dataset: Any, chunk: int) -> Any:
         """Outputs of one chunk, leaves of shape (chunk, ...). Traced."""
-        data = dataset if self._as_argument else self.datasets[side]
-        if self.batched:
-            outputs = self.mechanism.sample_batch(jax.random.wrap_key_data(words, impl="threefry2x32"), data, chunk)
-        else:
+        if not self.batched:
             low = words[1] + jnp.arange(chunk, dtype=jnp.uint32)
             high = words[0] + (low < words[1]).astype(jnp.uint32)
-            keys = jax.random.wrap_key_data(jnp.stack([high, low], axis=1), impl="threefry2x32")
-            outputs = jax.vmap(lambda key: self.mechanism.sample(key, data))(keys)
+            return self._of_keys(side, jnp.stack([high, low], axis=1), dataset)
+        data = dataset if self._as_argument else self.datasets[side]
+        outputs = self.mechanism.sample_batch(jax.random.wrap_key_data(words, impl="threefry2x32"), data, chunk)
+        return jax.tree.map(jnp.asarray, tuple(outputs) if isinstance(outputs, list) else outputs)
+
+    def _of_keys(self, side: int, words: Any, dataset: Any) -> Any:
+        """One output for each key, words of shape (keys, 2). Traced."""
+        data = dataset if self._as_argument else self.datasets[side]
+        keys = jax.random.wrap_key_data(words, impl="threefry2x32")
+        outputs = jax.vmap(lambda key: self.mechanism.sample(key, data))(keys)
         return jax.tree.map(jnp.asarray, tuple(outputs) if isinstance(outputs, list) else outputs)
 
     def _shape(self, side: int) -> Any:
@@ -176,13 +230,15 @@ class Traced:
     def _outputs(self, side: int, chunk: int) -> Compiled:
         return self._compile(("outputs", chunk), side, lambda data, words: self._sample(side, words, data, chunk))
 
-    def _compile(self, name: Any, side: int, function: Callable[..., Any], *rest: Any, place: int = 0) -> Compiled:
+    def _compile(
+        self, name: Any, side: int, function: Callable[..., Any], *rest: Any, place: int = 0, keys: int = 0
+    ) -> Compiled:
         """function(dataset, words, *rest), compiled once per name and shapes, with all but words (and what stands in
-        the first `place` of rest) filled in.
+        the first `place` of rest) filled in; with `keys`, words are so many counters, shape (keys, 2).
         """
         data = self._argument(side)
         key = (name, _signature(data) if self._as_argument else side, _signature(rest))
-        words = np.zeros(2, np.uint32)
+        words = np.zeros((keys, 2) if keys else 2, np.uint32)
         # JAX's 64-bit types are on per thread: whoever traces or calls enters them.
         with self._lock, jax.enable_x64(self._wide):
             if key not in self._compiled:
@@ -275,6 +331,17 @@ def advance(words: np.ndarray, steps: int) -> np.ndarray:
     """A 64-bit counter, high and low word, shape (2,), some steps on."""
     total = ((int(words[0]) << 32) + int(words[1]) + steps) % (1 << 64)
     return np.array([total >> 32, total & 0xFFFFFFFF], np.uint32)
+
+
+def _advanced(words: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """`advance` by each of some steps, shape (steps, 2)."""
+    low = words[1].astype(np.uint64) + steps.astype(np.uint64)
+    high = words[0].astype(np.uint64) + (low >> np.uint64(32))
+    return np.stack([high, low], axis=1).astype(np.uint32)  # modulo 2^32
+
+
+def _limits(region: Region | None) -> tuple[np.ndarray, ...]:
+    return () if region is None else (region.low, region.high, region.fill)
 
 
 def _once(features: Any) -> Any:

@@ -8,7 +8,7 @@ overfits, the setting alone must leave the audits sound: what is caught is the f
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from unittest import mock
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from dpassay.auditors import audit, calling, one_shot
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.calling import Caller
+from dpassay.auditors.rare_events import taken
 from dpassay.auditors.sampling import PHASES, Sampler
 
 Patch = Callable[[], AbstractContextManager[Any]]
@@ -72,19 +73,21 @@ def _overfitting() -> AbstractContextManager[Any]:
 @contextmanager
 def _training_rows_tested() -> Iterator[None]:
     """The test reads the first training samples again, over and over."""
-    original = Sampler.draw
+    original = Sampler.outputs
 
-    def draw(self: Any, side: int, phase: str, n: int) -> np.ndarray:
+    def outputs(self: Any, side: int, phase: str, n: int) -> tuple[Any, np.ndarray]:
         seen = self.__dict__.setdefault("seen_in_training", {})
         if phase == "test":
-            return np.asarray(seen[side][np.arange(n) % len(seen[side])])
-        return np.asarray(seen.setdefault(side, original(self, side, phase, n)))
+            rows, encoded = seen[side]
+            places = np.arange(n) % len(encoded)
+            return taken(rows, places), encoded[places]
+        return cast(tuple[Any, np.ndarray], seen.setdefault(side, original(self, side, phase, n)))
 
     def counts(self: Any, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
-        rows = draw(self, side, phase, n)
+        rows = self.encoder.filled(outputs(self, side, phase, n)[1])
         return np.array([np.count_nonzero(np.asarray(event.contains(rows))) for event in events])
 
-    with mock.patch.object(Sampler, "draw", draw), mock.patch.object(Sampler, "counts", counts):
+    with mock.patch.object(Sampler, "outputs", outputs), mock.patch.object(Sampler, "counts", counts):
         yield
 
 
