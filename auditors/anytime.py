@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from dpassay.auditors.betting import EProcess, evidence
 from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, likelier_first, score
 from dpassay.auditors.fixed_sample import Counts
-from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, Suggested, suggest, taken
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, Suggested, but_rare, suggest, taken
 from dpassay.auditors.sampling import Sampler, joined, size_of
 from dpassay.core.privacy import PrivacyClaim
 
@@ -221,7 +221,7 @@ def _new_epoch(
     small = len(pair.pools[0]) < SMALL
     half = len(pair.pools[0]) if small else min(len(pair.pools[0]) // 2, LEARNED)
     tails = Region.fit(pair.sampler.encoder, pair.pools, TAIL)
-    training = _but_rare([pool[:half] for pool in pair.pools], tails)
+    training = but_rare([pool[:half] for pool in pair.pools], tails)
     selection = training if small else [pool[half:] for pool in pair.pools]
     log_slopes, offsets = nulls
     points = list(zip(log_slopes[:, at_claim].tolist(), offsets[:, at_claim].tolist(), strict=True))
@@ -284,15 +284,6 @@ def _learn_columns(pair: _Pair) -> None:
     sampler.refit([joined([rows, odd]) for rows, odd in zip(first, pair.odd, strict=True)])
     pair.pools = [np.asarray(sampler.encoder.features(outputs)) for outputs in pair.outputs]
     pair.missed = [np.zeros(len(pool), bool) for pool in pair.pools]
-
-
-def _but_rare(rows: list[np.ndarray], tails: Region) -> list[np.ndarray]:
-    """Rows in which all columns but one that hardly ever vary do not: what they show is bet on apart, and orders of
-    outputs by many columns take longer than those by one.
-    """
-    if np.count_nonzero(tails.low < tails.high) != 1:
-        return rows
-    return [np.clip(side, tails.low, tails.high, where=tails.low == tails.high, out=side.copy()) for side in rows]
 
 
 def _rare(pair: _Pair, tails: Region, points: Sequence[tuple[float, float]]) -> tuple[list[Suggested], np.ndarray]:

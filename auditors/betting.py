@@ -185,16 +185,18 @@ class EProcess:
             index = self.claim_index
             self._history.append((x, n, y, m, points[:, index].copy(), bets[:, :, index].copy()))
 
-    def certificate_inputs(self, *, events: int = 8) -> list[dict[str, Any]]:
+    def certificate_inputs(self, *, lost: float = 1e-4) -> list[dict[str, Any]]:
         """This epoch's evidence against the null at `claim_index`, as `dpassay.replay.audit` reads it.
 
-        The heaviest `events` only, and the cash as one never looked at; leaving others out lowers the evidence. One
-        mapping for each: weight, log_slope, offset, strategies (shares), looks: [x, n, y, m, q0, bet per strategy],
-        numbers exact decimals in strings.
+        The heaviest events, and the cash as one never looked at; what is left out lowers the evidence, by a share of
+        `lost` at most. One mapping for each: weight, log_slope, offset, strategies (shares), looks: [x, n, y, m, q0,
+        bet per strategy], numbers exact decimals in strings.
         """
         if self.claim_index is None:
             raise InvalidInput("no bets were recorded; build the EProcess with claim_index")
-        value = self.log_capital[:, self.claim_index]
+        value = self.log_capital[:, self.claim_index] - self.log_e[self.claim_index]
+        order = np.argsort(value)
+        order = order[np.cumsum(np.exp(value[order])) > lost][::-1]
         kept = float(self.cash[self.claim_index])
         cash = {
             "weight": _exact(kept),
@@ -214,8 +216,7 @@ class EProcess:
                     for x, n, y, m, point, bets in self._history
                 ],
             }
-            for k in np.argsort(-value)[:events]
-            if self.weights[k, self.claim_index] > 0
+            for k in order
         ] + ([cash] if kept > 0 else [])
 
     def _bets(self, n: int, m: int) -> tuple[Array, Array]:

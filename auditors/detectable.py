@@ -61,7 +61,7 @@ def _by_test(result: "Result") -> float | None:
 
     def suggested(hits: int) -> bool:
         counts = (hits, seen, 0, seen)
-        return promised(counts, (epsilon, delta), trials, result.share, ORDERS) > max(item.event.predicted, epsilon)
+        return promised(counts, (epsilon, delta), trials, result.share, ORDERS) > item.event.predicted
 
     if not suggested(seen):
         return None

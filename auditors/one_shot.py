@@ -14,12 +14,14 @@ import numpy as np
 from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, promised, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.outputs import Encoder
-from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, Census, Region, suggest, taken
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, but_rare, suggest, taken
 from dpassay.auditors.sampling import Sampler, joined, size_of
+from dpassay.auditors.scorers import Column
 from dpassay.core.privacy import PrivacyClaim
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 FIRST = 1 << 15  # training samples that say which outputs are rare
+APART = 3  # columns that hardly ever vary, tried by themselves
 SUGGESTED = 20  # events of rare outputs whose bound is predicted
 LARGEST_TRAINING = 1_000_000
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
@@ -205,9 +207,11 @@ def choose_events(
     def more(side: int, size: int) -> np.ndarray:
         return sampler.draw(side, "training", size)
 
+    tails = Region.fit(sampler.encoder, training, TAIL)
+    learned = but_rare(training, tails)
     scorers = learn(
-        training[0],
-        training[1],
+        learned[0],
+        learned[1],
         sampler.encoder.names,
         sampler.encoder.discrete,
         effort=effort if split.selection else "small",
@@ -216,6 +220,11 @@ def choose_events(
     )
     if sampler.drawn["training"][0] > split.training:
         split = split.refined()
+    if split.selection and learned[0] is not training[0]:
+        inner = tails.low, tails.high
+        apart = suggest(sampler.encoder, training, [len(side) for side in training], inner, claim.own_nulls)
+        columns = dict.fromkeys(int(item.event.scorer.index) for item in apart)  # type: ignore[attr-defined]
+        scorers = (*scorers, *(Column(np.int32(column)) for column in list(columns)[:APART]))
 
     def scored(side: int) -> np.ndarray:
         if not split.selection:

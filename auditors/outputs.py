@@ -355,7 +355,7 @@ class _Integers:
         ends = [
             [float(end - start) for end, start in zip(part, self.offset, strict=True)] for part in (self.low, self.high)
         ]
-        low, high = np.array(ends[0]) + 0.5, np.array(ends[1]) - 0.5
+        low, high = np.array(ends[0]) + 1, np.array(ends[1]) - 1
         low[self.wide], high[self.wide] = -np.inf, np.inf
         return low, high
 

@@ -43,7 +43,10 @@ class Region:
 
     @classmethod
     def fit(cls, encoder: Encoder, sides: Sequence[np.ndarray], share: float) -> "Region":
-        """Learns the limits from what `encoder.encode` gave for both datasets: `share` of them beyond each."""
+        """Learns the limits from what `encoder.encode` gave for both datasets, shapes (samples, columns).
+
+        `share` of the samples lie beyond each limit.
+        """
         some = [rows[: max(1, SORTED // (2 * rows.shape[1]))] for rows in sides]
         rows = np.concatenate(some)
         beyond = min(max(1, int(share * len(rows))), len(rows) - 1)
@@ -54,7 +57,7 @@ class Region:
         return cls(encoder, ordered[beyond], ordered[len(rows) - 1 - beyond], fill)
 
     def holds(self, encoded: Any) -> Any:
-        """Whether each row of what `encoder.encode` gave is in the region."""
+        """Whether each row of what `encoder.encode` gave, shape (samples, columns), is in the region."""
         return beyond(encoded, self.low, self.high, self.fill)
 
 
@@ -90,13 +93,23 @@ class Census:
         self.trials[side] += trials
 
     def add_all(self, side: int, outputs: Any, encoded: np.ndarray) -> None:
-        """Takes in those outputs that are in the region, of all of these, whose columns are `encoded`."""
+        """Takes in those outputs that are in the region; `encoded` are their columns, shape (samples, columns)."""
         inside = np.flatnonzero(self.region.holds(encoded))
         self.add(side, taken(outputs, inside), len(inside), len(encoded))
 
 
+def but_rare(rows: Sequence[np.ndarray], tails: Region) -> list[np.ndarray]:
+    """Rows, shape (samples, columns) each, in which columns that hardly ever vary do not, where only one does.
+
+    Orders of outputs by many columns take long; what the others show is tried by itself.
+    """
+    if np.count_nonzero(tails.low < tails.high) != 1:
+        return list(rows)
+    return [np.where(tails.low == tails.high, tails.low, side) for side in rows]
+
+
 def taken(outputs: Any, places: np.ndarray) -> Any:
-    """Outputs at some places: of a list, or of a pytree of arrays whose first axis is the samples."""
+    """Outputs at some places, shape (number,): of a list, or of a pytree of arrays whose first axis is the samples."""
     if isinstance(outputs, list):
         return [outputs[place] for place in places]
     return jax.tree.map(lambda leaf: np.asarray(leaf)[places], outputs)

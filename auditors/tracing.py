@@ -107,7 +107,7 @@ class Traced:
         return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:size], *parts)
 
     def picked(self, side: int, starts: Sequence[np.ndarray], places: Sequence[np.ndarray]) -> Any:
-        """Single outputs: of each counter (2,) those that lie so many samples, fewer than a chunk, behind it."""
+        """Single outputs: of each counter, shape (2,), those so many samples, fewer than a chunk, behind it."""
         if self.batched:
             rows = [
                 jax.tree.map(lambda leaf, some=some: np.asarray(leaf)[some], self._outputs(side, self.chunk)(words))

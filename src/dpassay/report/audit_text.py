@@ -154,8 +154,8 @@ def blind_spots(audit: Audit) -> list[str]:
         sentences.append(f"No violation of {claim}, however large, would have been caught with probability {chance}.")
     if rarest is not None:
         sentences.append(
-            f"An event that only one of the datasets can give may have been missed if its probability is below "
-            f"{number(rarest, 2)}."
+            f"An output that only one of the datasets can give may have been missed if its probability is below "
+            f"{number(rarest, 2)}, or if it is neither beyond all others nor of a kind of its own."
         )
     if audit["relation"] is None:
         sentences.append(ONE_PAIR)
