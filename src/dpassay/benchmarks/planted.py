@@ -75,7 +75,51 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
         f"Leaks of the probability, or the loss, that an audit says it would have caught, planted; claim {CLAIM:g}, "
         f"failure probability {FAILURE_PROBABILITY:g}"
     )
-    return [Table(title, list(COLUMNS), rows)]
+    return [Table(title, list(COLUMNS), rows), _late(quick, seed, progress)]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Laplace noise on 0 or 1, drawn one by one in a compiled program, that is d + 1000 with a small probability."""
+
+    probability: float
+
+    def sample(self, key: Any, dataset: Any) -> Any:
+        """One number."""
+        import jax
+        import jax.numpy as jnp
+
+        leak, noise = jax.random.split(key)
+        marked = jax.random.uniform(leak) < self.probability
+        return jnp.where(marked, dataset + 1000.0, dataset + jax.random.laplace(noise))
+
+
+def _late(quick: bool, seed: int, progress: Callable[[str], None]) -> Table:
+    """Leaks that show first when samples of a compiled sampler are only counted."""
+    from dpassay.auditors.audit import run_audit
+
+    rows = []
+    for probability, samples, runs in ((1e-3, 100_000, 1),) if quick else ((1e-4, 2_000_000, 5), (1e-5, 10_000_000, 5)):
+        progress(f"leaks of probability {probability:g} in {samples:,} samples of a compiled sampler")
+        caught, taken = 0, []
+        for run in range(runs):
+            audit = run_audit(
+                Mark(probability),
+                0.0,
+                1.0,
+                claim=PrivacyClaim(CLAIM),
+                failure_probability=FAILURE_PROBABILITY,
+                num_samples=samples,
+                time_limit=TIME_LIMIT,
+                seed=seed + run,
+            )
+            caught += audit.verdict.outcome == "refuted"
+            taken.append(audit.samples["total"])
+        rows.append(
+            [f"{probability:g}", samples, runs, caught, int(np.median(taken)), "pass" if caught == runs else "FAIL"]
+        )
+    columns = ["probability of d + 1000", "samples at most", "audits", "caught", "samples taken, median", "verdict"]
+    return Table("A compiled sampler, betting: leaks first seen when samples are only counted", columns, rows)
 
 
 def measure(cell: Cell, seed: int, first: int, units: int) -> list[tuple[float, bool]]:
