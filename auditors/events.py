@@ -18,6 +18,7 @@ from scipy import special
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
 from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally, tally_more
 from dpassay.auditors.scorers import Scorer, Stack
+from dpassay.auditors.trends import Trend, fit_trend, unknown
 from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -271,12 +272,14 @@ class _Candidates:
     trials: np.ndarray
     other_hits: np.ndarray
     other_trials: np.ndarray
+    trend: np.ndarray  # the log-ratio that the scorer's `Trend` expects of the likelier side to the other, nats
+    deviation: np.ndarray  # its standard deviation
 
 
 def _candidates(sides: list[np.ndarray]) -> _Candidates:
     sizes = [len(side) for side in sides]
     few = sum(sizes) < FEW
-    parts = []
+    parts, trends = [], []
     for place in range(sides[0].shape[1]):
         ordered = [np.sort(side[:, place]) for side in sides]
         if few:
@@ -288,22 +291,32 @@ def _candidates(sides: list[np.ndarray]) -> _Candidates:
         pairs = zip(ordered, starts, strict=True)
         below = np.maximum(*(np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf) for values, start in pairs))
         kept, above = np.isfinite(below), [size - start for size, start in zip(sizes, starts, strict=True)]
-        parts.append((np.full(kept.sum(), place), below[kept], cuts[kept], above[0][kept], above[1][kept]))
+        cuts, counts = cuts[kept], [side[kept] for side in above]
+        parts.append((np.full(len(cuts), place), below[kept], cuts, *counts))
+        trends.append(unknown(len(cuts)) if few or not len(cuts) else fit_trend(cuts, counts, sizes))
     scorer, below, cut, above1, above2 = map(np.concatenate, zip(*parts, strict=True))
-    return _directed(scorer, below, cut, above1, above2, sizes)
+    return _directed(scorer, below, cut, above1, above2, trends, sizes)
 
 
 def _directed(
-    scorer: np.ndarray, below: np.ndarray, cut: np.ndarray, above1: np.ndarray, above2: np.ndarray, sizes: list[int]
+    scorer: np.ndarray,
+    below: np.ndarray,
+    cut: np.ndarray,
+    above1: np.ndarray,
+    above2: np.ndarray,
+    trends: Sequence[Trend],
+    sizes: list[int],
 ) -> _Candidates:
     """Both sides of every cut in both directions."""
     parts = []
     for above in (True, False):
         hits = (above1, above2) if above else (sizes[0] - above1, sizes[1] - above2)
+        expected, deviation = map(np.concatenate, zip(*(t.above if above else t.below for t in trends), strict=True))
         for direction in (0, 1):
             trials = np.full(len(cut), sizes[direction]), np.full(len(cut), sizes[1 - direction])
             flags = np.full(len(cut), above), np.full(len(cut), direction)
-            parts.append((scorer, below, cut, *flags, hits[direction], trials[0], hits[1 - direction], trials[1]))
+            counts = hits[direction], trials[0], hits[1 - direction], trials[1]
+            parts.append((scorer, below, cut, *flags, *counts, (1 - 2 * direction) * expected, deviation))
     return _Candidates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -312,7 +325,7 @@ def _everything(sides: list[np.ndarray]) -> _Candidates:
     lowest = np.array([min(side[:, 0].min() for side in sides)])
     sizes = [len(side) for side in sides]
     counts = np.array([sizes[0]]), np.array([sizes[1]])
-    return _directed(np.zeros(1, int), np.full(1, -np.inf), lowest, *counts, sizes)
+    return _directed(np.zeros(1, int), np.full(1, -np.inf), lowest, *counts, [unknown(1)], sizes)
 
 
 def _ranks(size: int) -> np.ndarray:
@@ -369,6 +382,7 @@ def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndar
     In the angle asin(sqrt(p)) all counts of n trials have standard deviation 1 / (2 sqrt(n)): what is within z of them
     is a disc around the estimate, on which (p - delta) / q is least, to first order, where it falls steepest. A limit
     for each probability by itself would doubt twice: rare events that one side never shows would be passed over.
+    Where the trend, doubted likewise, promises more, it is believed as far as the event's own counts bear it out.
     """
     z = -special.ndtri(CAUTION / (1 + candidates.scorer.max()))
     p, q = candidates.hits / (candidates.trials + 1), (candidates.other_hits + 1) / (candidates.other_trials + 1)
@@ -378,7 +392,10 @@ def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndar
     far = z / np.maximum(np.hypot(steep1, steep2), 1e-300)
     likelier = np.sin(np.maximum(np.arcsin(np.sqrt(p)) - far * steep1 * width1, 0)) ** 2
     other = np.sin(np.minimum(np.arcsin(np.sqrt(q)) + far * steep2 * width2, np.pi / 2)) ** 2
-    return likelier, other
+    log_ratio = np.minimum(candidates.trend - z * candidates.deviation, np.log(np.maximum(p, 1e-300) / q))
+    believed = log_ratio > np.log(np.maximum(likelier, 1e-300) / other)
+    share = special.expit(log_ratio)
+    return np.where(believed, (p + q) * share, likelier), np.where(believed, (p + q) * (1 - share), other)
 
 
 def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:

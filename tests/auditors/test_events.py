@@ -303,7 +303,7 @@ def test_the_doubted_ratio_is_nearly_the_least_that_the_counts_allow(
 ) -> None:
     delta, z = part * hits / trials, -special.ndtri(events_module.CAUTION)
     assume(z * np.sqrt(hits) < 0.6 * (1 - part) * hits)
-    rows = (np.array([count]) for count in (0, 0, 0, 0, 0, hits, trials, other, other_trials))
+    rows = (np.array([count]) for count in (0, 0, 0, 0, 0, hits, trials, other, other_trials, 0, np.inf))
     (likelier,), (rarer,) = events_module._doubted(events_module._Candidates(*rows), delta)
     assert 0 <= likelier <= hits / trials
     assert other / other_trials <= rarer <= 1
