@@ -2,7 +2,7 @@
 
 Nothing is known beforehand: a rare leak must show often enough to be suggested before it is tested, and what is left of
 the evidence must carry it to the threshold. Both happen with `EACH`, so together with probability 0.9 at least.
-`dpassay bench calibration` plants such leaks and counts (docs/benchmarks/index.md).
+`dpassay bench planted` plants such leaks and counts (docs/benchmarks/index.md).
 """
 
 import math
