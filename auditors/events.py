@@ -371,8 +371,8 @@ def promised(
 ) -> float:
     """The cautious prediction of `Event.predicted` from (hits, samples) of either dataset, when so many were tried."""
     hits, trials, other, others = (np.array([count]) for count in counts)
-    none = np.zeros(1)
-    candidates = _Candidates(np.array([tried - 1]), none, none, none, none, hits, trials, other, others)
+    none, level = np.zeros(1), unknown(1).above
+    candidates = _Candidates(np.array([tried - 1]), none, none, none, none, hits, trials, other, others, *level)
     return float(_predict(candidates, [point], num_test, failure_probability)[1][0, 0])
 
 
