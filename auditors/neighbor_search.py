@@ -87,7 +87,7 @@ def search_black_box(
     start: Any = None,
     num_users: int = 4,
     num_items: int = 3,
-    scale: Sequence[float] = SCALE,
+    scale: Sequence[float] | None = None,
     failure_probability: float = 0.05,
     time_limit: float = 60.0,
     seed: int = 0,
@@ -114,7 +114,7 @@ def search_black_box(
     space = _space(relation, start, num_users, num_items, scale)
     if math.isinf(claim.parameter):
         raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
-    search = _Search(mechanism, space, dataclasses.replace(claim, relation=None), failure_probability, seed)
+    search = Search(mechanism, space, dataclasses.replace(claim, relation=None), failure_probability, seed)
     say = progress or (lambda _: None)
     begin = time.monotonic()
     found = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
@@ -269,6 +269,7 @@ class _Vectors:
     relation: VectorRelation
     length: int
     start: tuple[np.ndarray, ...]
+    values: np.ndarray | None = None  # that entries may have; None: any number
 
     def patterns(self, rng: np.random.Generator) -> Iterator[_Pair]:
         """The neighbors of StatDP (Ding et al. 2018, Table 1), on flat, separated and rising vectors."""
@@ -282,14 +283,23 @@ class _Vectors:
             changes += [np.ones(n), -np.ones(n), *(np.where(where, float(a), float(b)) for where, a, b in kinds)]
         bases = [*self.start, np.ones(n), np.zeros(n), place.astype(float), 10.0 * first]
         bases += [half.astype(float), even.astype(float), last.astype(float)]
-        yield from _in_turn([[_Pair(base, base + change) for base in bases] for change in changes])
+        if self.values is not None:
+            bases += [np.full(n, value) for value in self.values] + [rng.choice(self.values, n) for _ in range(n)]
+        pairs = [[_Pair(base, base + change) for base in bases] for change in changes]
+        yield from _in_turn([[pair for pair in group if self._has(pair)] for group in pairs])
+
+    def _has(self, pair: _Pair) -> bool:
+        """Whether all entries are in their domain."""
+        return self.values is None or bool(np.isin(np.concatenate(pair), self.values).all())
 
     def mutate(self, pair: _Pair, rng: np.random.Generator) -> _Pair | None:
         """Moves an entry of both vectors, or changes how much an entry differs."""
         first, change = pair.first.copy(), pair.second - pair.first
         place = int(rng.integers(self.length))
         choice = rng.random()
-        if choice < 0.5:
+        if choice < 0.5 and self.values is not None:
+            first[place] = rng.choice(self.values)
+        elif choice < 0.5:
             first[place] += rng.choice([-1.0, 1.0, -0.5, 0.5, 5.0, -5.0])
         elif choice < 0.6:
             first = np.full(self.length, first[place])
@@ -298,10 +308,14 @@ class _Vectors:
             change[place] = rng.choice([-1.0, 1.0])
         else:
             change[place] = rng.choice([-1.0, 0.0, 1.0])
-        return _Pair(first, first + change) if change.any() else None
+        mutated = _Pair(first, first + change)
+        return mutated if change.any() and self._has(mutated) else None
 
     def smaller(self, pair: _Pair) -> Iterator[_Pair]:
         """Shorter vectors, then fewer changes, then entries closer to 0."""
+        return filter(self._has, self._reduced(pair))
+
+    def _reduced(self, pair: _Pair) -> Iterator[_Pair]:
         first, second = pair
         for place in range(len(first)):
             one, two = np.delete(first, place), np.delete(second, place)
@@ -330,7 +344,9 @@ def _in_turn(groups: Sequence[Sequence[_Pair]]) -> Iterator[_Pair]:
         yield from (pair for pair in row if pair is not None)
 
 
-def _space(relation: Any, start: Any, num_users: int, num_items: int, scale: Sequence[float]) -> "_Matrices | _Vectors":
+def _space(
+    relation: Any, start: Any, num_users: int, num_items: int, scale: Sequence[float] | None
+) -> "_Matrices | _Vectors":
     if isinstance(relation, str) and relation.startswith("vector:"):
         relation = VectorRelation(relation.removeprefix("vector:"))  # type: ignore[arg-type]
     elif isinstance(relation, str):
@@ -342,10 +358,17 @@ def _space(relation: Any, start: Any, num_users: int, num_items: int, scale: Seq
         length = num_items if base is None else len(base)
         if length < 1:
             raise InvalidInput(f"num_items is {num_items}; vectors need at least one entry")
-        return _Vectors(relation, length, () if base is None else (base,))
+        allowed = None if scale is None else np.unique(np.asarray(scale, float))
+        vectors = _Vectors(relation, length, () if base is None else (base,), allowed)
+        if next(vectors.patterns(np.random.default_rng(0)), None) is None:
+            raise InvalidInput(
+                f"no two vectors with entries of the scale {tuple(scale or ())} differ by 1; give both values"
+            )
+        return vectors
     if base is not None and base.ndim != 2:
         raise InvalidInput(f"start is a matrix (users, items) for {relation}, got shape {base.shape}")
     shape = (num_users, num_items) if base is None else (base.shape[0], base.shape[1])
+    scale = SCALE if scale is None else scale
     values = np.unique(np.asarray(scale, float))
     if base is not None:
         values = np.unique(np.concatenate([values, base[~np.isnan(base)]]))
@@ -358,25 +381,36 @@ def _space(relation: Any, start: Any, num_users: int, num_items: int, scale: Seq
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    pair: _Pair
-    promise: float  # nats above what the claim allows
+class Candidate:
+    """A pair, and what it promises.
+
+    Attributes:
+        pair: two datasets, and a `key` that is equal for equal pairs.
+        promise: nats above what the claim allows.
+        samples: of each dataset, on which it was judged.
+    """
+
+    pair: Any
+    promise: float
     samples: int
 
 
-class _Search:
+class Changed(InvalidInput):
+    """The mechanism writes into its dataset: nothing that was drawn is worth anything."""
+
+
+class Search:
     """Candidates, their outputs so far, and the tests that were made."""
 
-    def __init__(
-        self, mechanism: Any, space: "_Matrices | _Vectors", claim: PrivacyClaim, failure_probability: float, seed: int
-    ) -> None:
+    def __init__(self, mechanism: Any, space: Any, claim: PrivacyClaim, failure_probability: float, seed: int) -> None:
+        """Prepares a search; the `space` makes pairs and has a `relation`."""
         self.mechanism, self.space, self.claim = mechanism, space, claim
         self.failure_probability, self.seed = failure_probability, seed
         self.rng = np.random.default_rng([seed, 0x5EA2C4])
         # Candidates are compared at a few points of a curve; tests look at all of them.
         points = claim.own_nulls
         self.points = [points[place] for place in np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))]
-        self.outputs: dict[bytes, list[Any]] = {}
+        self.outputs: dict[Any, list[Any]] = {}
         self.streams = 0
         self.tests = 0
         self.problem: Exception | None = None
@@ -390,15 +424,13 @@ class _Search:
 
     def find(self, search_end: float, end: float, say: Callable[[str], None]) -> Witness | None:
         """Searches until something promises a violation that a test confirms."""
-        best: dict[bytes, _Candidate] = {}
+        best: dict[Any, Candidate] = {}
         tested: set[bytes] = set()
         patterns = self.space.patterns(self.rng)
-        self._fit_rungs(search_end - time.monotonic())
-        if not self._in_time(self.fewest, end):
-            raise InvalidInput(
-                f"a call takes {self.seconds:.2g} s, and one pair is judged by {2 * self.fewest} calls at least; "
-                f"give a time limit above {2 * self.fewest * self.seconds / SEARCHING:.0f} s"
-            )
+        first = next(self.space.patterns(np.random.default_rng(0)), None)
+        if first is not None:
+            self._fit_rungs(search_end - time.monotonic(), first.first)
+        self._check_time(end)
         while not best and (some := list(itertools.islice(patterns, CHILDREN))):
             self._judge_all(some, best, search_end)
         if not best:
@@ -450,7 +482,7 @@ class _Search:
             place //= 2
         return witness
 
-    def test(self, pair: _Pair, promise: float, end: float, part: float, say: Callable[[str], None]) -> Witness | None:
+    def test(self, pair: Any, promise: float, end: float, part: float, say: Callable[[str], None]) -> Witness | None:
         """One test on fresh samples, the fewer the more is promised; None when it does not refute the claim.
 
         It takes a part of the time left; all of it where the smallest test takes longer, and none where that is more.
@@ -495,23 +527,27 @@ class _Search:
             notes.append(f"{point} is what {self.claim} implies")
         from dpassay.auditors.exact import registered
 
-        return Witness(
+        return self._witness(
             mechanism=registered(self.mechanism) or {},
-            relation=self.space.relation,  # type: ignore[arg-type]
-            dataset1=self.space.shown(likelier),
-            dataset2=self.space.shown(other),
+            relation=self.space.relation,
+            dataset1=likelier,
+            dataset2=other,
             event=(item.event.description,),
             log_probability1=math.log(low),
             log_probability2=math.log(high),
-            claim=dataclasses.replace(point, relation=self.space.relation),  # type: ignore[arg-type]
+            claim=dataclasses.replace(point, relation=self.space.relation),
             notes=tuple(notes),
         )
+
+    def _witness(self, **found: Any) -> Witness:
+        shown = {name: self.space.shown(found[name]) for name in ("dataset1", "dataset2")}
+        return Witness(**{**found, **shown})
 
     def _pair_of(self, witness: Witness) -> _Pair:
         sides = (witness.dataset1, witness.dataset2)
         return _Pair(*(side[0] for side in sides)) if isinstance(self.space, _Vectors) else _Pair(*sides)
 
-    def _children(self, parents: Sequence[_Candidate]) -> Iterator[_Pair]:
+    def _children(self, parents: Sequence[Candidate]) -> Iterator[_Pair]:
         made = 0
         for _ in range(8 * CHILDREN):
             # Better parents more often: the rank is geometric.
@@ -525,16 +561,20 @@ class _Search:
                 if made == CHILDREN:
                     return
 
-    def _judge_all(self, pairs: Any, best: dict[bytes, _Candidate], end: float) -> None:
-        """Successive halving: all on few samples, the most promising on more."""
-        current: list[_Candidate] = []
+    def _judge_all(self, pairs: Any, best: dict[Any, Candidate], end: float) -> None:
+        """All on few samples, then the most promising on more."""
+        current: list[Candidate] = []
         for pair in pairs:
             if pair.key in best or (best and not self._in_time(self.rungs[0], end)):
                 continue
             promise = self._promise(pair, self.rungs[0])
             if promise is not None:
-                best[pair.key] = _Candidate(pair, promise, self.rungs[0])
+                best[pair.key] = Candidate(pair, promise, self.rungs[0])
                 current.append(best[pair.key])
+        self._halve(current, best, end)
+
+    def _halve(self, current: list[Candidate], best: dict[Any, Candidate], end: float) -> None:
+        """Successive halving of candidates that were judged on few samples."""
         for rung in self.rungs[1:]:
             current = sorted(current, key=lambda candidate: -candidate.promise)[
                 : max(2, math.ceil(KEPT * len(current)))
@@ -544,38 +584,48 @@ class _Search:
                     return
                 promise = self._promise(candidate.pair, rung)
                 if promise is not None:
-                    current[place] = best[candidate.pair.key] = _Candidate(candidate.pair, promise, rung)
+                    current[place] = best[candidate.pair.key] = Candidate(candidate.pair, promise, rung)
+
+    def _check_time(self, end: float) -> None:
+        if not self._in_time(self.fewest, end):
+            raise InvalidInput(
+                f"a call takes {self.seconds:.2g} s, and one pair is judged by {2 * self.fewest} calls at least; "
+                f"give a time limit above {2 * self.fewest * self.seconds / SEARCHING:.0f} s"
+            )
 
     def _in_time(self, size: int, end: float) -> bool:
         """Whether so many samples of both datasets are drawn before `end`."""
         return time.monotonic() + 2 * size * self.seconds <= end
 
-    def _fit_rungs(self, seconds: float) -> None:
+    def _fit_rungs(self, seconds: float, dataset: Any) -> None:
         """Fewer samples for each candidate where they take long."""
-        pair = next(self.space.patterns(np.random.default_rng(0)), None)
-        if pair is None:
-            return
         try:
-            if isinstance(self.mechanism, CallableMechanism):
-                size = CHUNK if self.mechanism.batched else 1
-                self.seconds = min(self._fresh(pair.first, size)[1] for _ in range(2))
-            else:
-                self._sample(pair.first, 1, 0)  # compiles; no other sample is of stream 0
-                size = 1 if self._batched is False else CHUNK
-                self.fewest, self.overhead = max(size, FEWEST), MEASURED * size
-                self.seconds = self._timed(pair.first, size, 0)[1]
+            self._measure(dataset)
         except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
             return
         first = seconds / AT_LEAST / 2 / self.seconds
         self.rungs = tuple(max(self.fewest, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
 
-    def _promise(self, pair: _Pair, size: int) -> float | None:
+    def _measure(self, dataset: Any) -> None:
+        """How long a sample takes, and how many are drawn at least."""
+        if isinstance(self.mechanism, CallableMechanism):
+            size = CHUNK if self.mechanism.batched else 1
+            self.seconds = min(self._fresh(dataset, size)[1] for _ in range(2))
+        else:
+            self._sample(dataset, 1, 0)  # compiles; no other sample is of stream 0
+            size = 1 if self._batched is False else CHUNK
+            self.fewest, self.overhead = max(size, FEWEST), MEASURED * size
+            self.seconds = self._timed(dataset, size, 0)[1]
+
+    def _promise(self, pair: Any, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""
         from dpassay.auditors.events import find_events, score
         from dpassay.auditors.outputs import fit_encoder
 
         try:
             sides = [self._draw(dataset, size) for dataset in pair]
+        except Changed:
+            raise
         except Exception as error:
             self.problem = error
             return None
@@ -593,31 +643,33 @@ class _Search:
         )
         return event.predicted - event.point[0]
 
-    def _draw(self, dataset: np.ndarray, size: int) -> Any:
+    def _draw(self, dataset: Any, size: int) -> Any:
         """The first `size` search samples of a dataset, kept: most candidates share a dataset with another."""
-        key = np.nan_to_num(dataset, nan=-1e9).tobytes() + str(dataset.shape).encode()
-        parts = self.outputs.setdefault(key, [])
+        parts = self.outputs.setdefault(self._key(dataset), [])
         have = sum(map(_length, parts))
         if have < size:
             fresh, per_sample = self._fresh(dataset, size - have)
             parts.append(fresh)
             self.seconds = per_sample if self.seconds == 1e-6 else 0.8 * self.seconds + 0.2 * per_sample
         if len(parts) > 1:
-            parts[:] = [_joined(parts)]
+            parts[:] = [joined(parts)]
         return _first(parts[0], size)
 
-    def _fresh(self, dataset: np.ndarray, size: int) -> tuple[Any, float]:
+    def _key(self, dataset: Any) -> Any:
+        return np.nan_to_num(dataset, nan=-1e9).tobytes() + str(dataset.shape).encode()
+
+    def _fresh(self, dataset: Any, size: int) -> tuple[Any, float]:
         """Samples of a stream of their own, and the seconds that each took."""
         self.streams += 1
         return self._timed(dataset, size, self.streams)
 
-    def _timed(self, dataset: np.ndarray, size: int, stream: int) -> tuple[Any, float]:
+    def _timed(self, dataset: Any, size: int, stream: int) -> tuple[Any, float]:
         """Samples of a stream, and the seconds that each took."""
         begin = time.perf_counter()
         outputs = self._sample(dataset, size, stream)
         return outputs, (time.perf_counter() - begin) / size
 
-    def _sample(self, dataset: np.ndarray, size: int, stream: int) -> Any:
+    def _sample(self, dataset: Any, size: int, stream: int) -> Any:
         from dpassay.auditors.outputs import plain
 
         if isinstance(self.mechanism, CallableMechanism):
@@ -652,7 +704,8 @@ def _length(outputs: Any) -> int:
     return len(jax.tree.leaves(outputs)[0])
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def joined(parts: Sequence[Any]) -> Any:
+    """Outputs of several calls as one."""
     if isinstance(parts[0], list):
         return [value for part in parts for value in part]
     import jax

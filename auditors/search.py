@@ -97,34 +97,40 @@ def search(
     *,
     epsilon: float,
     delta: float = 0.0,
+    datasets: Any = None,
     start: Any = None,
     time_limit: float = 20.0,
     seed: int = 0,
     num_users: int = 6,
     num_items: int = 4,
-    scale: Sequence[float] = SCALE,
+    scale: Sequence[float] | None = None,
     patterns: bool = False,
     fixed: Sequence[str] = (),
     minimal: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Witness | None:
-    """Looks for neighboring rating datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
+    """Looks for neighboring datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
 
-    A mechanism without an exact law is searched as a black box (`dpassay.auditors.neighbor_search`), with a probability
-    of at most 0.05 of a witness that keeps the claim; `patterns`, `fixed` and `minimal` are for exact laws only.
+    With `datasets` they are of any type, and a witness prints as code (`dpassay.auditors.strategy_search`). Otherwise they
+    are ratings or vectors, and a mechanism without an exact law is searched as a black box
+    (`dpassay.auditors.neighbor_search`). Either way a witness on samples keeps the claim with probability at most 0.05;
+    `patterns`, `fixed` and `minimal` are for exact laws only.
 
     Args:
-        mechanism: defined on matrices of shape (users, items), NaN where a rating is missing. Smaller numbers of
-            neighbors are tried with `dataclasses.replace(mechanism, num_neighbors=...)` where it has that field.
-        relation: or its text, for example "add_or_remove_one:rating".
+        mechanism: defined on datasets that the strategy draws; without one on matrices of shape (users, items), NaN
+            where a rating is missing. Smaller numbers of neighbors are tried with
+            `dataclasses.replace(mechanism, num_neighbors=...)` where it has that field.
+        relation: or its text: "add_or_remove_one:record" or "replace_one:record" (also `:entry`, `:user`) with
+            `datasets`, for example "add_or_remove_one:rating" without.
         epsilon: the claimed loss, nats.
         delta: the claimed probability of a larger loss.
+        datasets: a Hypothesis strategy that draws datasets; neighbors are made of what it draws, and of nothing else.
         start: a dataset to begin from; fixes the shape.
         time_limit: seconds; shrinking gets what the search left, and at least a quarter.
         seed: of everything random.
         num_users: rows of the datasets tried, where no `start` is given.
         num_items: columns, likewise.
-        scale: the ratings that may occur, lowest first.
+        scale: the ratings that may occur, lowest first, by default 1 to 5; of vectors the entries, by default any number.
         patterns: also begin from regular matrices (constant, diagonal, staircase) that know nothing of the mechanism.
         fixed: components of `Size` that shrinking keeps, for example "num_neighbors".
         minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
@@ -137,6 +143,16 @@ def search(
         InvalidInput: the mechanism lists no outputs or is defined nowhere, an argument is out of range, or the start is
             not made of numbers.
     """
+    if datasets is not None:
+        from dpassay.auditors.strategy_search import search_strategy
+
+        if start is not None or scale is not None:
+            raise InvalidInput(
+                "a strategy says itself where datasets begin and what is in them: leave start and scale out"
+            )
+        options: Any = {"time_limit": time_limit, "seed": seed, "progress": progress}
+        claim = PrivacyClaim(float(epsilon), float(delta))
+        return search_strategy(mechanism, str(relation), datasets, claim=claim, **options).witness
     start = None if start is None else start_numbers(start)
     if not isinstance(mechanism, FiniteMechanism) or str(relation).startswith("vector:"):
         from dpassay.auditors.neighbor_search import search_black_box
@@ -153,6 +169,7 @@ def search(
             seed=seed,
             progress=progress,
         )
+    scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     begin = time.monotonic()
     pairs = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)

@@ -250,7 +250,7 @@ def test_patterns_and_mutations_are_neighbors(relation):
 
 @pytest.mark.parametrize("change", ["one", "all"])
 def test_vector_pairs_are_neighbors(change):
-    space = _space(f"vector:{change}", None, 0, 5, ())
+    space = _space(f"vector:{change}", None, 0, 5, None)
     assert isinstance(space, _Vectors)
     rng = np.random.default_rng(0)
     for pair in space.patterns(rng):

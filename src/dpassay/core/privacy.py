@@ -353,16 +353,15 @@ class Witness:
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        vectors = str(self.relation).startswith("vector:")
+        what, shown = self._shown()
         sampled = all(isinstance(output, str) and " " in output for output in self.event)  # a black box: bounds
         least, most = ("at least ", "at most ") if sampled else ("", "")
         event = shortened(", ".join(str(_plain(output)) for output in self.event), 200)
         return "\n".join(
             [
-                f"violates {self.claim}: privacy loss {least}{nats(self.epsilon)} on these neighboring "
-                f"{'vectors' if vectors else 'ratings'}",
+                f"violates {self.claim}: privacy loss {least}{nats(self.epsilon)} on these neighboring {what}",
                 "",
-                *self._ratings(vectors),
+                *shown,
                 "",
                 f"event: {event}" if sampled else f"event: the output is {event}",
                 f"  probability {least}{_probability(self.log_probability1)} before the change, "
@@ -371,8 +370,9 @@ class Witness:
             ]
         )
 
-    def _ratings(self, vectors: bool) -> list[str]:
-        """Both datasets as one table, the changed cells as [before -> after]."""
+    def _shown(self) -> tuple[str, list[str]]:
+        """What the datasets are called, and both as one table, the changed cells as [before -> after]."""
+        vectors = str(self.relation).startswith("vector:")
         changed = set(self.changed)
         users, items = (_first(size, {cell[axis] for cell in changed}) for axis, size in enumerate(self.dataset1.shape))
         columns = [["", *("" if vectors else f"user {user}" for user in users)]]
@@ -387,7 +387,7 @@ class Witness:
         lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         if (len(users), len(items)) != (shape := self.dataset1.shape):
             lines.append(f"({len(users)} of {shape[0]} users and {len(items)} of {shape[1]} items are shown)")
-        return lines
+        return "vectors" if vectors else "ratings", lines
 
     @property
     def epsilon(self) -> float:

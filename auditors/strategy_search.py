@@ -1,0 +1,457 @@
+"""Searches the datasets of a Hypothesis strategy for neighbors that samples tell apart by more than is claimed.
+
+Hypothesis draws the pairs (`dpassay.auditors.drawn_datasets`): small and boundary values, and towards those that promise
+more (`hypothesis.target`). They are judged as all candidates are (`dpassay.auditors.neighbor_search`): successive halving
+over the pairs of a round, by the bound that events learned on a few samples promise on others.
+
+Nothing of that decides, nor does the shrinking, in which Hypothesis asks a seeded audit of each smaller pair. The pair
+chosen, and then the pair shrunk, are tested on fresh samples, at most MOST_TESTS pairs before shrinking; the j-th test of
+a search has failure probability failure_probability / (j (j + 1)). What chose a pair used other samples, so each test is
+one of a pair and an event fixed before, and by the union bound a pair that keeps the claim is accused with probability
+at most failure_probability, however many pairs were tried. No test is made while Hypothesis runs: it seeds Python's and
+NumPy's global generators for every pair alike, and a mechanism that uses these would repeat in the test the very noise
+that chose its pair.
+"""
+
+import dataclasses
+import hashlib
+import math
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpassay.auditors.audit import mechanism_name
+from dpassay.auditors.calling import Caller
+from dpassay.auditors.drawn_datasets import DRAWS, DrawnPair, Neighbors, RecordRelation, dataset_key
+from dpassay.auditors.neighbor_search import FEWEST, KEPT, MOST_TESTS, SEARCHING, Candidate, Changed, Search, joined
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim, Witness
+from dpassay.core.protocol import CallableMechanism, as_mechanism
+from dpassay.data.ratings import Ratings
+from dpassay.report.dataset_code import dataset_code
+from dpassay.runs.fingerprint import contents
+
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
+
+ROUND = 100  # pairs that Hypothesis draws in one round
+ENOUGH = 3  # pairs of a round that promise a violation end it
+LOOKING = 0.1  # of the time, at most, in which is learned what the datasets have in common
+QUICK = 0.01  # seconds of a call, up to which more than one is timed
+CALL_LIMIT = 60.0  # seconds after which a call counts as hanging
+
+
+@dataclass(frozen=True)
+class DrawnWitness(Witness):
+    """A witness of two datasets of any type; printed, it is code that makes them and audits them again.
+
+    Attributes:
+        relation: which two datasets are neighbors.
+        function: the mechanism's name in the code.
+        imports: import statements that the code needs.
+    """
+
+    relation: Any
+    function: str = "mechanism"
+    imports: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def code(self) -> str:
+        """Python that makes `dataset1` and `dataset2`, and fails where the mechanism still tells them apart."""
+        (one, imports1), (two, imports2) = map(dataset_code, (self.dataset1, self.dataset2))
+        needed = {*imports1, *imports2, *self.imports, "from dpassay.pytest_plugin import assert_private"}
+        delta = f", delta={self.claim.delta!r}" if self.claim.delta else ""
+        call = f"assert_private({self.function}, dataset1, dataset2, epsilon={self.claim.epsilon!r}{delta})"
+        return "\n".join([*sorted(needed), "", f"dataset1 = {one}", f"dataset2 = {two}", call])
+
+    @property
+    def changed(self) -> list[tuple[int, int]]:
+        """Empty: which cells differ is a question about matrices."""
+        return []
+
+    def _shown(self) -> tuple[str, list[str]]:
+        return "datasets", self.code.splitlines()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping, the datasets as Python code."""
+        empty = dataclasses.replace(self, dataset1=np.zeros((0, 0)), dataset2=np.zeros((0, 0)))
+        codes = {"dataset1": dataset_key(self.dataset1), "dataset2": dataset_key(self.dataset2), "code": self.code}
+        return {**Witness.to_json(empty), **codes}
+
+
+@dataclass(frozen=True)
+class StrategySearch:
+    """What a search ended on.
+
+    Attributes:
+        witness: None where no test refuted the claim, which is no proof of privacy.
+        pair: the witness's, else the most promising one.
+        tried: how many pairs were judged.
+        failed: on how many the mechanism gave no output at all.
+    """
+
+    witness: DrawnWitness | None
+    pair: DrawnPair
+    tried: int
+    failed: int
+
+
+def search_strategy(
+    mechanism: Any,
+    relation: RecordRelation | str,
+    datasets: "st.SearchStrategy[Any]",
+    *,
+    claim: PrivacyClaim,
+    failure_probability: float = 0.05,
+    time_limit: float = 60.0,
+    seed: int = 0,
+    remember: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> StrategySearch:
+    """Looks for neighboring datasets of a strategy on which samples refute a claim, and shrinks them.
+
+    Args:
+        mechanism: as in `dpassay.audit`.
+        relation: or its text, for example "add_or_remove_one:record"; see `RecordRelation`.
+        datasets: a Hypothesis strategy that draws datasets.
+        claim: of any kind; its own relation is not looked at.
+        failure_probability: of a witness that keeps the claim, or whose bounds are wrong.
+        time_limit: seconds, shrinking included.
+        seed: of everything random.
+        remember: keep the pair found in Hypothesis' database, and try first what is there.
+        progress: called with a line when a step advances.
+
+    Raises:
+        InvalidInput: Hypothesis is missing, no strategy, a relation without meaning for its datasets, a mechanism that
+            gives no output on any, or that changes them.
+    """
+    mechanism = as_mechanism(mechanism)
+    if not 0 < failure_probability < 1:
+        raise InvalidInput(f"failure_probability is {failure_probability}; it must lie between 0 and 1")
+    if not 0 < time_limit < math.inf:
+        raise InvalidInput(f"time_limit is {time_limit}; give a number of seconds above 0")
+    if math.isinf(claim.parameter):
+        raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
+    relation = relation if isinstance(relation, RecordRelation) else RecordRelation.parse(relation)
+    check_strategy(datasets)
+    say = progress or (lambda _: None)
+    # Imported here: seconds that are not to be taken from the search.
+    from dpassay.auditors import events, one_shot, outputs, sampling  # noqa: F401
+
+    begin = time.monotonic()
+    neighbors = _learned(datasets, relation, seed, begin + LOOKING * time_limit)
+    claim = dataclasses.replace(claim, relation=None)
+    search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember)
+    witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
+    if witness is not None:
+        witness = search.shrink(witness, begin + time_limit, say)
+        pair = DrawnPair(witness.dataset1, witness.dataset2)
+    else:
+        pair = max(search.best.values(), key=lambda candidate: candidate.promise).pair
+    return StrategySearch(witness, pair, len(search.best), search.failed)  # type: ignore[arg-type]
+
+
+def check_strategy(datasets: Any) -> None:
+    """Makes sure that this is a Hypothesis strategy.
+
+    Raises:
+        InvalidInput: it is none, or Hypothesis is not installed.
+    """
+    try:
+        from hypothesis.strategies import SearchStrategy
+    except ModuleNotFoundError:
+        raise InvalidInput(
+            "datasets=STRATEGY takes Hypothesis, which is not installed: pip install hypothesis"
+        ) from None
+    if not isinstance(datasets, SearchStrategy):
+        raise InvalidInput(
+            f"datasets is of the type {type(datasets).__name__}; give a Hypothesis strategy, for example "
+            "st.lists(st.integers(0, 5))"
+        )
+
+
+class _Stop(BaseException):
+    """Ends a run of Hypothesis, which takes every ordinary exception for a failure of the test, and shrinks it."""
+
+
+def _run(
+    strategy: Any, condition: Callable[[Any], bool], seed: Any, examples: int, *, phases: Any, **options: Any
+) -> bool:
+    """Has Hypothesis call `condition` with draws until it ends them; whether it did, not `_Stop`."""
+    from hypothesis import Verbosity, find, settings
+    from hypothesis.errors import NoSuchExample, Unsatisfiable
+
+    key = options.pop("database_key", None)
+    chosen = settings(
+        max_examples=examples,
+        phases=phases,
+        database=settings().database if key is not None else None,
+        deadline=None,
+        derandomize=False,
+        verbosity=Verbosity.quiet,
+    )
+    problems: list[InvalidInput] = []
+
+    def checked(drawn: Any) -> bool:
+        try:
+            return condition(drawn)
+        except InvalidInput as error:
+            problems.append(error)
+            raise _Stop from None
+
+    try:
+        find(strategy, checked, settings=chosen, random=random.Random(repr(seed)), database_key=key)
+    except (NoSuchExample, Unsatisfiable):
+        return True
+    except _Stop:
+        if problems:
+            raise problems[0] from None
+        return False
+    return True
+
+
+def _learned(datasets: Any, relation: RecordRelation, seed: int, end: float) -> Neighbors:
+    from hypothesis import Phase
+
+    drawn: dict[str, Any] = {}
+    calls = 0
+
+    def collect(dataset: Any) -> bool:
+        nonlocal calls
+        drawn.setdefault(dataset_key(dataset), dataset)
+        calls += 1
+        if time.monotonic() > end and len(drawn) > 1:
+            raise _Stop
+        return False
+
+    ended = _run(datasets, collect, [seed, "datasets"], DRAWS, phases=[Phase.generate])
+    if not drawn:
+        raise InvalidInput("the strategy gave no dataset; its filters may be too narrow")
+    return Neighbors.of(datasets, relation, list(drawn.values()), ended and calls < DRAWS)
+
+
+class _StrategySearch(Search):
+    """The search of a strategy; all pairs come from rounds of Hypothesis, which can be run again alike."""
+
+    def __init__(
+        self,
+        mechanism: Any,
+        neighbors: Neighbors,
+        claim: PrivacyClaim,
+        failure_probability: float,
+        seed: int,
+        remember: bool,
+    ) -> None:
+        super().__init__(mechanism, neighbors, claim, failure_probability, seed)
+        self.pairs = neighbors.pairs()
+        self.best: dict[Any, Candidate] = {}
+        self.failed = 0
+        self.promises: dict[str, float] = {}  # of every pair, by the fewest samples: what Hypothesis was told
+        self.round_of: dict[str, int] = {}
+        name = f"dpassay {mechanism_name(mechanism)} {neighbors.relation}"
+        self.database_key = hashlib.sha256(name.encode()).digest() if remember else None
+
+    def find(self, search_end: float, end: float, say: Callable[[str], None]) -> Witness | None:
+        """Rounds until a test refutes the claim, no pair is left, or the time is over."""
+        tested: set[str] = set()
+        number, left = -1 if self.database_key is not None else 0, True
+        while True:
+            fresh: list[Candidate] = []
+            if left:
+                left = self._round(number, fresh, search_end)
+                number += 1
+            elif not self._deepened(search_end):
+                break
+            self._halve(fresh, self.best, search_end)
+            if number == 0 and not fresh:
+                continue
+            if not self.best:
+                break
+            ranked = sorted(self.best.values(), key=lambda candidate: -candidate.promise)
+            say(
+                f"{len(self.best)} pairs tried; the best promises {ranked[0].promise:+.3g} nats beyond the claim on "
+                f"{ranked[0].samples} samples"
+            )
+            for candidate in ranked[:2]:
+                key = candidate.pair.key
+                if candidate.promise > 0 and key not in tested and len(tested) < MOST_TESTS:
+                    tested.add(key)
+                    witness = self.test(candidate.pair, candidate.promise, end, 1 / 3, say)
+                    if witness is not None:
+                        return witness
+            if len(tested) >= MOST_TESTS or not self._in_time(self.rungs[0], search_end):
+                break
+        if not self.best and self.problem is not None:
+            raise InvalidInput(f"the mechanism gave no outputs on any dataset tried: {self.problem}") from self.problem
+        if not self.best:
+            raise InvalidInput(
+                f"no two datasets that the strategy gives were found to be neighbors ({self.space.relation}); "
+                "replace_one:user takes a text as one user's value"
+            )
+        return None
+
+    def shrink(self, witness: Witness, end: float, say: Callable[[str], None]) -> Witness:
+        """Has Hypothesis shrink the pair, then tests what is left; the pair as it was found where that test fails."""
+        pair = DrawnPair(witness.dataset1, witness.dataset2)
+        number = self.round_of[pair.key]
+        if number < 0:  # remembered, so it was shrunk before
+            return witness
+        smallest, answers = pair, {pair.key: True}
+        until = time.monotonic() + (end - time.monotonic()) / 2
+        size = next(
+            rung for rung in (*self.rungs, self.rungs[-1]) if rung == self.rungs[-1] or self._promised(pair, rung)
+        )
+        met = False
+
+        def violates(drawn: DrawnPair) -> bool:
+            nonlocal smallest, met
+            key = drawn.key
+            met = met or key == pair.key
+            if not met:
+                self._aim(self.promises.get(key))
+                return False
+            if key not in answers:
+                if not self._in_time(size, until):
+                    raise _Stop
+                answers[key] = self._promised(drawn, size)
+            if answers[key]:
+                smallest = drawn
+            return answers[key]
+
+        from hypothesis import Phase
+
+        phases = [Phase.generate, Phase.target, Phase.shrink]
+        _run(self.pairs, violates, [self.seed, number], ROUND, phases=phases, database_key=self.database_key)
+        say(f"shrunk: {sum(answers.values()) - 1} smaller pairs of {len(answers) - 1} tried keep the violation")
+        if smallest.key == pair.key:
+            return witness
+        return self.test(smallest, self._promise(smallest, size) or 0.0, end, 1.0, say) or witness
+
+    def _promised(self, pair: DrawnPair, size: int) -> bool:
+        return (self._promise(pair, size) or 0.0) > 0
+
+    def _round(self, number: int, fresh: list[Candidate], end: float) -> bool:
+        """Judges the pairs that Hypothesis draws, round -1 those it remembers; whether there may be more."""
+        from hypothesis import Phase
+
+        if not self.promises:
+            self._fit_drawn(end)
+        calls = 0
+
+        def judge(pair: DrawnPair) -> bool:
+            nonlocal calls
+            calls += 1
+            key = pair.key
+            if key not in self.promises:
+                size = self.rungs[-1 if number < 0 else 0]
+                if not self._in_time(size, end) and self.best:
+                    raise _Stop
+                promise = self._promise(pair, size)
+                self.failed += promise is None
+                self.promises[key] = -math.inf if promise is None else promise
+                if promise is not None:
+                    self.round_of[key] = number
+                    self.best[key] = Candidate(pair, promise, size)
+                    fresh.append(self.best[key])
+            if number < 0:
+                return self.promises[key] > 0  # else Hypothesis forgets it
+            if sum(candidate.promise > 0 for candidate in fresh) >= ENOUGH:
+                raise _Stop
+            self._aim(self.promises[key])
+            return False
+
+        if number < 0:
+            _run(self.pairs, judge, [self.seed], ROUND, phases=[Phase.reuse], database_key=self.database_key)
+            return True
+        ended = _run(self.pairs, judge, [self.seed, number], ROUND, phases=[Phase.generate, Phase.target])
+        return not ended or calls >= ROUND
+
+    def _aim(self, promise: float | None) -> None:
+        from hypothesis import target
+
+        if promise is not None and math.isfinite(promise):
+            target(promise)
+
+    def _fit_drawn(self, end: float) -> None:
+        """Fewer samples for each pair where a call takes long."""
+        from hypothesis import Phase
+
+        def first(pair: DrawnPair) -> bool:
+            self._fit_rungs(end - time.monotonic(), pair.first)
+            raise _Stop
+
+        _run(self.pairs, first, [self.seed], 10, phases=[Phase.generate])
+        self._check_time(end)
+
+    def _deepened(self, end: float) -> bool:
+        """Judges the most promising pairs that were judged on fewer samples than others; whether there were any."""
+        waiting = [candidate for candidate in self.best.values() if candidate.samples < self.rungs[-1]]
+        for candidate in sorted(waiting, key=lambda each: -each.promise)[: max(2, math.ceil(KEPT * len(waiting)))]:
+            rung = next(rung for rung in self.rungs if rung > candidate.samples)
+            if not self._in_time(rung, end):
+                return False
+            promise = self._promise(candidate.pair, rung)
+            self.best[candidate.pair.key] = Candidate(candidate.pair, -math.inf if promise is None else promise, rung)
+        return bool(waiting)
+
+    # Datasets of any type
+
+    def _key(self, dataset: Any) -> Any:
+        return dataset_key(dataset)
+
+    def _measure(self, dataset: Any) -> None:
+        self.seconds = self._fresh(dataset, 1)[1]
+        if self.seconds < QUICK:  # starting a thread takes longer
+            self.seconds = self._fresh(dataset, FEWEST)[1]
+
+    def _sample(self, dataset: Any, size: int, stream: int) -> Any:
+        before = contents(dataset)
+        caller = Caller(
+            self.mechanism, (self._given(dataset),) * 2, seed=self.seed, run=0x5EA2C4 + stream, call_limit=CALL_LIMIT
+        )
+        outputs = None if isinstance(self.mechanism, CallableMechanism) else self._vectorized(dataset, size, stream)
+        if outputs is None:
+            parts: list[Any] = []
+            done = 0
+            while done < size:
+                parts.append(caller.outputs(0, 0, len(parts), min(size - done, caller.chunk)))
+                done += min(size - done, caller.chunk)
+                if caller.error[0] is not None and caller.raised[0] == caller.called[0]:
+                    raise caller.error[0]
+            outputs = joined(parts)
+        if before is not None and contents(dataset) != before:
+            raise Changed(
+                "the mechanism changes its dataset, so that later calls are about other data; let it work on a copy, for "
+                "example copy.deepcopy(dataset)"
+            )
+        return outputs
+
+    def _vectorized(self, dataset: Any, size: int, stream: int) -> Any:
+        """Outputs of a JAX mechanism, not compiled as a whole: every dataset may have a shape of its own."""
+        import jax
+
+        keys = jax.random.split(jax.random.fold_in(jax.random.key(self.seed), stream), size)
+        given = self._given(dataset)
+        try:
+            outputs = jax.vmap(lambda key: self.mechanism.sample(key, given))(keys)
+        except Exception:  # what cannot be traced is called
+            return None
+        return jax.tree.map(np.asarray, outputs)
+
+    def _given(self, dataset: Any) -> Any:
+        is_python = isinstance(self.mechanism, CallableMechanism)
+        return dataset.dense() if isinstance(dataset, Ratings) and not is_python else dataset
+
+    def _witness(self, **found: Any) -> Witness:
+        function = getattr(self.mechanism, "function", self.mechanism)
+        name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "__main__")
+        importable = name.isidentifier() and module != "__main__"
+        return DrawnWitness(
+            **found,
+            function=name if name.isidentifier() else "mechanism",
+            imports=(f"from {module} import {name}",) if importable else (),
+        )
