@@ -1,7 +1,7 @@
 """Neighboring datasets of any Python type, made of nothing but what a Hypothesis strategy of datasets draws.
 
-A dataset is taken apart into its records: elements of a list, tuple or set, items of a dict, characters of a text, rows of
-an array or a table, ratings, or the whole of a value that has no parts. A neighbor is a drawn dataset in which the
+A dataset is taken apart into its records: elements of a list, tuple or set, items of a dict, characters of a text, rows
+of an array or a table, ratings, or the whole of a value that has no parts. A neighbor is a drawn dataset in which the
 records of one place, or of one user, are taken away or give way to others that the strategy drew, too. So values never
 leave their domain, integers stay integers, and what all drawn datasets have in common is kept: their least and largest
 size, records that occur once, their order, and of a strategy with few datasets the datasets themselves.
@@ -9,6 +9,7 @@ size, records that occur once, their order, and of a strategy with few datasets 
 
 import copy
 import dataclasses
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 DRAWS = 100  # datasets from which is learned what they have in common
 EXTREMES = 12  # records that pairs are made of more often than of others
 USERS = ("user", "user_id", "userid", "uid")  # names of the field that says whose a record is
+NO_RATINGS = "a rating is one of dpassay.Ratings, or a cell of a matrix, NaN where it is missing; use :entry instead"
 SEEN_TO_HOLD = 5  # datasets of two records or more, from which on what all have in common is no accident
 
 
@@ -35,9 +37,9 @@ class RecordRelation:
 
     Attributes:
         kind: what is there on one side only was added or removed; else it was replaced.
-        unit: "record"; "entry" (a field of a record; the value of an item of a dict); "user" (records with the same field
-            or column `user`, key of a dict, or first element; row of a matrix; the whole of a value without parts);
-            "rating" (a record of ratings, or a cell of a matrix in which NaN is a missing one).
+        unit: "record"; "entry" (a field of a record; the value of an item of a dict); "user" (records with the same
+            field or column `user`, key of a dict, or first element; row of a matrix; the whole of a value without
+            parts); "rating" (a record of ratings, or a cell of a matrix in which NaN is a missing one).
     """
 
     kind: Literal["add_or_remove_one", "replace_one"]
@@ -80,7 +82,7 @@ def dataset_key(dataset: Any) -> str:
     return dataset_code(dataset)[0]
 
 
-# --- what datasets are made of -----------------------------------------------------------------------------------------
+# --- what datasets are made of ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def container_of(drawn: Sequence[Any], unit: str) -> Container:
         raise InvalidInput(f"the strategy gives datasets of several types ({listed}); give one strategy for each")
     if isinstance(one, Ratings):
         return Container(_ratings, _build_ratings, lambda record: [record[2]], _with_value, lambda record: record[0])
+    if unit == "rating" and not hasattr(one, "__array__"):
+        raise InvalidInput(NO_RATINGS)
     if isinstance(one, str | bytes):
         return Container(_characters, _build_text, lambda record: [record], lambda record, place, new: new)
     if isinstance(one, dict):
@@ -150,8 +154,8 @@ def container_of(drawn: Sequence[Any], unit: str) -> Container:
     if hasattr(one, "__array__") and np.ndim(one):
         return _array(drawn, unit)
     raise InvalidInput(
-        f"the strategy gives datasets of the type {type(one).__name__}, of which no records are known; give lists, tuples, "
-        "sets, dicts, texts, arrays, tables of pandas, ratings, or single values"
+        f"the strategy gives datasets of the type {type(one).__name__}, of which no records are known; give lists, "
+        "tuples, sets, dicts, texts, arrays, tables of pandas, ratings, or single values"
     )
 
 
@@ -341,17 +345,13 @@ def _array(drawn: Sequence[Any], unit: str) -> Container:
 
     matrix = missing and np.ndim(drawn[0]) == 2 and unit in ("user", "rating")
     if unit == "rating" and not matrix:
-        raise InvalidInput(
-            "a rating is a cell of a matrix in which NaN is a missing one; use replace_one:entry instead"
-        )
+        raise InvalidInput(NO_RATINGS)
     if unit == "user" and np.ndim(drawn[0]) != 2:
-        raise InvalidInput(
-            "a user is a row of a matrix, and the strategy gives no matrices; use replace_one:record instead"
-        )
+        raise InvalidInput("a user is a row of a matrix, and these are none; use replace_one:record instead")
     return Container(lambda dataset: list(np.array(dataset)), build, _fields, _with_field, fixed=matrix, matrix=matrix)
 
 
-# --- neighbors ---------------------------------------------------------------------------------------------------------
+# --- neighbors -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -390,9 +390,9 @@ class Neighbors:
         sizes = min(map(len, taken)), max(map(len, taken))
         several = [records for records in taken if len(records) > 1]
         held = len(several) >= SEEN_TO_HOLD
-        tests: list[Callable[[Any], Any]] = [dataset_key]
+        tests: list[Callable[[Any], Any]] = [_content]
         tests += [container.user] if container.user is not None and relation.unit != "user" else []
-        tests += [_entry_key(container, at) for at in range(_width(container, taken))]
+        tests += [_entry(container, at) for at in range(_width(container, taken))]
         distinct = tuple(test for test in tests if held and all(_is_distinct(records, test) for records in several))
         longer = [records for records in taken if len(records) > 2]
         ordered = len(longer) >= SEEN_TO_HOLD and all(_is_sorted(records) for records in longer)
@@ -416,13 +416,13 @@ class Neighbors:
         unknown = self.container.user is None and not hasattr(drawn, "__array__")
         if self.relation.unit == "user" and unknown:
             raise InvalidInput(
-                "which records are one user's is not known: give them a field or column `user`, or give tuples whose first "
+                "which records are one user's is not known: give them a field or column `user`, or tuples whose first "
                 "element is the user, or a dict by users"
             )
         if self.relation.kind == "add_or_remove_one" and self.container.fixed and not self.container.matrix:
             raise InvalidInput(
-                f"all datasets that the strategy gives have {self.sizes[0]} record{'s' * (self.sizes[0] != 1)}, so none can "
-                f"be added or removed: use replace_one:{self.relation.unit}, or let their size vary"
+                f"all datasets of the strategy have {self.sizes[0]} record{'s' * (self.sizes[0] != 1)}, so none "
+                f"can be added or removed: use replace_one:{self.relation.unit}, or let their size vary"
             )
 
     def pairs(self) -> "st.SearchStrategy[DrawnPair]":
@@ -491,12 +491,12 @@ class Neighbors:
             return base, rest
         other = self.container.records(draw(self.datasets))
         theirs = user(other[draw(st.integers(0, len(other) - 1))]) if other else assume(False)
-        places = [at for at, record in enumerate(base) if user(record) == whose]
         new = [_owned(record, user, whose, self.container) for record in other if user(record) == theirs]
         assume(all(record is not None for record in new))
-        first = places[0]
-        before = [record for record in base[:first] if user(record) != whose]
-        return base, [*before, *new, *(record for record in base[first:] if user(record) != whose)]
+        mine = [record for record in base if user(record) == whose]
+        # Together on both sides: where they stood among the others' records is not replaced.
+        place = next(at for at, record in enumerate(base) if user(record) == whose)
+        return [*rest[:place], *mine, *rest[place:]], [*rest[:place], *new, *rest[place:]]
 
     def _donor(self, draw: Any, place: int) -> Any:
         """A record that the strategy drew for this place."""
@@ -520,7 +520,7 @@ class Neighbors:
             return None
         if self.ordered:
             try:
-                records = sorted(records)
+                records = sorted(records, key=_content)
             except TypeError:
                 return None
         dataset = self.container.build(records, like)
@@ -529,8 +529,8 @@ class Neighbors:
         return dataset
 
 
-def _entry_key(container: Container, place: int) -> Callable[[Any], str]:
-    return lambda record: dataset_key(container.fields(record)[place])
+def _entry(container: Container, place: int) -> Callable[[Any], Any]:
+    return lambda record: container.fields(record)[place]
 
 
 def _width(container: Container, taken: Sequence[Sequence[Any]]) -> int:
@@ -540,21 +540,25 @@ def _width(container: Container, taken: Sequence[Sequence[Any]]) -> int:
     return width if width > 1 else 0
 
 
+def _content(record: Any) -> Any:
+    """A record without its label: which place it has is no part of it."""
+    return record.values if isinstance(record, Row) else record
+
+
 def _is_distinct(records: Sequence[Any], test: Callable[[Any], Any]) -> bool:
-    values = [value if isinstance(value := test(record), str) else dataset_key(value) for record in records]
-    return len(set(values)) == len(values)
+    return len({dataset_key(test(record)) for record in records}) == len(records)
 
 
 def _is_sorted(records: Sequence[Any]) -> bool:
     try:
-        return all(bool(one <= two) for one, two in zip(records, records[1:], strict=False))
+        return all(bool(_content(one) <= _content(two)) for one, two in itertools.pairwise(records))
     except (TypeError, ValueError):
         return False
 
 
 def _extremes(container: Container, records: Sequence[Any]) -> tuple[Any, ...]:
     """Records with the least, the largest or the longest of an entry that can be compared; the simplest first."""
-    by_key = {dataset_key(record): record for record in records}
+    by_key = {dataset_key(_content(record)): record for record in records}
     chosen: dict[str, Any] = {}
     width = min((len(container.fields(record)) for record in by_key.values()), default=0)
     for place in range(width):

@@ -362,7 +362,7 @@ def _space(
         vectors = _Vectors(relation, length, () if base is None else (base,), allowed)
         if next(vectors.patterns(np.random.default_rng(0)), None) is None:
             raise InvalidInput(
-                f"no two vectors with entries of the scale {tuple(scale or ())} differ by 1; give both values"
+                f"no two vectors with entries in {tuple(scale or ())} differ by 1; give a scale that has both"
             )
         return vectors
     if base is not None and base.ndim != 2:

@@ -111,8 +111,8 @@ def search(
 ) -> Witness | None:
     """Looks for neighboring datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
 
-    With `datasets` they are of any type, and a witness prints as code (`dpassay.auditors.strategy_search`). Otherwise they
-    are ratings or vectors, and a mechanism without an exact law is searched as a black box
+    With `datasets` they are of any type, and a witness prints as code (`dpassay.auditors.strategy_search`). Otherwise
+    they are ratings or vectors, and a mechanism without an exact law is searched as a black box
     (`dpassay.auditors.neighbor_search`). Either way a witness on samples keeps the claim with probability at most 0.05;
     `patterns`, `fixed` and `minimal` are for exact laws only.
 
@@ -130,7 +130,7 @@ def search(
         seed: of everything random.
         num_users: rows of the datasets tried, where no `start` is given.
         num_items: columns, likewise.
-        scale: the ratings that may occur, lowest first, by default 1 to 5; of vectors the entries, by default any number.
+        scale: the ratings that may occur, lowest first, by default 1 to 5; entries of vectors, by default any.
         patterns: also begin from regular matrices (constant, diagonal, staircase) that know nothing of the mechanism.
         fixed: components of `Size` that shrinking keeps, for example "num_neighbors".
         minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
@@ -147,9 +147,7 @@ def search(
         from dpassay.auditors.strategy_search import search_strategy
 
         if start is not None or scale is not None:
-            raise InvalidInput(
-                "a strategy says itself where datasets begin and what is in them: leave start and scale out"
-            )
+            raise InvalidInput("a strategy says itself what is in its datasets: leave start and scale out")
         options: Any = {"time_limit": time_limit, "seed": seed, "progress": progress}
         claim = PrivacyClaim(float(epsilon), float(delta))
         return search_strategy(mechanism, str(relation), datasets, claim=claim, **options).witness

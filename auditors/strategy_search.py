@@ -1,16 +1,16 @@
 """Searches the datasets of a Hypothesis strategy for neighbors that samples tell apart by more than is claimed.
 
-Hypothesis draws the pairs (`dpassay.auditors.drawn_datasets`): small and boundary values, and towards those that promise
-more (`hypothesis.target`). They are judged as all candidates are (`dpassay.auditors.neighbor_search`): successive halving
-over the pairs of a round, by the bound that events learned on a few samples promise on others.
+Hypothesis draws the pairs (`dpassay.auditors.drawn_datasets`): small and boundary values, and towards those that
+promise more (`hypothesis.target`). They are judged as all candidates are (`dpassay.auditors.neighbor_search`):
+successive halving over the pairs of a round, by the bound that events learned on a few samples promise on others.
 
 Nothing of that decides, nor does the shrinking, in which Hypothesis asks a seeded audit of each smaller pair. The pair
-chosen, and then the pair shrunk, are tested on fresh samples, at most MOST_TESTS pairs before shrinking; the j-th test of
-a search has failure probability failure_probability / (j (j + 1)). What chose a pair used other samples, so each test is
-one of a pair and an event fixed before, and by the union bound a pair that keeps the claim is accused with probability
-at most failure_probability, however many pairs were tried. No test is made while Hypothesis runs: it seeds Python's and
-NumPy's global generators for every pair alike, and a mechanism that uses these would repeat in the test the very noise
-that chose its pair.
+chosen, and then the pair shrunk, are tested on fresh samples, at most MOST_TESTS pairs before shrinking; the j-th test
+of a search has failure probability failure_probability / (j (j + 1)). What chose a pair used other samples, so each
+test is one of a pair and an event fixed before, and by the union bound a pair that keeps the claim is accused with
+probability at most failure_probability, however many pairs were tried. No test is made while Hypothesis runs: it seeds
+Python's and NumPy's global generators for every pair alike, and a mechanism that uses these would repeat in the test
+the very noise that chose its pair.
 """
 
 import dataclasses
@@ -164,9 +164,7 @@ def check_strategy(datasets: Any) -> None:
     try:
         from hypothesis.strategies import SearchStrategy
     except ModuleNotFoundError:
-        raise InvalidInput(
-            "datasets=STRATEGY takes Hypothesis, which is not installed: pip install hypothesis"
-        ) from None
+        raise InvalidInput("a strategy takes Hypothesis, which is not installed: pip install hypothesis") from None
     if not isinstance(datasets, SearchStrategy):
         raise InvalidInput(
             f"datasets is of the type {type(datasets).__name__}; give a Hypothesis strategy, for example "
@@ -179,17 +177,22 @@ class _Stop(BaseException):
 
 
 def _run(
-    strategy: Any, condition: Callable[[Any], bool], seed: Any, examples: int, *, phases: Any, **options: Any
+    strategy: Any,
+    condition: Callable[[Any], bool],
+    seed: Any,
+    examples: int,
+    *,
+    phases: Any,
+    database_key: bytes | None = None,
 ) -> bool:
     """Has Hypothesis call `condition` with draws until it ends them; whether it did, not `_Stop`."""
     from hypothesis import Verbosity, find, settings
     from hypothesis.errors import NoSuchExample, Unsatisfiable
 
-    key = options.pop("database_key", None)
     chosen = settings(
         max_examples=examples,
         phases=phases,
-        database=settings().database if key is not None else None,
+        database=settings().database if database_key is not None else None,
         deadline=None,
         derandomize=False,
         verbosity=Verbosity.quiet,
@@ -204,7 +207,7 @@ def _run(
             raise _Stop from None
 
     try:
-        find(strategy, checked, settings=chosen, random=random.Random(repr(seed)), database_key=key)
+        find(strategy, checked, settings=chosen, random=random.Random(repr(seed)), database_key=database_key)
     except (NoSuchExample, Unsatisfiable):
         return True
     except _Stop:
@@ -425,8 +428,8 @@ class _StrategySearch(Search):
             outputs = joined(parts)
         if before is not None and contents(dataset) != before:
             raise Changed(
-                "the mechanism changes its dataset, so that later calls are about other data; let it work on a copy, for "
-                "example copy.deepcopy(dataset)"
+                "the mechanism changes its dataset, so that later calls are about other data; let it work on a copy, "
+                "for example copy.deepcopy(dataset)"
             )
         return outputs
 
