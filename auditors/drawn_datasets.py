@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 DRAWS = 100  # datasets from which is learned what they have in common
-EXTREMES = 12  # records that pairs are made of more often than of others
+SIMPLEST = 4  # datasets that pairs are made of more often than of others
+EXTREMES = 4  # records at least that pairs are made of more often than of others
 USERS = ("user", "user_id", "userid", "uid")  # names of the field that says whose a record is
 NO_RATINGS = "a rating is one of dpassay.Ratings, or a cell of a matrix, NaN where it is missing; use :entry instead"
 SEEN_TO_HOLD = 5  # datasets of two records or more, from which on what all have in common is no accident
@@ -364,6 +365,7 @@ class Neighbors:
         ordered: the records of every dataset were sorted.
         extremes: records that hold the least, the largest or the longest that was drawn of an entry; where all datasets
             have one size, of each place.
+        simplest: datasets drawn with the shortest code, that pairs are made of more often than of others.
         everything: keys of all datasets, where the strategy gives no others.
     """
 
@@ -374,6 +376,7 @@ class Neighbors:
     distinct: tuple[Callable[[Any], Any], ...]
     ordered: bool
     extremes: tuple[tuple[Any, ...], ...]
+    simplest: tuple[Any, ...]
     everything: frozenset[str] | None = None
 
     @classmethod
@@ -405,6 +408,7 @@ class Neighbors:
             distinct,
             ordered,
             tuple(_extremes(container, records) for records in places),
+            tuple(sorted(drawn, key=lambda dataset: len(dataset_key(dataset)))[:SIMPLEST]),
             frozenset(map(dataset_key, drawn)) if complete else None,
         )
         known._check(drawn[0])
@@ -432,7 +436,7 @@ class Neighbors:
 
         @st.composite
         def pair(draw: Any) -> DrawnPair:
-            like = draw(self.datasets)
+            like = draw(st.one_of(self.datasets, st.sampled_from(self.simplest)))
             of_user = self.relation.unit == "user" and self.container.user is not None
             change = self._user_change if of_user else self._record_change
             sides = []
@@ -566,11 +570,9 @@ def _extremes(container: Container, records: Sequence[Any]) -> tuple[Any, ...]:
         kept = [(size, key) for size, key in sized if size is not None]
         for _, key in (min(kept), max(kept)) if kept else ():
             chosen.setdefault(key, by_key[key])
-    for key in sorted(by_key, key=len):  # where nothing can be compared, the shortest and the longest
-        if len(chosen) >= EXTREMES:
-            break
+    for key in sorted(by_key, key=lambda key: (len(key), key))[: max(EXTREMES - len(chosen), 0)]:
         chosen.setdefault(key, by_key[key])
-    return tuple(chosen[key] for key in sorted(list(chosen)[:EXTREMES], key=lambda key: (len(key), key)))
+    return tuple(chosen[key] for key in sorted(chosen, key=lambda key: (len(key), key)))
 
 
 def _size(value: Any) -> float | None:

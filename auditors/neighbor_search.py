@@ -413,6 +413,7 @@ class Search:
         self.outputs: dict[Any, list[Any]] = {}
         self.streams = 0
         self.tests = 0
+        self.easiest = 1.0  # nats beyond the claim, more of which make a test no smaller
         self.problem: Exception | None = None
         self.rungs: tuple[int, ...] = RUNGS
         self.fewest = FEWEST
@@ -491,7 +492,7 @@ class Search:
         from dpassay.auditors.one_shot import run_one_shot
         from dpassay.auditors.sampling import Sampler
 
-        needed = min(LARGEST_TEST, EASY_TEST / min(promise, 1.0) ** 2)
+        needed = min(LARGEST_TEST, EASY_TEST / min(promise, self.easiest) ** 2)
         affordable = part * (end - time.monotonic()) / 3 / self.seconds - self.overhead
         size = int(max(SMALLEST_TEST, min(needed, affordable)))
         drawn = size + self.overhead

@@ -16,9 +16,9 @@ the very noise that chose its pair.
 import dataclasses
 import hashlib
 import math
-import random
 import time
-from collections.abc import Callable
+import unittest
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +38,16 @@ from dpassay.runs.fingerprint import contents
 if TYPE_CHECKING:
     from hypothesis import strategies as st
 
+    from dpassay.auditors.audit import Audit
+
+SEARCH_SHARE = 0.7  # of the time, where an audit of the pair follows
+DEFAULT_TIME_LIMIT = 20.0  # seconds of both
 ROUND = 100  # pairs that Hypothesis draws in one round
 ENOUGH = 3  # pairs of a round that promise a violation end it
-LOOKING = 0.1  # of the time, at most, in which is learned what the datasets have in common
+LEAST = 0.1  # nats beyond the claim, for which a test of a pair shrunk is made at least
+CLEAR = 0.5  # nats beyond the claim; a pair that promises more is tested at once
+SHRINKING = 0.7  # of what the search left; the rest is for the test of the pair shrunk
+LOOKING = 0.2  # of the time, at most, in which is learned what the datasets have in common
 QUICK = 0.01  # seconds of a call, up to which more than one is timed
 CALL_LIMIT = 60.0  # seconds after which a call counts as hanging
 
@@ -155,6 +162,54 @@ def search_strategy(
     return StrategySearch(witness, pair, len(search.best), search.failed)  # type: ignore[arg-type]
 
 
+def audit_strategy(
+    mechanism: Any,
+    datasets: "st.SearchStrategy[Any]",
+    relation: RecordRelation | str,
+    *,
+    claim: PrivacyClaim,
+    failure_probability: float,
+    num_samples: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    ledger: Any = None,
+    **options: Any,
+) -> "Audit":
+    """Searches for a violating pair and audits the pair found, else the most promising one.
+
+    Arguments are those of `search_strategy` and of `dpassay.run_audit`. The search has most of the time, 20 seconds by
+    default, and half of the failure probability, the audit the rest: together they accuse a mechanism that keeps its
+    claim with the failure probability at most. A witness is in the verdict, `refuted` where either of them refutes.
+
+    Raises:
+        InvalidInput: as both; and with a ledger, whose bound for all sessions says nothing of pairs that change.
+    """
+    from dpassay.auditors.audit import run_audit
+
+    if ledger is not None:
+        raise InvalidInput(
+            "a search for pairs keeps no evidence in a ledger: leave the ledger out, or give two datasets"
+        )
+    limit = DEFAULT_TIME_LIMIT if time_limit is None else time_limit
+    shared: dict[str, Any] = {"claim": claim, "failure_probability": failure_probability / 2, "seed": seed}
+    found = search_strategy(mechanism, relation, datasets, time_limit=limit * SEARCH_SHARE, **shared)
+    rest = {"num_samples": num_samples} if num_samples is not None else {"time_limit": limit * (1 - SEARCH_SHARE)}
+    audit = run_audit(mechanism, *found.pair, **shared, **rest, **options)
+    verdict, bound = audit.verdict, audit.epsilon_lower
+    if found.witness is not None and verdict.outcome == "not refuted":
+        bound = max(found.witness.epsilon, bound or 0.0)
+        verdict = dataclasses.replace(verdict, outcome="refuted", epsilon_lower=bound, explanation=str(found.witness))
+    searched = f"of {found.tried} neighboring pairs drawn, the one that promised most was audited"
+    failed = f"the mechanism gave no output on {found.failed} of the pairs drawn, which were left out"
+    warnings = (*audit.warnings, *([failed] if found.failed else []))
+    explanation = verdict.explanation if found.witness is not None else f"{verdict.explanation} ({searched})"
+    verdict = dataclasses.replace(verdict, witness=found.witness, warnings=warnings, explanation=explanation)
+    parameter = bound if audit.claim.kind == "dp" else audit.parameter_lower
+    return dataclasses.replace(
+        audit, verdict=verdict, warnings=warnings, epsilon_lower=bound, parameter_lower=parameter
+    )
+
+
 def check_strategy(datasets: Any) -> None:
     """Makes sure that this is a Hypothesis strategy.
 
@@ -176,45 +231,93 @@ class _Stop(BaseException):
     """Ends a run of Hypothesis, which takes every ordinary exception for a failure of the test, and shrinks it."""
 
 
+class _Found(Exception):
+    """What Hypothesis takes for a failure."""
+
+
 def _run(
     strategy: Any,
     condition: Callable[[Any], bool],
-    seed: Any,
+    seed: str,
     examples: int,
     *,
     phases: Any,
-    database_key: bytes | None = None,
+    database: Any = None,
 ) -> bool:
-    """Has Hypothesis call `condition` with draws until it ends them; whether it did, not `_Stop`."""
-    from hypothesis import Verbosity, find, settings
-    from hypothesis.errors import NoSuchExample, Unsatisfiable
+    """Has Hypothesis call `condition` with draws until it says True, or there are no more; False where it was stopped.
 
-    chosen = settings(
+    As `hypothesis.find`, which has no database where it has a seed. Draws are repeated by the same seed and kind of
+    database.
+    """
+    import hypothesis
+    from hypothesis.errors import Unsatisfiable
+
+    problems: list[InvalidInput] = []
+    called = False
+
+    @hypothesis.settings(
         max_examples=examples,
         phases=phases,
-        database=settings().database if database_key is not None else None,
+        database=database,
         deadline=None,
         derandomize=False,
-        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        verbosity=hypothesis.Verbosity.quiet,
     )
-    problems: list[InvalidInput] = []
-
-    def checked(drawn: Any) -> bool:
+    @hypothesis.seed(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8]))
+    @hypothesis.given(strategy)
+    def test(drawn: Any) -> None:
+        nonlocal called
+        called = True
         try:
-            return condition(drawn)
+            is_found = condition(drawn)
         except InvalidInput as error:
             problems.append(error)
             raise _Stop from None
+        if is_found:
+            raise _Found
 
     try:
-        find(strategy, checked, settings=chosen, random=random.Random(repr(seed)), database_key=database_key)
-    except (NoSuchExample, Unsatisfiable):
+        test()
+    except (_Found, Unsatisfiable):
         return True
+    except unittest.SkipTest:  # so Hypothesis says that its database held nothing
+        if called:
+            raise
     except _Stop:
         if problems:
             raise problems[0] from None
         return False
     return True
+
+
+def _remembered(name: str) -> Any:
+    """Hypothesis' database under a name of ours: it would name all searches alike, and keep what targets led to."""
+    from hypothesis import settings
+    from hypothesis.database import ExampleDatabase
+
+    database, key = settings().database, hashlib.sha256(name.encode()).digest()
+    if database is None:
+        return None
+
+    class Named(ExampleDatabase):
+        def fetch(self, theirs: bytes) -> Iterable[bytes]:
+            return database.fetch(key) if is_main(theirs) else ()
+
+        def save(self, theirs: bytes, value: bytes) -> None:
+            if is_main(theirs):
+                database.save(key, value)
+
+        def delete(self, theirs: bytes, value: bytes) -> None:
+            if is_main(theirs):
+                database.delete(key, value)
+
+    def is_main(theirs: bytes) -> bool:
+        return not theirs.endswith((b".secondary", b".pareto"))
+
+    return Named()
 
 
 def _learned(datasets: Any, relation: RecordRelation, seed: int, end: float) -> Neighbors:
@@ -231,7 +334,7 @@ def _learned(datasets: Any, relation: RecordRelation, seed: int, end: float) -> 
             raise _Stop
         return False
 
-    ended = _run(datasets, collect, [seed, "datasets"], DRAWS, phases=[Phase.generate])
+    ended = _run(datasets, collect, f"{seed} datasets", DRAWS, phases=[Phase.generate])
     if not drawn:
         raise InvalidInput("the strategy gave no dataset; its filters may be too narrow")
     return Neighbors.of(datasets, relation, list(drawn.values()), ended and calls < DRAWS)
@@ -253,15 +356,16 @@ class _StrategySearch(Search):
         self.pairs = neighbors.pairs()
         self.best: dict[Any, Candidate] = {}
         self.failed = 0
+        self.easiest = 3.0  # the time that a test leaves is for shrinking
         self.promises: dict[str, float] = {}  # of every pair, by the fewest samples: what Hypothesis was told
         self.round_of: dict[str, int] = {}
         name = f"dpassay {mechanism_name(mechanism)} {neighbors.relation}"
-        self.database_key = hashlib.sha256(name.encode()).digest() if remember else None
+        self.database = _remembered(name) if remember else None
 
     def find(self, search_end: float, end: float, say: Callable[[str], None]) -> Witness | None:
         """Rounds until a test refutes the claim, no pair is left, or the time is over."""
         tested: set[str] = set()
-        number, left = -1 if self.database_key is not None else 0, True
+        number, left = -1 if self.database is not None else 0, True
         while True:
             fresh: list[Candidate] = []
             if left:
@@ -269,7 +373,8 @@ class _StrategySearch(Search):
                 number += 1
             elif not self._deepened(search_end):
                 break
-            self._halve(fresh, self.best, search_end)
+            if all(candidate.promise < CLEAR for candidate in fresh):
+                self._halve(fresh, self.best, search_end)
             if number == 0 and not fresh:
                 continue
             if not self.best:
@@ -303,36 +408,39 @@ class _StrategySearch(Search):
         number = self.round_of[pair.key]
         if number < 0:  # remembered, so it was shrunk before
             return witness
-        smallest, answers = pair, {pair.key: True}
-        until = time.monotonic() + (end - time.monotonic()) / 2
-        size = next(
-            rung for rung in (*self.rungs, self.rungs[-1]) if rung == self.rungs[-1] or self._promised(pair, rung)
-        )
-        met = False
+        chain, answers = [pair], {pair.key: True}
+        until = time.monotonic() + SHRINKING * (end - time.monotonic())
+        size = next((rung for rung in self.rungs[:-1] if self._promised(pair, rung)), self.rungs[-1])
+        surely = next((rung for rung in self.rungs if rung > size), size)
 
         def violates(drawn: DrawnPair) -> bool:
-            nonlocal smallest, met
             key = drawn.key
-            met = met or key == pair.key
-            if not met:
+            if len(chain) == 1:
                 self._aim(self.promises.get(key))
-                return False
+                if key != pair.key and self.promises.get(key, 0.0) <= 0:
+                    return False  # as it was in the search
             if key not in answers:
                 if not self._in_time(size, until):
                     raise _Stop
-                answers[key] = self._promised(drawn, size)
+                # Of many pairs some are lucky; those that promise much are none of them.
+                promise = self._promise(drawn, size) or 0.0
+                answers[key] = promise > CLEAR or (promise > 0 and self._promised(drawn, surely))
             if answers[key]:
-                smallest = drawn
+                chain.append(drawn)
             return answers[key]
 
         from hypothesis import Phase
 
         phases = [Phase.generate, Phase.target, Phase.shrink]
-        _run(self.pairs, violates, [self.seed, number], ROUND, phases=phases, database_key=self.database_key)
+        _run(self.pairs, violates, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
         say(f"shrunk: {sum(answers.values()) - 1} smaller pairs of {len(answers) - 1} tried keep the violation")
-        if smallest.key == pair.key:
-            return witness
-        return self.test(smallest, self._promise(smallest, size) or 0.0, end, 1.0, say) or witness
+        place = len(chain) - 1
+        while place > 0 and chain[place].key != pair.key and time.monotonic() < end:
+            smaller = self.test(chain[place], max(self._promise(chain[place], size) or 0.0, LEAST), end, 1 / 2, say)
+            if smaller is not None:
+                return smaller
+            place //= 2
+        return witness
 
     def _promised(self, pair: DrawnPair, size: int) -> bool:
         return (self._promise(pair, size) or 0.0) > 0
@@ -368,9 +476,10 @@ class _StrategySearch(Search):
             return False
 
         if number < 0:
-            _run(self.pairs, judge, [self.seed], ROUND, phases=[Phase.reuse], database_key=self.database_key)
+            _run(self.pairs, judge, str(self.seed), ROUND, phases=[Phase.reuse], database=self.database)
             return True
-        ended = _run(self.pairs, judge, [self.seed, number], ROUND, phases=[Phase.generate, Phase.target])
+        phases = [Phase.generate, Phase.target]
+        ended = _run(self.pairs, judge, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
         return not ended or calls >= ROUND
 
     def _aim(self, promise: float | None) -> None:
@@ -387,7 +496,7 @@ class _StrategySearch(Search):
             self._fit_rungs(end - time.monotonic(), pair.first)
             raise _Stop
 
-        _run(self.pairs, first, [self.seed], 10, phases=[Phase.generate])
+        _run(self.pairs, first, str(self.seed), 10, phases=[Phase.generate])
         self._check_time(end)
 
     def _deepened(self, end: float) -> bool:
@@ -407,7 +516,7 @@ class _StrategySearch(Search):
         return dataset_key(dataset)
 
     def _measure(self, dataset: Any) -> None:
-        self.seconds = self._fresh(dataset, 1)[1]
+        self.seconds = min(self._fresh(dataset, 1)[1] for _ in range(2))  # the first may compile
         if self.seconds < QUICK:  # starting a thread takes longer
             self.seconds = self._fresh(dataset, FEWEST)[1]
 

@@ -42,7 +42,7 @@ OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "failure-probability": (float, f"of any false alarm in the whole session (default {FAILURE_PROBABILITY})"),
     "ledger": (Path, "SQLite file in which the evidence of sessions adds up; keep it between runs"),
     "num-samples": (int, "samples per dataset and audit, instead of a time limit"),
-    "time-limit": (float, "seconds per audit (default 10)"),
+    "time-limit": (float, "seconds per audit (default 10; 20 where pairs are searched for)"),
     "seed": (int, "of everything random in audits (default 0)"),
     "require-power": (float, "turn audits red that would not have caught this epsilon (nats) with probability 0.9"),
     "isolate": (str, "SECONDS:MEGABYTES: audit in processes of their own, which are ended when they take more"),
@@ -121,12 +121,14 @@ _running: list[Running] = []  # a stack: a session inside a test has tests of it
 
 def assert_private(
     mechanism: Any,
-    dataset1: Any,
-    dataset2: Any,
+    dataset1: Any = None,
+    dataset2: Any = None,
     *,
     epsilon: float | None = None,
     delta: float = 0.0,
     claim: "PrivacyClaim | None" = None,
+    datasets: Any = None,
+    relation: Any = None,
     representation: Any = "values",
     more_pairs: Sequence[tuple[Any, Any]] = (),
     num_samples: int | None = None,
@@ -148,6 +150,8 @@ def assert_private(
         epsilon: the claim, nats; or give `claim`. With neither, the claim that the mechanism states itself (`claim`).
         delta: the claim, a probability.
         claim: another kind of claim, for example `dp.PrivacyClaim.gaussian(mu=1.0)`.
+        datasets: a Hypothesis strategy that draws datasets, instead of two of them: neighbors are searched for.
+        relation: which of these are neighbors, for example "add_or_remove_one:record".
         representation: "values", or "bits" to attack the outputs' floating-point form as well.
         more_pairs: further pairs of neighboring datasets on which the claim must hold.
         num_samples: per dataset; goes before the marker and the options.
@@ -175,9 +179,11 @@ def assert_private(
         num_samples=num_samples,
         time_limit=time_limit,
         isolate=isolate,
+        **({} if datasets is None and relation is None else {"datasets": datasets, "relation": relation}),
     )
     if verdict.outcome == "refuted":
-        raise PrivacyViolated(_message(content))
+        code = getattr(verdict.witness, "code", "")
+        raise PrivacyViolated(_message(content) + (f"\n\nthe pair, to paste into a test:\n\n{code}\n" if code else ""))
     if verdict.outcome == "open" and not allow_open:
         raise Undecided(f"{verdict.explanation}\nallow_open=True lets the test pass all the same")
     _require_power(content)
@@ -192,7 +198,7 @@ class Auditor:
 
     assert_private = staticmethod(assert_private)
 
-    def __call__(self, mechanism: Any, dataset1: Any, dataset2: Any, **options: Any) -> "Verdict":
+    def __call__(self, mechanism: Any, dataset1: Any = None, dataset2: Any = None, **options: Any) -> "Verdict":
         """The verdict on one claim; the arguments are those of `assert_private`."""
         __tracebackhide__ = True
         return _audit(mechanism, dataset1, dataset2, **options)[0]
@@ -422,12 +428,19 @@ def _audit(
     budgets.append(dataclasses.asdict(settings))
     stated = claim_of(mechanism, epsilon, delta, claim)
     limits = settings.isolate if isolate is None else Limits.parse(isolate, "isolate")
+    run: Callable[..., Any] = run_audit
+    where = (dataset1, dataset2)
+    if "datasets" in options:
+        from dpassay.auditors.strategy_search import audit_strategy
+
+        if dataset1 is not None or dataset2 is not None:
+            raise InvalidInput("give two datasets, or a strategy that draws them, not both")
+        run, where = audit_strategy, (options.pop("datasets"), options.pop("relation", None))
 
     def audited() -> tuple["Verdict", dict[str, Any]]:
-        audit = run_audit(
+        audit = run(
             mechanism,
-            dataset1,
-            dataset2,
+            *where,
             claim=stated,
             failure_probability=settings.failure_probability * share,
             seed=settings.seed,

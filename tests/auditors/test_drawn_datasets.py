@@ -1,6 +1,6 @@
 """Neighbors are made of what a strategy draws: one change, and nothing that the strategy could not give."""
 
-import datetime
+import datetime as dt
 from collections import Counter, defaultdict, deque, namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from hypothesis.extra.pandas import column, data_frames, range_indexes, series
 
 import dpassay as dp
+from dpassay.auditors import strategy_search
 from dpassay.auditors.drawn_datasets import RecordRelation, dataset_key
 from dpassay.auditors.strategies import rating_matrices
 from dpassay.auditors.strategy_search import _learned
@@ -44,7 +45,12 @@ class Color(Enum):
     BLUE = 2
 
 
-def pairs_of(datasets, relation, number=40):
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(strategy_search, "DRAWS", 40)
+
+
+def pairs_of(datasets, relation, number=15):
     """Pairs of neighbors, and what is known of the datasets."""
     neighbors = _learned(datasets, RecordRelation.parse(relation), 0, float("inf"))
     drawn = []
@@ -102,7 +108,7 @@ def difference(pair):
 )
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_neighbors_differ_by_one_record_of_the_domain(datasets, allowed, relation):
-    pairs, neighbors = pairs_of(datasets, relation)
+    pairs, _ = pairs_of(datasets, relation)
     assert {tuple(difference(pair)) for pair in pairs} == {(0, 1) if relation == ADD else (1, 1)}
     for pair in pairs:
         assert type(pair.first) is type(pair.second)
@@ -212,7 +218,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(datasets, relation, words):
 
 VALUES = [
     [1, 2.5, True, None, "it's", b"x", 1j, float("inf"), (), (1,), [[]], set(), {2, 1}, frozenset({3}), {"a": {1: []}}],
-    [Decimal("1.10"), datetime.date(2020, 1, 2), datetime.timedelta(1), Color.RED, Answer(3, True), Person(1, 2)],
+    [Decimal("1.10"), dt.date(2020, 1, 2), dt.timedelta(1), Color.RED, Answer(3, True), Person(1, 2)],
     [Counter("aab"), defaultdict(int, {"x": 1}), deque([1])],
     np.array([[1, 2], [3, 4]], np.int8),
     np.array([1.5, float("nan")]),

@@ -108,6 +108,8 @@ class _Digest:
             self._function(value)
         elif isinstance(value, types.CodeType):
             self._bytecode(value)
+        elif type(value).__name__ == "cython_function_or_method":  # as pandas has it in every table
+            self._defined("function", value.__module__ or "", value.__qualname__)
         elif callable(value) and hasattr(value, "__wrapped__"):  # what jax.jit and functools.wraps leave
             self._items("wrapper", (type(value).__name__, value.__wrapped__))
         else:
