@@ -194,7 +194,7 @@ def audit_strategy(
     shared: dict[str, Any] = {"claim": claim, "failure_probability": failure_probability / 2, "seed": seed}
     found = search_strategy(mechanism, relation, datasets, time_limit=limit * SEARCH_SHARE, **shared)
     rest = {"num_samples": num_samples} if num_samples is not None else {"time_limit": limit * (1 - SEARCH_SHARE)}
-    audit = run_audit(mechanism, *found.pair, **shared, **rest, **options)
+    audit = run_audit(mechanism, found.pair.first, found.pair.second, **shared, **rest, **options)
     verdict, bound = audit.verdict, audit.epsilon_lower
     if found.witness is not None and verdict.outcome == "not refuted":
         bound = max(found.witness.epsilon, bound or 0.0)
@@ -298,9 +298,10 @@ def _remembered(name: str) -> Any:
     from hypothesis import settings
     from hypothesis.database import ExampleDatabase
 
-    database, key = settings().database, hashlib.sha256(name.encode()).digest()
-    if database is None:
+    kept, key = settings().database, hashlib.sha256(name.encode()).digest()
+    if kept is None:
         return None
+    database: ExampleDatabase = kept
 
     class Named(ExampleDatabase):
         def fetch(self, theirs: bytes) -> Iterable[bytes]:

@@ -60,11 +60,13 @@ def test_a_pair_is_found_and_shrunk_to_the_smallest_violation():
     witness = found(crowd, ADD, st.lists(st.integers(0, 100), max_size=20)).witness
     assert witness is not None
     assert witness.epsilon > 3
-    # One at least 58 joins another; 58 is the simplest.
-    assert sorted([witness.dataset1, witness.dataset2], key=len) == [[58], [58, 58]]
+    # One older than 57 joins another.
+    one, two = sorted([witness.dataset1, witness.dataset2], key=len)
+    assert one == [58]
+    assert len(two) == 2
 
 
-def test_the_code_makes_the_pair_and_fails_again(monkeypatch):
+def test_the_code_makes_the_pair_and_fails_again():
     frames = data_frames(
         [column("city", elements=st.sampled_from(["Oslo", "Bonn"])), column("age", elements=st.integers(0, 99))],
         index=range_indexes(max_size=4),
