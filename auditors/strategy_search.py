@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpassay.auditors.audit import mechanism_name
+from dpassay.auditors.audit import Audit, mechanism_name, run_audit
 from dpassay.auditors.calling import Caller
 from dpassay.auditors.drawn_datasets import DRAWS, DrawnPair, Neighbors, RecordRelation, dataset_key
 from dpassay.auditors.neighbor_search import FEWEST, KEPT, MOST_TESTS, SEARCHING, Candidate, Changed, Search, joined
@@ -38,8 +38,6 @@ from dpassay.runs.fingerprint import contents
 if TYPE_CHECKING:
     from hypothesis import strategies as st
 
-    from dpassay.auditors.audit import Audit
-
 SEARCH_SHARE = 0.7  # of the time, where an audit of the pair follows
 DEFAULT_TIME_LIMIT = 20.0  # seconds of both
 ROUND = 100  # pairs that Hypothesis draws in one round
@@ -48,7 +46,7 @@ LEAST = 0.1  # nats beyond the claim, for which a test of a pair shrunk is made 
 CLEAR = 0.5  # nats beyond the claim; a pair that promises more is tested at once
 SHRINKING = 0.7  # of what the search left; the rest is for the test of the pair shrunk
 LOOKING = 0.2  # of the time, at most, in which is learned what the datasets have in common
-QUICK = 0.01  # seconds of a call, up to which more than one is timed
+QUICK = 0.1  # seconds of a call, up to which more than one is timed
 CALL_LIMIT = 60.0  # seconds after which a call counts as hanging
 
 
@@ -58,22 +56,11 @@ class DrawnWitness(Witness):
 
     Attributes:
         relation: which two datasets are neighbors.
-        function: the mechanism's name in the code.
-        imports: import statements that the code needs.
+        code: Python that makes `dataset1` and `dataset2`, and fails where the mechanism still tells them apart.
     """
 
     relation: Any
-    function: str = "mechanism"
-    imports: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def code(self) -> str:
-        """Python that makes `dataset1` and `dataset2`, and fails where the mechanism still tells them apart."""
-        (one, imports1), (two, imports2) = map(dataset_code, (self.dataset1, self.dataset2))
-        needed = {*imports1, *imports2, *self.imports, "from dpassay.pytest_plugin import assert_private"}
-        delta = f", delta={self.claim.delta!r}" if self.claim.delta else ""
-        call = f"assert_private({self.function}, dataset1, dataset2, epsilon={self.claim.epsilon!r}{delta})"
-        return "\n".join([*sorted(needed), "", f"dataset1 = {one}", f"dataset2 = {two}", call])
+    code: str = field(default="", repr=False)
 
     @property
     def changed(self) -> list[tuple[int, int]]:
@@ -88,6 +75,31 @@ class DrawnWitness(Witness):
         empty = dataclasses.replace(self, dataset1=np.zeros((0, 0)), dataset2=np.zeros((0, 0)))
         codes = {"dataset1": dataset_key(self.dataset1), "dataset2": dataset_key(self.dataset2), "code": self.code}
         return {**Witness.to_json(empty), **codes}
+
+
+def pair_code(mechanism: Any, dataset1: Any, dataset2: Any, claim: PrivacyClaim) -> str:
+    """Python that makes both datasets and audits them; of a claim that is a curve, at its first point."""
+    function = getattr(mechanism, "function", mechanism)
+    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "__main__")
+    (one, imports1), (two, imports2) = map(dataset_code, (dataset1, dataset2))
+    needed = {*imports1, *imports2, "from dpassay.pytest_plugin import assert_private"}
+    if name.isidentifier() and module != "__main__":
+        needed.add(f"from {module} import {name}")
+    epsilon, delta = claim.own_nulls[0]
+    stated = f"epsilon={epsilon!r}" + (f", delta={delta!r}" if delta else "")
+    call = f"assert_private({name if name.isidentifier() else 'mechanism'}, dataset1, dataset2, {stated})"
+    return "\n".join([*sorted(needed), "", f"dataset1 = {one}", f"dataset2 = {two}", call])
+
+
+@dataclass(frozen=True)
+class PairAudit(Audit):
+    """An audit of a pair that was searched for; `code` makes the datasets and audits them again."""
+
+    code: str = field(default="", repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """As of every audit, with the code."""
+        return {**super().to_json(), "code": self.code}
 
 
 @dataclass(frozen=True)
@@ -174,7 +186,7 @@ def audit_strategy(
     seed: int = 0,
     ledger: Any = None,
     **options: Any,
-) -> "Audit":
+) -> PairAudit:
     """Searches for a violating pair and audits the pair found, else the most promising one.
 
     Arguments are those of `search_strategy` and of `dpassay.run_audit`. The search has most of the time, 20 seconds by
@@ -184,8 +196,6 @@ def audit_strategy(
     Raises:
         InvalidInput: as both; and with a ledger, whose bound for all sessions says nothing of pairs that change.
     """
-    from dpassay.auditors.audit import run_audit
-
     if ledger is not None:
         raise InvalidInput(
             "a search for pairs keeps no evidence in a ledger: leave the ledger out, or give two datasets"
@@ -205,9 +215,9 @@ def audit_strategy(
     explanation = verdict.explanation if found.witness is not None else f"{verdict.explanation} ({searched})"
     verdict = dataclasses.replace(verdict, witness=found.witness, warnings=warnings, explanation=explanation)
     parameter = bound if audit.claim.kind == "dp" else audit.parameter_lower
-    return dataclasses.replace(
-        audit, verdict=verdict, warnings=warnings, epsilon_lower=bound, parameter_lower=parameter
-    )
+    own = {field.name: getattr(audit, field.name) for field in dataclasses.fields(audit)}
+    own |= {"verdict": verdict, "warnings": warnings, "epsilon_lower": bound, "parameter_lower": parameter}
+    return PairAudit(**own, code=pair_code(mechanism, *found.pair, audit.claim))
 
 
 def check_strategy(datasets: Any) -> None:
@@ -518,7 +528,7 @@ class _StrategySearch(Search):
 
     def _measure(self, dataset: Any) -> None:
         self.seconds = min(self._fresh(dataset, 1)[1] for _ in range(2))  # the first may compile
-        if self.seconds < QUICK:  # starting a thread takes longer
+        if self.seconds < QUICK:  # one call is mostly the start of a thread
             self.seconds = self._fresh(dataset, FEWEST)[1]
 
     def _sample(self, dataset: Any, size: int, stream: int) -> Any:
@@ -560,11 +570,5 @@ class _StrategySearch(Search):
         return dataset.dense() if isinstance(dataset, Ratings) and not is_python else dataset
 
     def _witness(self, **found: Any) -> Witness:
-        function = getattr(self.mechanism, "function", self.mechanism)
-        name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "__main__")
-        importable = name.isidentifier() and module != "__main__"
-        return DrawnWitness(
-            **found,
-            function=name if name.isidentifier() else "mechanism",
-            imports=(f"from {module} import {name}",) if importable else (),
-        )
+        code = pair_code(self.mechanism, found["dataset1"], found["dataset2"], found["claim"])
+        return DrawnWitness(**found, code=code)

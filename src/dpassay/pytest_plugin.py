@@ -182,8 +182,7 @@ def assert_private(
         **({} if datasets is None and relation is None else {"datasets": datasets, "relation": relation}),
     )
     if verdict.outcome == "refuted":
-        code = getattr(verdict.witness, "code", "")
-        raise PrivacyViolated(_message(content) + (f"\n\nthe pair, to paste into a test:\n\n{code}\n" if code else ""))
+        raise PrivacyViolated(_message(content))
     if verdict.outcome == "open" and not allow_open:
         raise Undecided(f"{verdict.explanation}\nallow_open=True lets the test pass all the same")
     _require_power(content)
@@ -535,6 +534,8 @@ def _message(content: Mapping[str, Any]) -> str:
     lines.append(f"seed: {content['seed']}, run {content['run']}")
     if content["command"]:
         lines.append(f"again: {content['command']}")
+    if "code" in content:
+        lines += ["", "the pair, to paste into a test:", "", content["code"], ""]
     return "\n".join(lines)
 
 

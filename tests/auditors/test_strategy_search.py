@@ -21,6 +21,7 @@ from dpassay.auditors.neighbor_search import search_black_box
 from dpassay.auditors.strategy_search import audit_strategy, search_strategy
 from dpassay.core.privacy import PrivacyClaim
 
+pytest_plugins = ["pytester"]
 ALPHA = 1e-6
 ADD, REPLACE = "add_or_remove_one:record", "replace_one:record"
 
@@ -71,7 +72,7 @@ def test_the_code_makes_the_pair_and_fails_again():
         [column("city", elements=st.sampled_from(["Oslo", "Bonn"])), column("age", elements=st.integers(0, 99))],
         index=range_indexes(max_size=4),
     )
-    witness = found(shares, ADD, frames).witness
+    witness = found(shares, ADD, frames, time_limit=15.0).witness
     assert witness is not None
     lines = witness.code.splitlines()
     names = {"shares": shares}
@@ -224,3 +225,38 @@ except dp.InvalidInput as error:
         "not refuted",
         "a strategy takes Hypothesis, which is not installed: pip install hypothesis",
     ]
+
+
+def test_five_lines_make_a_red_test_with_the_pair_as_code(pytester):
+    pytester.makepyfile(
+        """
+        from hypothesis import strategies as st
+        from hypothesis.extra.pandas import column, data_frames, range_indexes
+        from dpassay.pytest_plugin import assert_private
+
+        city = column("city", elements=st.sampled_from(["Oslo", "Bonn"]))
+        people = data_frames([city], index=range_indexes(max_size=4))
+
+        def by_city(rng, people):
+            return {city: count + rng.laplace() for city, count in people["city"].value_counts().items()}
+
+        def test_by_city():
+            assert_private(by_city, datasets=people, relation="add_or_remove_one:record", epsilon=1.0)
+
+        def test_both():
+            assert_private(by_city, 1, 2, datasets=people, relation="add_or_remove_one:record", epsilon=1.0)
+        """
+    )
+    result = pytester.runpytest_subprocess("-q", "--dp-time-limit=30", "-W", "ignore")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*PrivacyViolated: by_city is not 1-DP*",
+            "*import pandas as pd",
+            "*dataset1 = pd.DataFrame({*",
+            "*dataset2 = pd.DataFrame({*",
+            "*assert_private(by_city, dataset1, dataset2, epsilon=1.0)",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*not both*"])
+    result.stdout.fnmatch_lines(["1 audits: 1 refuted*"])

@@ -20,7 +20,7 @@ from dpassay.runs.kept import Kept, cache_folder
 PARTS = ("broken", "sound")
 FAILURE_PROBABILITY = 0.05
 SECONDS = 60.0  # of the search of a broken mechanism
-SOUND_SECONDS = 4.0
+SOUND_SECONDS = 3.0
 SEARCHES = 20  # of each sound mechanism
 QUICK = 3  # mechanisms of each kind
 SHOWN = 150  # characters of a pair
