@@ -9,11 +9,16 @@ size, records that occur once, their order, and of a strategy with few datasets 
 
 import copy
 import dataclasses
+import datetime as dt
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from uuid import UUID
 
 import numpy as np
 
@@ -24,6 +29,7 @@ from dpassay.report.dataset_code import dataset_code
 if TYPE_CHECKING:
     from hypothesis import strategies as st
 
+COLLECTIONS = (list, dict, set, frozenset, deque, Ratings)
 DRAWS = 100  # datasets from which is learned what they have in common
 SIMPLEST = 4  # datasets that pairs are made of more often than of others
 EXTREMES = 4  # records at least that pairs are made of more often than of others
@@ -130,6 +136,11 @@ def container_of(drawn: Sequence[Any], unit: str) -> Container:
     if len(kinds) > 1:
         listed = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInput(f"the strategy gives datasets of several types ({listed}); give one strategy for each")
+    if isinstance(one, dict | tuple) and _holds_collections(drawn):
+        raise InvalidInput(
+            f"the strategy gives a {type(one).__name__} of collections, of which one would be a record: give a "
+            "strategy of one collection, for example a list of records or a DataFrame"
+        )
     if isinstance(one, Ratings):
         return Container(_ratings, _build_ratings, lambda record: [record[2]], _with_value, lambda record: record[0])
     if unit == "rating" and not hasattr(one, "__array__"):
@@ -161,12 +172,26 @@ def container_of(drawn: Sequence[Any], unit: str) -> Container:
 
 
 def _is_value(dataset: Any) -> bool:
-    """Whether a dataset is one value without parts that could be missing: what one person says."""
-    if isinstance(dataset, str | bytes | list | set | frozenset | dict | deque | Ratings):
-        return False
-    if isinstance(dataset, tuple):
-        return hasattr(dataset, "_asdict")
-    return not (hasattr(dataset, "iloc") or (hasattr(dataset, "__array__") and np.ndim(dataset)))
+    """Whether a dataset is one value that holds no records: what one person says.
+
+    An object of which this is not known is none: were it a collection, any two of them would count as neighbors.
+    """
+    if dataset is None or isinstance(dataset, int | float | complex | np.generic | Enum | Decimal | Fraction):
+        return True
+    if isinstance(dataset, dt.date | dt.time | dt.timedelta | UUID):
+        return True
+    is_record = dataclasses.is_dataclass(dataset) or (isinstance(dataset, tuple) and hasattr(dataset, "_fields"))
+    return is_record and all(isinstance(field, str | bytes) or _is_value(field) for field in _fields(dataset))
+
+
+def _holds_collections(drawn: Sequence[Any]) -> bool:
+    """Whether datasets are a fixed few collections, such as columns, under their places or names."""
+    is_dict = isinstance(drawn[0], dict)
+    shapes = {frozenset(dataset) if is_dict else len(dataset) for dataset in drawn}
+    parts = [part for dataset in drawn for part in (dataset.values() if is_dict else dataset)]
+    return len(shapes) == 1 and any(
+        isinstance(part, COLLECTIONS) or (hasattr(part, "__array__") and np.ndim(part) > 0) for part in parts
+    )
 
 
 def _fields(record: Any) -> list[Any]:
@@ -212,7 +237,7 @@ def _user(record: Any) -> Any:
     named = next((name for name in USERS if hasattr(record, name)), None)
     if named is not None:
         return getattr(record, named)
-    return record[0] if isinstance(record, list | tuple) and len(record) > 1 else None
+    return record[0] if isinstance(record, tuple) and len(record) > 1 else None
 
 
 def _characters(text: Any) -> list[Any]:

@@ -413,6 +413,7 @@ class Search:
         self.outputs: dict[Any, list[Any]] = {}
         self.streams = 0
         self.tests = 0
+        self.learning = 0.0  # seconds of the last test that were not for samples
         self.easiest = 1.0  # nats beyond the claim, more of which make a test no smaller
         self.problem: Exception | None = None
         self.rungs: tuple[int, ...] = RUNGS
@@ -493,12 +494,14 @@ class Search:
         from dpassay.auditors.sampling import Sampler
 
         needed = min(LARGEST_TEST, EASY_TEST / min(promise, self.easiest) ** 2)
+        end -= self.learning
         affordable = part * (end - time.monotonic()) / 3 / self.seconds - self.overhead
         size = int(max(SMALLEST_TEST, min(needed, affordable)))
         drawn = size + self.overhead
         if not self._in_time(drawn, end):
             say(f"no time for a test: {2 * drawn} calls take some {2 * drawn * self.seconds:.0f} s")
             return None
+        begin = time.monotonic()
         self.tests += 1
         share = self.failure_probability / (self.tests * (self.tests + 1))
         # Another seed than the search's: nothing that chose this pair is counted again.
@@ -506,6 +509,7 @@ class Search:
         run = run_one_shot(
             [sampler], self.claim, failure_probability=share, num_samples=size, seed=self.seed, progress=lambda _: None
         )
+        self.learning = max(0.0, time.monotonic() - begin - 2 * drawn * self.seconds)
         item = run.tested[0]
         counts, (epsilon, delta) = item.counts, item.event.point
         low = float(proportion_lower(counts.successes1, counts.trials1, share / 2))

@@ -165,6 +165,7 @@ def search_strategy(
     neighbors = _learned(datasets, relation, seed, begin + LOOKING * time_limit)
     claim = dataclasses.replace(claim, relation=None)
     search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember)
+    search.window = SEARCHING * time_limit
     witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
     if witness is not None:
         witness = search.shrink(witness, begin + time_limit, say)
@@ -367,6 +368,7 @@ class _StrategySearch(Search):
         self.pairs = neighbors.pairs()
         self.best: dict[Any, Candidate] = {}
         self.failed = 0
+        self.window = math.inf  # seconds of the search
         self.easiest = 3.0  # the time that a test leaves is for shrinking
         self.promises: dict[str, float] = {}  # of every pair, by the fewest samples: what Hypothesis was told
         self.round_of: dict[str, int] = {}
@@ -508,7 +510,7 @@ class _StrategySearch(Search):
             raise _Stop
 
         _run(self.pairs, first, str(self.seed), 10, phases=[Phase.generate])
-        self._check_time(end)
+        self._check_time(time.monotonic() + self.window)
 
     def _deepened(self, end: float) -> bool:
         """Judges the most promising pairs that were judged on fewer samples than others; whether there were any."""

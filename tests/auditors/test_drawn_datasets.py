@@ -40,6 +40,11 @@ class Answer:
     smokes: bool
 
 
+@dataclass(frozen=True)
+class Survey:
+    answers: list[int]
+
+
 class Color(Enum):
     RED = 1
     BLUE = 2
@@ -205,6 +210,10 @@ def test_every_place_of_fixed_datasets_has_a_domain_of_its_own():
         (st.lists(digit), LEAVE, "one user's is not known"),
         (st.one_of(st.lists(digit), st.sets(digit)), ADD, "several types"),
         (st.just([]), ADD, "empty"),
+        (st.builds(Survey, st.lists(digit)), REPLACE, "no records are known"),  # any two would be neighbors
+        (st.tuples(st.lists(digit), st.booleans()), REPLACE, "of one collection"),
+        (st.fixed_dictionaries({"age": st.lists(digit), "sex": st.lists(digit)}), REPLACE, "of one collection"),
+        (st.lists(st.lists(digit, min_size=2)), LEAVE, "one user's is not known"),
         (st.lists(digit), "add_or_remove_one:entry", "always present"),
         (st.lists(digit), "add_or_remove_one:rating", "cell of a matrix"),
         (st.lists(digit), "add_one", "KIND:UNIT"),

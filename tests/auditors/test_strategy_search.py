@@ -72,7 +72,7 @@ def test_the_code_makes_the_pair_and_fails_again():
         [column("city", elements=st.sampled_from(["Oslo", "Bonn"])), column("age", elements=st.integers(0, 99))],
         index=range_indexes(max_size=4),
     )
-    witness = found(shares, ADD, frames, time_limit=15.0).witness
+    witness = found(shares, ADD, frames, time_limit=10.0).witness
     assert witness is not None
     lines = witness.code.splitlines()
     names = {"shares": shares}
@@ -112,7 +112,7 @@ def test_jax_mechanisms_are_not_compiled_for_every_pair(monkeypatch):
     search = strategy_search._StrategySearch
     monkeypatch.setattr(search, "test", lambda *_: None)  # the test does, once
     values = arrays(float, 2, elements=st.sampled_from([0.0, 3.0]))
-    result = found(Total(), REPLACE, values, time_limit=20.0)
+    result = found(Total(), REPLACE, values, time_limit=8.0)
     assert abs(result.pair.first.sum() - result.pair.second.sum()) == 3
 
 
@@ -247,7 +247,7 @@ def test_five_lines_make_a_red_test_with_the_pair_as_code(pytester):
             assert_private(by_city, 1, 2, datasets=people, relation="add_or_remove_one:record", epsilon=1.0)
         """
     )
-    result = pytester.runpytest_subprocess("-q", "--dp-time-limit=30", "-W", "ignore")
+    result = pytester.runpytest_subprocess("-q", "--dp-time-limit=15", "-W", "ignore")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
