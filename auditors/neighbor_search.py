@@ -510,6 +510,9 @@ class Search:
             [sampler], self.claim, failure_probability=share, num_samples=size, seed=self.seed, progress=lambda _: None
         )
         self.learning = max(0.0, time.monotonic() - begin - 2 * drawn * self.seconds)
+        if void := sampler.dependence():
+            say(f"test {self.tests}: nothing was decided, as {void}")
+            return None
         item = run.tested[0]
         counts, (epsilon, delta) = item.counts, item.event.point
         low = float(proportion_lower(counts.successes1, counts.trials1, share / 2))

@@ -52,10 +52,10 @@ class Color(Enum):
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch):
-    monkeypatch.setattr(strategy_search, "DRAWS", 40)
+    monkeypatch.setattr(strategy_search, "DRAWS", 25)
 
 
-def pairs_of(datasets, relation, number=15):
+def pairs_of(datasets, relation, number=10):
     """Pairs of neighbors, and what is known of the datasets."""
     neighbors = _learned(datasets, RecordRelation.parse(relation), 0, float("inf"))
     drawn = []

@@ -141,9 +141,9 @@ def test_false_witnesses_are_as_rare_as_stated():
     refuted = [
         found(respond, REPLACE, st.integers(0, 1), failure_probability=0.2, seed=seed, time_limit=2.0).witness
         is not None
-        for seed in range(20)
+        for seed in range(12)
     ]
-    assert sum(refuted) <= 16  # more have probability below 1e-6
+    assert sum(refuted) <= 10  # more have probability below 1e-6
 
 
 def test_no_test_is_made_while_hypothesis_seeds_the_global_generators(monkeypatch):
@@ -165,6 +165,18 @@ def test_no_test_is_made_while_hypothesis_seeds_the_global_generators(monkeypatc
     found(careless, REPLACE, st.integers(0, 1), epsilon=0.5)
     assert seen
     assert not any(seen)
+
+
+def test_draws_that_depend_on_each_other_accuse_nobody():
+    noise = np.random.default_rng(0).laplace(size=7).tolist()
+    calls = iter(range(10**9))
+
+    def stale(rng, bit):
+        return 3 * bit + noise[next(calls) // 50 % 7] + 1e-3 * rng.laplace()
+
+    lines: list[str] = []
+    assert found(stale, REPLACE, st.integers(0, 1), progress=lines.append, time_limit=10.0).witness is None
+    assert any("nothing was decided" in line for line in lines)
 
 
 @pytest.mark.parametrize(
