@@ -394,8 +394,8 @@ def _doubted(candidates: _Candidates, delta: float) -> tuple[np.ndarray, np.ndar
     other = np.sin(np.minimum(np.arcsin(np.sqrt(q)) + far * steep2 * width2, np.pi / 2)) ** 2
     log_ratio = np.minimum(candidates.trend - z * candidates.deviation, np.log(np.maximum(p, 1e-300) / q))
     believed = log_ratio > np.log(np.maximum(likelier, 1e-300) / other)
-    share = special.expit(log_ratio)
-    return np.where(believed, (p + q) * share, likelier), np.where(believed, (p + q) * (1 - share), other)
+    one, two = (np.minimum((p + q) * special.expit(sign * log_ratio), 1) for sign in (1, -1))
+    return np.where(believed, one, likelier), np.where(believed, two, other)
 
 
 def _bound(likelier: np.ndarray, other: np.ndarray, size: int, delta: float, failure_probability: float) -> np.ndarray:

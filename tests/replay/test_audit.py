@@ -67,7 +67,8 @@ def test_the_capital_is_that_of_the_auditor() -> None:
     inputs, log_e = anytime()
     result = check("audit", inputs)
     assert result["supports"] == "refuted"
-    assert sum(float(value) for value in result["log_e_values"]) == pytest.approx(log_e, abs=1e-6)
+    found = sum(float(value) for value in result["log_e_values"])
+    assert log_e - 2e-4 * len(result["log_e_values"]) < found < log_e + 1e-6  # each epoch leaves out a share of 1e-4
 
 
 def test_too_little_capital_refutes_nothing() -> None:
