@@ -107,6 +107,9 @@ class _Fit:
         """The log-ratio beyond each cut and its standard deviation, of cells summed up in this order."""
         share = special.expit(self.basis @ self.layer)
         one, two = (np.cumsum((mass * part)[order])[:-1][order] for part in (share, 1 - share))
+        told = np.minimum(one, two) > 1e-12  # else the datasets are as good as apart, which counts show better
+        one, two = np.where(told, one, 1), np.where(told, two, 1)
         moved = np.cumsum((self.basis * (mass * share * (1 - share))[:, None])[order], axis=0)[:-1][order]
         gradient = moved * (1 / one + 1 / two)[:, None]
-        return np.log(one / two), np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.covariance, gradient))
+        variance = np.einsum("ij,jk,ik->i", gradient, self.covariance, gradient)
+        return np.log(one / two), np.where(told, np.sqrt(np.maximum(variance, 0)), np.inf)

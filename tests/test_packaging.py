@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
-WHOLE = ("models", "notebooks", "papers", "parquet", "plots", "prove")  # the extra `all`: everything but the adapters
+# The extra `all`: everything but the adapters.
+WHOLE = ("models", "notebooks", "papers", "parquet", "plots", "prove", "tables")
 ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")
 
 

@@ -166,7 +166,7 @@ def test_one_user_leaves_or_changes_with_all_records(datasets, user, relation):
     for pair in pairs_of(datasets, relation)[0]:
         sides = [side.itertuples(index=False) if isinstance(side, pd.DataFrame) else side for side in pair]
         of = user or (lambda row: row.user)
-        groups = [{}, {}]
+        groups: list[dict] = [{}, {}]
         for group, side in zip(groups, sides, strict=True):
             for record in side:
                 group.setdefault(of(record), []).append(repr(record))

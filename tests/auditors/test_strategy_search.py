@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +101,7 @@ def test_domains_are_never_left():
 
 def test_the_search_of_vectors_keeps_to_its_scale():
     mechanism = dp.from_callable(lambda rng, vector: respond(rng, vector[0]))
-    options = {"claim": PrivacyClaim(1.0), "num_items": 1, "time_limit": 3.0, "failure_probability": ALPHA}
+    options: Any = {"claim": PrivacyClaim(1.0), "num_items": 1, "time_limit": 3.0, "failure_probability": ALPHA}
     assert search_black_box(mechanism, "vector:one", **options) is not None
     assert search_black_box(mechanism, "vector:one", scale=(0, 1), **options) is None
     with pytest.raises(dp.InvalidInput, match="differ by 1"):

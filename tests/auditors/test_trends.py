@@ -69,13 +69,23 @@ def test_scores_that_hardly_differ_have_no_trend():
     assert np.isinf(trend.above[1]).all()
 
 
+def test_datasets_that_are_apart_have_no_trend():
+    generator = np.random.default_rng(0)
+    one, two = (np.sort(generator.normal(center, 1, 2000).round(2)) for center in (0, 60))
+    cuts = np.unique(np.concatenate([one, two]))[1:]
+    trend = fit_trend(cuts, [len(side) - np.searchsorted(side, cuts) for side in (one, two)], [2000, 2000])
+    for log_ratios, deviations in (trend.above, trend.below):
+        assert (np.isfinite(log_ratios) & ~np.isnan(deviations)).all()
+        assert np.isinf(deviations[np.abs(log_ratios) > 30]).all()
+
+
 def test_a_rare_event_is_chosen_where_the_trend_promises_more(monkeypatch):
     one, two = (side[:, None].astype(np.float32) for side in sums(0))
-    choose = {"points": ((0.0, 0.0),), "num_test": 10**6, "failure_probability": 0.1}
 
     def bound():
         """What the chosen event can be expected to show."""
-        (event,) = select((Column(np.int32(0)),), one, two, **choose)
+        scorers = (Column(np.int32(0)),)
+        (event,) = select(scorers, one, two, points=((0.0, 0.0),), num_test=10**6, failure_probability=0.1)
         p, q = (stats.binom.sf(np.ceil(event.cut) - 1, TURNS, special.expit(sign * 0.02)) for sign in (1, -1))
         p, q = (p, q) if event.above else (1 - q, 1 - p)
         return abs(np.log(p / q)) - 1.28 * np.sqrt((1 / p + 1 / q) / 10**6)
