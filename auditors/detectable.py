@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 POWER = 0.9
 EACH = 0.95  # of being found, and of being tested with success
-ORDERS = 8  # of outputs, about as many as compete
 _PARTS = 8  # of an epoch, after which bets are thought to be placed again
 _GRID = np.geomspace(1e-9, 0.5, 400)
 
@@ -51,8 +50,10 @@ def detectable(result: "Result", claim: PrivacyClaim) -> dict[str, float | None]
 
 def _by_test(result: "Result") -> float | None:
     from dpassay.auditors.events import FEW, promised
+    from dpassay.auditors.rare_events import TRIED
 
     item, samples = result.tested[0], result.samples
+    tried = TRIED * result.run.pictured[item.pair][0].shape[1]
     (epsilon, delta), trials = item.event.point, samples["test"]
     tested = rarest_event(trials, trials, epsilon=epsilon, delta=delta, failure_probability=result.share, power=EACH)
     seen = samples["selection"] or samples["training"]
@@ -61,7 +62,7 @@ def _by_test(result: "Result") -> float | None:
 
     def suggested(hits: int) -> bool:
         counts = (hits, seen, 0, seen)
-        return promised(counts, (epsilon, delta), trials, result.share, ORDERS) > item.event.predicted
+        return promised(counts, (epsilon, delta), trials, result.share, tried) > item.event.predicted
 
     if not suggested(seen):
         return None

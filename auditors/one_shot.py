@@ -14,7 +14,7 @@ import numpy as np
 from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, promised, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.outputs import Encoder
-from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, but_rare, suggest, taken
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, taken
 from dpassay.auditors.sampling import Sampler, joined, size_of
 from dpassay.auditors.scorers import Column
 from dpassay.core.privacy import PrivacyClaim
@@ -164,7 +164,7 @@ def _rare(
     rows = [np.concatenate([common[0][:0], *map(encoder.features, parts)]) for parts in census.kept]
     best: Event | None = None
     for item in suggest(encoder, rows, census.trials, inner, points)[:SUGGESTED]:
-        bound = promised(item.counts, item.event.point, num_test, failure_probability, 2 * len(encoder.names))
+        bound = promised(item.counts, item.event.point, num_test, failure_probability, TRIED * len(encoder.names))
         if best is None or bound - item.event.point[0] > best.predicted - best.point[0]:
             best = replace(item.event, predicted=bound)
     return None if best is None else (best, encoder)

@@ -20,6 +20,9 @@ from dpassay.auditors.scorers import Column
 
 SHARE = 2e-4  # of the samples that the region may take, over all columns
 TAIL = 0.01  # of the samples, in either tail of a column, of which events are suggested while all samples are kept
+TRIED = (
+    60  # events a column, about: two tails, two directions, and as many nested events as there are octaves of counts
+)
 MOST, MOST_BYTES = 20_000, 1 << 28  # outputs kept of each dataset, after which no more are
 COLUMNS_FROM = 4096  # outputs that columns are learned from again, with all that no column tells
 SORTED = 50_000_000  # numbers that the extremes of the columns are learned from

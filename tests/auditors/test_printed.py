@@ -51,7 +51,7 @@ NOT REFUTED  No violation of 3-DP was found in 2,000 samples of each dataset. Wh
   not seen    In an event as frequent as the one tested, no violation of 3-DP would have been caught
               with probability 0.9.
               An output that only one of the datasets can give may have been missed if its
-              probability is below 0.15, or if it is neither beyond all others nor of a kind of its
+              probability is below 0.18, or if it is neither beyond all others nor of a kind of its
               own.
               Only this pair of datasets was judged; another pair may reveal more.
               Outputs were judged as numbers, on a grid far below the noise; their bits were not
