@@ -16,11 +16,12 @@ import jax
 import numpy as np
 from scipy.special import logsumexp
 
+from dpassay.auditors.batches import head, joined, size_of, taken
 from dpassay.auditors.betting import EProcess, evidence
 from dpassay.auditors.events import FEW, PICTURED, Event, Tested, find_events, likelier_first, score
 from dpassay.auditors.fixed_sample import Counts
-from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, Suggested, but_rare, suggest, taken
-from dpassay.auditors.sampling import Sampler, joined, size_of
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, Suggested, but_rare, suggest, untold
+from dpassay.auditors.sampling import Sampler
 from dpassay.core.privacy import PrivacyClaim
 
 FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a truth of 2 falls within 300 in all
@@ -192,15 +193,15 @@ def run_anytime(
 
 
 def _begin(index: int, sampler: Sampler, grid: np.ndarray, limit: int) -> _Pair:
-    first = max(min(SMALL if sampler.traced else FIRST, limit // 4), 2)
-    outputs, encoded = zip(*(sampler.outputs(side, "training", first) for side in (0, 1)), strict=True)
+    size = max(min(SMALL if sampler.traced else FIRST, limit // 4), 2)
+    outputs, encoded = zip(*(sampler.outputs(side, "training", size) for side in (0, 1)), strict=True)
     pools, missed = (
         [sampler.encoder.filled(rows) for rows in encoded],
         [sampler.encoder.misses(rows) for rows in encoded],
     )
     accounts = np.log([[1 - RARE], [RARE]]) + np.zeros_like(grid)
-    odd = [taken(side, np.arange(0)) for side in outputs]
-    return _Pair(index, sampler, list(outputs), pools, missed, first, odd, accounts)
+    odd = [head(side, 0) for side in outputs]
+    return _Pair(index, sampler, list(outputs), pools, missed, size, odd, accounts)
 
 
 def _new_epoch(
@@ -273,15 +274,13 @@ def _learn_columns(pair: _Pair) -> None:
         parts[side].append(taken(pair.outputs[side], np.flatnonzero(pair.missed[side])))
         if pair.census is not None:
             kept = pair.census.kept[side]
-            for outputs in kept[pair.learned[side] :]:
-                missed = sampler.encoder.misses(np.asarray(sampler.encoder.encode(outputs)))
-                parts[side].append(taken(outputs, np.flatnonzero(missed)))
+            parts[side].extend(untold(sampler.encoder, outputs) for outputs in kept[pair.learned[side] :])
             pair.learned[side] = len(kept)
     if not any(size_of(part) for side in parts for part in side):
         return
     pair.odd = [joined([odd, *side]) for odd, side in zip(pair.odd, parts, strict=True)]
-    first = [taken(outputs, np.arange(min(COLUMNS_FROM, size_of(outputs)))) for outputs in pair.outputs]
-    sampler.refit([joined([rows, odd]) for rows, odd in zip(first, pair.odd, strict=True)])
+    some = [head(outputs, COLUMNS_FROM) for outputs in pair.outputs]
+    sampler.refit([joined([rows, odd]) for rows, odd in zip(some, pair.odd, strict=True)])
     pair.pools = [np.asarray(sampler.encoder.features(outputs)) for outputs in pair.outputs]
     pair.missed = [np.zeros(len(pool), bool) for pool in pair.pools]
 

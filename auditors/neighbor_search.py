@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from dpassay.auditors.batches import head, joined, size_of
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import CallableMechanism, as_mechanism
@@ -654,14 +655,14 @@ class Search:
     def _draw(self, dataset: Any, size: int) -> Any:
         """The first `size` search samples of a dataset, kept: most candidates share a dataset with another."""
         parts = self.outputs.setdefault(self._key(dataset), [])
-        have = sum(map(_length, parts))
+        have = sum(map(size_of, parts))
         if have < size:
             fresh, per_sample = self._fresh(dataset, size - have)
             parts.append(fresh)
             self.seconds = per_sample if self.seconds == 1e-6 else 0.8 * self.seconds + 0.2 * per_sample
         if len(parts) > 1:
             parts[:] = [joined(parts)]
-        return _first(parts[0], size)
+        return head(parts[0], size)
 
     def _key(self, dataset: Any) -> Any:
         return np.nan_to_num(dataset, nan=-1e9).tobytes() + str(dataset.shape).encode()
@@ -702,28 +703,3 @@ class Search:
         outputs = [jax.tree.map(np.asarray, self.mechanism.sample(key, dataset)) for key in keys.reshape(-1)[:size]]
         stacked = plain(outputs)
         return outputs if stacked is None else stacked
-
-
-def _length(outputs: Any) -> int:
-    if isinstance(outputs, list):
-        return len(outputs)
-    import jax
-
-    return len(jax.tree.leaves(outputs)[0])
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Outputs of several calls as one."""
-    if isinstance(parts[0], list):
-        return [value for part in parts for value in part]
-    import jax
-
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-def _first(outputs: Any, size: int) -> Any:
-    if isinstance(outputs, list):
-        return outputs[:size]
-    import jax
-
-    return jax.tree.map(lambda leaf: leaf[:size], outputs)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.auditors.batches import head, joined, size_of
 from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, promised, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.outputs import Encoder
-from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, taken
-from dpassay.auditors.sampling import Sampler, joined, size_of
+from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, untold
+from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
 from dpassay.core.privacy import PrivacyClaim
 
@@ -152,12 +153,9 @@ def _rare(
 ) -> tuple[Event, Encoder] | None:
     """The event of rare outputs that promises most, of all samples but those of the test, and the columns it is of."""
     encoder, points = sampler.encoder, claim.own_nulls
-    odd = [
-        joined([taken(part, np.flatnonzero(encoder.misses(np.asarray(encoder.encode(part))))) for part in parts])
-        for parts in census.kept
-    ]
+    odd = [joined([untold(encoder, part) for part in parts]) for parts in census.kept]
     if any(map(size_of, odd)):
-        some = [taken(outputs, np.arange(min(COLUMNS_FROM, size_of(outputs)))) for outputs, _ in first]
+        some = [head(outputs, COLUMNS_FROM) for outputs, _ in first]
         encoder = sampler.refitted([joined([rows, more]) for rows, more in zip(some, odd, strict=True)])
     common = [np.asarray(encoder.features(outputs))[~census.region.holds(encoded)] for outputs, encoded in first]
     inner = np.concatenate(common).min(axis=0), np.concatenate(common).max(axis=0)

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpassay.auditors.batches import taken
 from dpassay.auditors.events import Event
 from dpassay.auditors.fixed_sample import closest_null, log_likelihood_ratio
 from dpassay.auditors.outputs import Encoder
@@ -111,11 +112,9 @@ def but_rare(rows: Sequence[np.ndarray], tails: Region) -> list[np.ndarray]:
     return [np.where(tails.low == tails.high, tails.low, side) for side in rows]
 
 
-def taken(outputs: Any, places: np.ndarray) -> Any:
-    """Outputs at some places, shape (number,): of a list, or of a pytree of arrays whose first axis is the samples."""
-    if isinstance(outputs, list):
-        return [outputs[place] for place in places]
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[places], outputs)
+def untold(encoder: Encoder, outputs: Any) -> Any:
+    """Those outputs that hold what no column tells."""
+    return taken(outputs, np.flatnonzero(encoder.misses(np.asarray(encoder.encode(outputs)))))
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.auditors.batches import alike, head, joined, listed, size_of, taken
 from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
-from dpassay.auditors.rare_events import Census, taken
+from dpassay.auditors.rare_events import Census
 from dpassay.auditors.tracing import FEW, WATCHED, WORD, Traced, advance, trace
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
@@ -154,8 +155,7 @@ class Sampler:
         halves = [[self._raw(side, "training", part) for part in (num - num // 2, num // 2)] for side in (0, 1)]
         self.check_datasets()
         self.warnings += self._caller.warnings()
-        sides = [joined(parts) for parts in halves]
-        sides = _alike(sides)
+        sides = alike([joined(parts) for parts in halves])
         self.encoder = fit_encoder(sides[0], sides[1], representation=self.representation)
         self.warnings += self.encoder.warnings
         features = [np.asarray(self.encoder.features(side)) for side in sides]
@@ -178,7 +178,7 @@ class Sampler:
 
     def refitted(self, outputs: Sequence[Any]) -> Encoder:
         """What `refit` would set."""
-        sides = _alike(outputs)
+        sides = alike(outputs)
         return fit_encoder(sides[0], sides[1], representation=self.representation)
 
     def dependence(self) -> str:
@@ -250,7 +250,7 @@ class Sampler:
             return []
         size = size_of(kept)
         self._kept[side] = taken(kept, np.arange(n, size)) if size > n else None
-        return [taken(kept, np.arange(min(n, size)))]
+        return [head(kept, n)]
 
     def _saw(self, side: int, rows: np.ndarray) -> None:
         """Keeps the first rows that show whether draws repeat or depend on each other."""
@@ -381,7 +381,7 @@ class Sampler:
                 size = min(n - done, traced.chunk)
                 words = advance(self._words(side, phase), first)
                 outputs = traced.outputs(side, words, size)
-                outputs = outputs if traced.alike else _listed(outputs)
+                outputs = outputs if traced.alike else listed(outputs)
                 self._next[phase][side] += traced.stride(size)
             else:
                 size = min(n - done, self._caller.chunk)
@@ -454,22 +454,6 @@ def _unpacked(marks: np.ndarray, size: int) -> np.ndarray:
     return np.unpackbits(some, bitorder="little")[:size]
 
 
-def size_of(outputs: Any) -> int:
-    """How many outputs a list, or a pytree of arrays, holds."""
-    if isinstance(outputs, list):
-        return len(outputs)
-    import jax
-
-    return len(jax.tree.leaves(outputs)[0])
-
-
-def _alike(sides: Sequence[Any]) -> list[Any]:
-    """Outputs of both datasets as arrays of one layout, or both as lists."""
-    if any(isinstance(side, list) for side in sides) or _layout(sides[0]) != _layout(sides[1]):
-        return [_listed(side) for side in sides]
-    return list(sides)
-
-
 def _entropy(block: np.ndarray, continuous: bool) -> float:
     """Bits of chance in the rows of a block, by their frequencies; 16 a row where all are distinct real numbers."""
     _, counts = np.unique(block, axis=0, return_counts=True)
@@ -482,36 +466,6 @@ def _entropy(block: np.ndarray, continuous: bool) -> float:
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """One pool per process (a forked one has no threads), kept."""
     return ThreadPoolExecutor(threads, thread_name_prefix="dpassay-chunks")
-
-
-def joined(parts: list[Any]) -> Any:
-    """Chunks of outputs as one."""
-    parts = [part for part in parts if not (isinstance(part, list) and not part)]
-    if len(parts) <= 1:
-        return parts[0] if parts else []
-    if any(isinstance(part, list) for part in parts) or len({_layout(part) for part in parts}) > 1:
-        return [output for part in parts for output in _listed(part)]
-    import jax
-
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-def _layout(outputs: Any) -> str:
-    import jax
-
-    return str(jax.tree.map(lambda leaf: (leaf.shape[1:], leaf.dtype.kind), outputs))
-
-
-def _listed(outputs: Any) -> list[Any]:
-    """One Python object per sample."""
-    if isinstance(outputs, list):
-        return outputs
-    import jax
-
-    if isinstance(outputs, np.ndarray):
-        return list(outputs)
-    leaves, tree = jax.tree.flatten(outputs)
-    return [jax.tree.unflatten(tree, row) for row in zip(*leaves, strict=True)]
 
 
 def _kinds(outputs: list[Any]) -> int:

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpassay.auditors.audit import Audit, mechanism_name, run_audit
+from dpassay.auditors.batches import joined
 from dpassay.auditors.calling import Caller
 from dpassay.auditors.drawn_datasets import DRAWS, DrawnPair, Neighbors, RecordRelation, dataset_key
-from dpassay.auditors.neighbor_search import FEWEST, KEPT, MOST_TESTS, SEARCHING, Candidate, Changed, Search, joined
+from dpassay.auditors.neighbor_search import FEWEST, KEPT, MOST_TESTS, SEARCHING, Candidate, Changed, Search
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim, Witness
 from dpassay.core.protocol import CallableMechanism, as_mechanism

@@ -11,8 +11,9 @@ import pytest
 import dpassay as dp
 from dpassay.auditors import anytime, rare_events
 from dpassay.auditors.audit import run_audit
+from dpassay.auditors.batches import taken
 from dpassay.auditors.outputs import fit_encoder
-from dpassay.auditors.rare_events import Census, Region, suggest, taken
+from dpassay.auditors.rare_events import Census, Region, suggest
 from dpassay.auditors.sampling import Sampler
 from dpassay.replay import check
 

@@ -58,10 +58,7 @@ def check_unused(reading: Reading) -> None:
 def given_ratings(path: Path | None, reading: Reading) -> "Ratings | None":
     """The ratings in a file, with a line that says what a reader must know of how they were read; None for no file."""
     if path is None:
-        if reading != PLAIN:
-            raise InvalidInput(
-                "--scale, --format and --duplicates say how --data is read; give that, or leave them out"
-            )
+        check_unused(reading)
         return None
     from dpassay.data.rating_files import read_ratings
 
