@@ -1,0 +1,1 @@
+"""Proofs and exact counterexamples for mechanisms written as ordinary Python functions."""
