@@ -25,7 +25,7 @@ import numpy as np
 
 from dpassay.auditors.bits import BitColumns
 from dpassay.auditors.opening import BASIC, Label, opened, split_text
-from dpassay.auditors.wording import TRUTH
+from dpassay.auditors.wording import TRUTH, UNSEEN
 from dpassay.core.errors import InvalidInput
 
 Representation = Literal["values", "bits"]
@@ -41,8 +41,6 @@ _VOCABULARY = 64  # values of one place that get an indicator
 _COLUMNS = 4096
 _DEPTH = 8  # of values within values
 
-
-_UNSEEN = "unseen output"
 _LABELS = (str, bytes, type(None), Enum, Label)  # equal ones are encoded once
 
 
@@ -501,7 +499,7 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
         return rows
 
     return Encoder(
-        (*inner.names, _UNSEEN),
+        (*inner.names, UNSEEN),
         (*inner.discrete, True),
         encode,
         np.append(inner.blanks, np.float32(0)),
@@ -582,7 +580,7 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
         result[:, -1] = [unseen(row) for row in rows]
         return result if places is None else result[places]
 
-    every = [*columns, _Entry(_UNSEEN, True, ("", ""), float, low=0.0, high=0.0)]
+    every = [*columns, _Entry(UNSEEN, True, ("", ""), float, low=0.0, high=0.0)]
     return Encoder(
         tuple(column.name for column in every),
         tuple(column.discrete for column in every),
