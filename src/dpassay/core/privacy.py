@@ -122,9 +122,12 @@ class PrivacyClaim:
         return _GaussianClaim(mu, relation=relation)
 
     @classmethod
-    def zcdp(cls, rho: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
-        """rho-zero-concentrated privacy (Bun and Steinke 2016): Renyi divergence of every order a at most a rho."""
-        return _ZcdpClaim(rho, relation=relation)
+    def zcdp(cls, rho: float | str, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
+        """rho-zero-concentrated privacy (Bun and Steinke 2016): Renyi divergence of every order a at most a rho.
+
+        Text is an expression in a program's parameters, for `dp.prove`.
+        """
+        return FormulaClaim("zcdp", rho) if isinstance(rho, str) else _ZcdpClaim(rho, relation=relation)
 
     @classmethod
     def renyi(cls, order: float, epsilon: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
@@ -266,6 +269,39 @@ class _ZcdpClaim(_CurveClaim):
 
     def _curve(self, epsilon: np.ndarray, parameter: np.ndarray) -> np.ndarray:
         return zcdp_delta(epsilon, parameter)
+
+
+@dataclass(frozen=True)
+class FormulaClaim(PrivacyClaim):
+    """A claim whose parameter is an expression in a program's parameters: for proofs, no number to audit.
+
+    Attributes:
+        notion: "zcdp".
+        formula: the parameter, as text.
+    """
+
+    epsilon: float = field(default=math.inf, init=False, repr=False)
+    delta: float = field(default=0.0, init=False, repr=False)
+    relation: NeighboringRelation | None = field(default=None, init=False, repr=False)
+    notion: str
+    formula: str
+
+    def __post_init__(self) -> None:
+        pass
+
+    @property
+    def text(self) -> str:
+        """The claim for humans."""
+        return f"({self.formula})-zCDP"
+
+    @property
+    def parameter(self) -> float:
+        """There is none.
+
+        Raises:
+            InvalidInput: always.
+        """
+        raise InvalidInput(f"{self.text} is a formula, which only dp.prove takes; give a number here")
 
 
 @dataclass(frozen=True)

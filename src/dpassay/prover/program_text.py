@@ -36,12 +36,14 @@ class Program:
         text: Python; imports and constants first, then helper functions, the mechanism last.
         entry: the mechanism's name in it.
         parameters: its public parameters in order, with "int", "real" or "bool" by their annotation ("real" without).
+        entries: what the annotation of the data says its entries are: "int", "bool", "float" or "".
         places: for each piece of the text its first line there, the file it is from and its first line in that file.
     """
 
     text: str
     entry: str
     parameters: dict[str, str]
+    entries: str
     places: tuple[tuple[int, str, int], ...]
 
     def place(self, line: int) -> str:
@@ -82,7 +84,7 @@ def program_of(function: Callable[..., Any]) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    return Program(text, entry.node.name, _parameters(entry), tuple(places))
+    return Program(text, entry.node.name, _parameters(entry), _entries(entry), tuple(places))
 
 
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
@@ -276,3 +278,11 @@ def _parameters(entry: _Piece) -> dict[str, str]:
             )
         sorts[argument.arg] = _SORTS[named]
     return sorts
+
+
+def _entries(entry: _Piece) -> str:
+    """The entries' type where the data are annotated as a list or another sequence of one."""
+    arguments = entry.node.args
+    annotation = [*arguments.posonlyargs, *arguments.args][1].annotation
+    named = ast.unparse(annotation.slice) if isinstance(annotation, ast.Subscript) else ""
+    return named if named in _SORTS else ""

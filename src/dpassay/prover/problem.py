@@ -1,0 +1,205 @@
+"""What is to be proved of a program: which inputs are neighbors, and how much privacy may be lost."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import FormulaClaim, PrivacyClaim
+from dpassay.prover.program_text import Program
+
+RELATIONS = {
+    "one_query": "one entry of the list changes by at most {radius}",
+    "all_queries": "every entry of the list changes by at most {radius}",
+    "monotone_queries": "every entry of the list changes by at most {radius}, all up or all down",
+    "replace_one:entry": "one entry of the list is replaced",
+    "add_or_remove_one:entry": "one entry is added to the list or removed from it",
+}
+"""Relation -> what it says of two neighboring lists."""
+_VALUES = {"int": "int", "bool": "bool", "float": "real"}
+_FUNCTIONS = ("exp", "log", "sqrt", "abs", "min", "max")
+_PARTS = (
+    *(ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp, ast.operator),
+    *(ast.unaryop, ast.cmpop, ast.boolop),
+)
+_STATED = "__dpassay_problem__"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A claim about a program `f(rng, data, **parameters)` whose data are a list of numbers.
+
+    Attributes:
+        relation: a key of `RELATIONS`.
+        bounds: the least and the largest entry, as texts of numbers or names of parameters; None for any.
+        values: what entries are: "real", "int" or "bool".
+        radius: how much an entry may change in the first three relations, a number as text.
+        notion: "epsilon" (pure differential privacy, nats) or "zcdp" (Bun and Steinke 2016).
+        bound: the claimed parameter, an expression in the public parameters.
+        parameters: public parameters -> "int", "real" or "bool".
+        assume: conditions on the parameters under which the claim is made.
+    """
+
+    relation: str
+    bounds: tuple[str, str] | None = None
+    values: str = "real"
+    radius: str = "1"
+    notion: str = "epsilon"
+    bound: str = "epsilon"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    assume: tuple[str, ...] = ()
+
+    def neighbors(self) -> str:
+        """In words, which inputs are neighbors."""
+        words = RELATIONS[self.relation].format(radius=self.radius)
+        kind = {"int": "integers", "bool": "booleans"}.get(self.values, "numbers")
+        among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
+        return f"{words}; entries are {kind}{among}"
+
+    def inputs(self, program: Program) -> dict[str, Any]:
+        """The fields that every certificate about the program has."""
+        return {
+            "program": {"text": program.text, "entry": program.entry},
+            "parameters": dict(self.parameters),
+            "relation": {
+                "kind": self.relation,
+                "bounds": None if self.bounds is None else list(self.bounds),
+                "values": self.values,
+                "radius": self.radius,
+            },
+            "claim": {"notion": self.notion, "bound": self.bound},
+            "assume": list(self.assume),
+        }
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """What a decorator said of a mechanism; None where it said nothing."""
+
+    relation: str | None = None
+    epsilon: float | str | None = None
+    claim: PrivacyClaim | None = None
+    assume: Sequence[str] = ()
+    bounds: tuple[Any, Any] | None = None
+    radius: float | str = 1
+
+
+def mechanism_function(
+    *,
+    relation: str,
+    epsilon: float | str | None = None,
+    claim: PrivacyClaim | None = None,
+    assume: Sequence[str] = (),
+    bounds: tuple[Any, Any] | None = None,
+    radius: float | str = 1,
+) -> Callable[[_Function], _Function]:
+    """Says of a function `f(rng, data, **public parameters)` what `dp.prove` is to prove; it runs as before.
+
+    Args:
+        relation: which inputs are neighbors; see `dp.prove`.
+        epsilon: the claim, nats: an expression in the parameters, or a number.
+        claim: another claim instead, such as `dp.PrivacyClaim.zcdp("rho")`.
+        assume: conditions on the parameters, such as "c >= 1".
+        bounds: the least and the largest entry: numbers or names of parameters.
+        radius: how much an entry may change where the relation speaks of "at most 1".
+    """
+    stated = _Stated(relation, epsilon, claim, tuple(assume), bounds, radius)
+
+    def mark(function: _Function) -> _Function:
+        setattr(function, _STATED, stated)
+        return function
+
+    return mark
+
+
+def problem_of(
+    function: Callable[..., Any],
+    program: Program,
+    *,
+    relation: str | None = None,
+    epsilon: float | str | None = None,
+    claim: PrivacyClaim | None = None,
+    assume: Sequence[str] = (),
+    bounds: tuple[Any, Any] | None = None,
+    radius: float | str | None = None,
+) -> Problem:
+    """What is to be proved; what is not given here is what the function's decorator says.
+
+    Raises:
+        InvalidInput: no relation, an unknown one, or a claim that is none.
+    """
+    stated = getattr(function, _STATED, _Stated())
+    relation = relation or stated.relation
+    if relation not in RELATIONS:
+        said = f"relation {relation!r} is not known" if relation else "no relation is given"
+        raise InvalidInput(f"{said}; choose {', '.join(RELATIONS)}")
+    if epsilon is None and claim is None:
+        epsilon, claim = stated.epsilon, stated.claim
+    notion, bound = _claimed(epsilon, claim, program)
+    bounds = stated.bounds if bounds is None else bounds
+    given = [assume] if isinstance(assume, str) else assume
+    return Problem(
+        relation,
+        None if bounds is None else (_text(bounds[0], program), _text(bounds[1], program)),
+        "bool" if bounds is not None and set(map(type, bounds)) == {bool} else _VALUES.get(program.entries, "real"),
+        _text(stated.radius if radius is None else radius, program),
+        notion,
+        bound,
+        program.parameters,
+        tuple(expression(each, program, condition=True) for each in dict.fromkeys((*stated.assume, *given))),
+    )
+
+
+def _claimed(epsilon: float | str | None, claim: PrivacyClaim | None, program: Program) -> tuple[str, str]:
+    """The notion and the bound of a claim; epsilon-DP for the parameter `epsilon` where nothing is said."""
+    if claim is not None and epsilon is not None:
+        raise InvalidInput("epsilon and claim are both given; leave one out")
+    if isinstance(claim, FormulaClaim):
+        return claim.notion, claim.formula
+    if claim is not None:
+        if claim.kind not in ("dp", "zcdp") or claim.delta:
+            raise InvalidInput(f"{claim} is not proved yet; claim pure epsilon-DP, or zCDP")
+        return ("zcdp" if claim.kind == "zcdp" else "epsilon"), _text(claim.parameter, program)
+    if epsilon is None and "epsilon" not in program.parameters:
+        raise InvalidInput(f"{program.entry} has no parameter epsilon; say what is claimed, such as epsilon='2 * eps'")
+    return "epsilon", _text("epsilon" if epsilon is None else epsilon, program)
+
+
+def expression(text: str, program: Program, *, condition: bool = False) -> str:
+    """An expression in the public parameters, or a condition on them, checked for its form.
+
+    Raises:
+        InvalidInput: it is no Python expression of that kind.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise InvalidInput(f"{text!r} is no expression; write it in Python") from None
+    logical = isinstance(tree, ast.Compare | ast.BoolOp)
+    if logical != condition:
+        raise InvalidInput(f"{text!r}: write {'a condition, such as c >= 1' if condition else 'a number or a formula'}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in {*program.parameters, *_FUNCTIONS}:
+            raise InvalidInput(f"{text!r}: {node.id} is no public parameter of {program.entry}")
+        if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, int | float)):
+            raise InvalidInput(f"{text!r}: {node.value!r} is no number")
+        if not isinstance(node, _PARTS):
+            raise InvalidInput(f"{text!r}: use numbers, parameters, + - * / **, and {', '.join(_FUNCTIONS)}")
+    return text.strip()
+
+
+def _text(value: Any, program: Program) -> str:
+    """A number, exactly as it is written, or an expression in the parameters.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    if isinstance(value, str):
+        return expression(value, program)
+    try:
+        return str(Fraction(str(value)) if not isinstance(value, bool) else int(value))
+    except ValueError:
+        raise InvalidInput(f"{value!r} is no finite number") from None

@@ -1,0 +1,57 @@
+"""What is to be proved, from the call and from the decorator."""
+
+from typing import Any
+
+import pytest
+
+import dpassay as dp
+from dpassay.prover.problem import Problem, mechanism_function, problem_of
+from dpassay.prover.program_text import program_of
+
+
+@mechanism_function(relation="all_queries", epsilon="2 * epsilon", assume=["c >= 1"])
+def decorated(rng: Any, queries: list[int], epsilon: float, c: int) -> Any:
+    return queries[0] + rng.laplace(0, c / epsilon)
+
+
+def _stated(**given: Any) -> Problem:
+    return problem_of(decorated, program_of(decorated), **given)
+
+
+def test_the_call_goes_before_the_decorator() -> None:
+    parameters = {"epsilon": "real", "c": "int"}
+    stated = Problem("all_queries", values="int", bound="2 * epsilon", parameters=parameters, assume=("c >= 1",))
+    assert _stated() == stated
+    other = _stated(relation="replace_one:entry", epsilon=0.1, bounds=(0, "c"), assume="epsilon <= 1")
+    assert (other.relation, other.bound, other.bounds) == ("replace_one:entry", "1/10", ("0", "c"))
+    assert other.assume == ("c >= 1", "epsilon <= 1")
+    assert other.neighbors() == "one entry of the list is replaced; entries are integers between 0 and c"
+
+
+def test_claims_of_other_notions() -> None:
+    claimed = _stated(claim=dp.PrivacyClaim.zcdp("epsilon * epsilon / 2"))
+    assert (claimed.notion, claimed.bound) == ("zcdp", "epsilon * epsilon / 2")
+    assert _stated(claim=dp.PrivacyClaim.zcdp(0.5)).bound == "1/2"
+    with pytest.raises(dp.InvalidInput, match="only dp.prove takes"):
+        dp.audit(decorated, [1], [0], claim=dp.PrivacyClaim.zcdp("epsilon"))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"relation": "some"}, "choose one_query"),
+        ({"epsilon": "x"}, "x is no public parameter"),
+        ({"epsilon": "c > 1"}, "a number or a formula"),
+        ({"epsilon": "print(c)"}, "print is no public parameter"),
+        ({"epsilon": "[c]"}, "use numbers"),
+        ({"epsilon": "c c"}, "no expression"),
+        ({"epsilon": "True"}, "no number"),
+        ({"epsilon": float("nan")}, "no finite number"),
+        ({"assume": "c"}, "a condition"),
+        ({"claim": dp.PrivacyClaim(1.0, 1e-5)}, "not proved yet"),
+        ({"claim": dp.PrivacyClaim(1.0), "epsilon": 1.0}, "both given"),
+    ],
+)
+def test_what_is_no_problem_is_refused(given: Any, reason: str) -> None:
+    with pytest.raises(dp.InvalidInput, match=reason):
+        _stated(**given)
