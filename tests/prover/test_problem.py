@@ -32,7 +32,7 @@ def test_claims_of_other_notions() -> None:
     claimed = _stated(claim=dp.PrivacyClaim.zcdp("epsilon * epsilon / 2"))
     assert (claimed.notion, claimed.bound) == ("zcdp", "epsilon * epsilon / 2")
     assert _stated(claim=dp.PrivacyClaim.zcdp(0.5)).bound == "1/2"
-    with pytest.raises(dp.InvalidInput, match="only dp.prove takes"):
+    with pytest.raises(dp.InvalidInput, match=r"only dp\.prove takes"):
         dp.audit(decorated, [1], [0], claim=dp.PrivacyClaim.zcdp("epsilon"))
 
 
