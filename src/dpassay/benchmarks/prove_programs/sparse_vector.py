@@ -569,7 +569,7 @@ PROGRAMS = (
             parameters={"epsilon": 2.0, "threshold": 0.0}, pair=([0] * 6 + [1] * 6, [1] * 6 + [0] * 6),
             known="no finite epsilon; 1.011 epsilon found at n = 5"),
     Program(bad_sparse_vector_count_is_reset, "all_queries", "refuted", "ours", assume=_C,
-            parameters={**_ONE, "epsilon": 2.0}, pair=([0, 1] * 8, [1, 0] * 8)),
+            parameters={**_ONE, "epsilon": 4.0}, pair=([0, -9, 1, -9] * 8, [1, -9, 0, -9] * 8)),
     Program(bad_sparse_vector_half_noise, "all_queries", "refuted", "ours, after Lyu et al. 2017, section 4.3",
             assume=_C, parameters={**_ONE, "epsilon": 2.0}, pair=([0, 0, 0, 0, 1], [1, 1, 1, 1, 0]),
             known="3/2 epsilon"),
