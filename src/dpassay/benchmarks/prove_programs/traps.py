@@ -657,7 +657,7 @@ def drawn_until_positive(rng, queries, epsilon):
 
 def output_drawn_until_positive(rng, queries, epsilon):
     """A negative output is drawn again: the truncated density is divided by a probability that depends on the data."""
-    total = sum(queries)
+    total = max(sum(queries), 0)
     noisy = total + rng.laplace(0, 1 / epsilon)
     while noisy < 0:
         noisy = total + rng.laplace(0, 1 / epsilon)
