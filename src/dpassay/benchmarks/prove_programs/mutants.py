@@ -98,7 +98,7 @@ def _defined(tree: ast.Module, original: Callable[..., Any], name: str) -> Funct
     text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     file = f"<mutant {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names = dict(original.__globals__)  # type: ignore[attr-defined]
+    names = dict(original.__globals__)
     exec(compile(text, file, "exec"), names)
     return names[name]
 
@@ -185,7 +185,7 @@ def _dropped(node: ast.AST, definition: ast.FunctionDef) -> list[_Change]:
 
 
 def _constant(node: ast.AST, _: ast.FunctionDef) -> list[_Change]:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return [(f"{node.value + 1} for {node.value}", ast.Constant(node.value + 1))]
     return []
 
