@@ -7,7 +7,7 @@ from dpassay.benchmarks.prove_programs import PROGRAMS
 from dpassay.benchmarks.prove_programs.record import Program
 from dpassay.core.privacy import PrivacyClaim
 
-SAMPLES, FAILURE_PROBABILITY = 20_000, 1e-4
+SAMPLES, FAILURE_PROBABILITY = 20_000, 1e-6
 
 
 @dataclass(frozen=True)

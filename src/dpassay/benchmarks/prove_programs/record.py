@@ -25,6 +25,7 @@ class Program:
         bounds: smallest and largest entry, numbers or expressions in the parameters; None for any real number.
         parameters: values to run it with; epsilon is among them.
         pair: neighboring datasets that come near the claim, or break it.
+        unless: a condition on the parameters under which a program that is "refuted" holds.
         hard: an `open` is what we expect of the prover.
         known: published or computed figures, in words.
     """
@@ -39,6 +40,7 @@ class Program:
     bounds: tuple[Any, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"epsilon": 1.0})
     pair: tuple[Any, Any] = ([], [])
+    unless: str = ""
     hard: bool = False
     known: str = ""
 

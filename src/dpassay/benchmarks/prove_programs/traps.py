@@ -718,7 +718,7 @@ def _trap(function, relation="one_query", pair=_ONE, claim="epsilon", **details)
 _BOUND = {"parameters": {"bound": 1.0}, "assume": ("bound > 0",)}
 _THRESHOLD = {"parameters": {"threshold": 0.0}}
 _LOUD = {"parameters": {"epsilon": 4.0, "threshold": 0.0}}
-_AT_ZERO = {"parameters": {"c": 0, "threshold": 0.0}, "claim": "(1 + 6 * c) / 4 * epsilon"}
+_AT_ZERO = {"parameters": {"c": 0, "threshold": 0.0}, "claim": "(1 + 6 * c) / 4 * epsilon", "unless": "c >= 1"}
 
 TRAPS = (
     _trap(revisited_entry),
@@ -806,7 +806,7 @@ TRAPS = (
     _trap(output_drawn_until_positive, pair=([0], [1]), parameters={"epsilon": 3.0}),
     _trap(recursion),
     _trap(no_cutoff_at_zero, "all_queries", ([0, 0, 0, 0, 1], [1, 1, 1, 1, 0]), **_AT_ZERO),
-    _trap(scale_zero, parameters={"c": 0}),
+    _trap(scale_zero, parameters={"c": 0}, unless="c >= 1"),
     _trap(empty_budget, parameters={"parts": 1}, assume=("parts >= 1",)),
     _trap(rounded_to_even, "replace_one:entry", ([0], [1]), bounds=(0, 1)),
 )
