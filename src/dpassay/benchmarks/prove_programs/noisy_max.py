@@ -93,6 +93,17 @@ def noisy_max_exponential_monotone(rng, queries, epsilon):
     return np.argmax([query + rng.exponential(1 / epsilon) for query in queries])
 
 
+def noisy_max_geometric(rng, counts: list[int], epsilon):
+    """Integer counts and two-sided geometric noise; the first of equal ones wins."""
+    p = 1 - np.exp(-epsilon / 2)
+    best, largest = 0, 0
+    for i, count in enumerate(counts):
+        noisy = count + rng.geometric(p) - rng.geometric(p)
+        if i == 0 or noisy > largest:
+            best, largest = i, noisy
+    return best
+
+
 def noisy_max_gap(rng, queries, epsilon):
     """The index, and by how much it beats the second."""
     best, largest, second = 0, -np.inf, -np.inf
@@ -240,6 +251,8 @@ PROGRAMS = (
             pair=([0, 0, 0], [1, 0, 0])),
     Program(noisy_max_exponential_monotone, "monotone_queries", "holds",
             "McKenna and Sheldon 2020 (permute-and-flip)", pair=([0, 0, 0], [1, 0, 0])),
+    Program(noisy_max_geometric, "all_queries", "holds",
+            "Dwork and Roth 2014, section 3.3, with the noise of Ghosh et al. 2009", pair=_TOP),
     Program(noisy_max_gap, "all_queries", "holds", "Ding et al. 2019, Algorithm 1 (k = 1)", pair=_TOP, hard=True),
     Program(noisy_max_then_value, "all_queries", "holds", "composition; Ding et al. 2019", pair=_TOP),
     Program(noisy_max_of_two_halves, "all_queries", "holds", "composition over a public partition",

@@ -141,6 +141,11 @@ def differences(rng, stream, epsilon):
     return answers
 
 
+def harmonic_answers(rng, queries, epsilon):
+    """Later entries have more noise than one that may change needs."""
+    return [query + rng.laplace(0, (i + 1) / epsilon) for i, query in enumerate(queries)]
+
+
 def histogram(rng, counts, epsilon):
     """Noisy cells, by a list comprehension."""
     return [count + rng.laplace(0, 1 / epsilon) for count in counts]
@@ -435,6 +440,7 @@ PROGRAMS = (
     Program(running_sums, "one_query", "holds", "Chan et al. 2011, simple counter", pair=_ONE),
     Program(moving_sums, "one_query", "holds", "ours", pair=([0, 0, 0], [0, 1, 0])),
     Program(differences, "one_query", "holds", "ours", pair=([0, 0, 0], [0, 1, 0])),
+    Program(harmonic_answers, "one_query", "holds", "ours", pair=_ONE),
     Program(histogram, "one_query", "holds", "StatDP histogram; Dwork and Roth 2014, Example 3.2", pair=_ONE),
     Program(histogram_vector, "one_query", "holds", "StatDP histogram", pair=_ONE),
     Program(histogram_first, "one_query", "holds", "StatDP histogram", pair=_ONE),

@@ -703,6 +703,128 @@ def rounded_to_even(rng, values, epsilon):
     return sum(round(0.5 + value) for value in values) + rng.laplace(0, 1 / epsilon)
 
 
+def repeated_by_times(rng, queries, epsilon):
+    """A list times 3 is the list three times, not its entries tripled."""
+    answers = []
+    for query in list(queries) * 3:
+        answers.append(query + rng.laplace(0, 1 / epsilon))
+    return answers
+
+
+def repeated_by_plus(rng, queries, epsilon):
+    """Lists are joined by +, not added: every entry is released twice."""
+    return [query + rng.laplace(0, 1 / epsilon) for query in list(queries) + list(queries)]
+
+
+def inner_loop_takes_the_index(rng, queries, epsilon):
+    """The inner loop has the same i: entries 0 and 1 are read in every round."""
+    answers = []
+    for i in range(len(queries)):
+        for i in range(min(2, len(queries))):
+            answers.append(queries[i] + rng.laplace(0, 1 / epsilon))
+    return answers
+
+
+def loop_variable_after_the_loop(rng, queries, epsilon):
+    """The loop leaves the last entry in `query`, which is published once more, without noise."""
+    answers = []
+    for query in queries:
+        answers.append(query + rng.laplace(0, 1 / epsilon))
+    answers.append(query)
+    return answers
+
+
+def first_noise_for_all(rng, queries, epsilon):
+    """n draws, of which only the first is used."""
+    noise = rng.laplace(0, 1 / epsilon, size=len(queries))
+    return [queries[i] + noise[0] for i in range(len(queries))]
+
+
+def noise_shared_by_two(rng, queries, epsilon):
+    """Entries 2 i and 2 i + 1 have one noise: their difference is exact."""
+    noise = rng.laplace(0, 1 / epsilon, size=len(queries))
+    return [queries[i] + noise[i // 2] for i in range(len(queries))]
+
+
+def larger_of_noisy_and_raw(rng, queries, epsilon):
+    """Half of the time the raw entry is the larger one."""
+    return [max(query, query + rng.laplace(0, 1 / epsilon)) for query in queries]
+
+
+def geometric_noise_on_reals(rng, queries, epsilon):
+    """Integer noise leaves the digits after the point as they are: [0] and [0.5]."""
+    p = 1 - math.exp(-epsilon)
+    return sum(queries) + rng.geometric(p) - rng.geometric(p)
+
+
+def one_sided_geometric_noise(rng, counts: list[int], epsilon):
+    """The output is above the sum."""
+    return sum(counts) + rng.geometric(1 - math.exp(-epsilon))
+
+
+def exponential_noise_downwards(rng, queries, epsilon):
+    """Taken off, one-sided noise tells that the sum is at least the output."""
+    return sum(queries) - rng.exponential(1 / epsilon)
+
+
+def harmonic_scales(rng, queries, epsilon):
+    """Entry i has noise of scale (i + 1)/epsilon: enough for one entry, not for all, whose costs add up to log n."""
+    return [query + rng.laplace(0, (i + 1) / epsilon) for i, query in enumerate(queries)]
+
+
+def threshold_kept_after_answers(rng, queries, epsilon, threshold):
+    """New noise for the threshold where a query was below, none where it was above."""
+    limit = threshold + rng.laplace(0, 2 / epsilon)
+    answers = []
+    for query in queries:
+        above = query + rng.laplace(0, 4 / epsilon) >= limit
+        answers.append(above)
+        if not above:
+            limit = threshold + rng.laplace(0, 2 / epsilon)
+    return answers
+
+
+def counts_every_twelfth_answer(rng, queries, epsilon, c: int, threshold):
+    """Twelve answers above are counted as one: far more than were paid for."""
+    limit = threshold + rng.laplace(0, 2 / epsilon)
+    answers, count = [], 0
+    for query in queries:
+        above = query + rng.laplace(0, 4 * c / epsilon) >= limit
+        answers.append(above)
+        if above:
+            count += 1
+        if count // 12 >= c:
+            break
+    return answers
+
+
+def stops_by_raw_sum(rng, queries, epsilon, limit):
+    """How many noisy answers there are tells where the raw running sum passes the limit."""
+    answers = []
+    total = 0
+    i = 0
+    while i < len(queries) and total <= limit:
+        total += queries[i]
+        answers.append(queries[i] + rng.laplace(0, 1 / epsilon))
+        i += 1
+    return answers
+
+
+def same_draw_twice(rng, queries, epsilon):
+    """One noise is compared and then published: the comparison with 0 tells the sum."""
+    noise = rng.laplace(0, 2 / epsilon)
+    above = sum(queries) + noise > 0
+    return above, noise
+
+
+def private_entry_as_index(rng, values: list[int], epsilon, k: int):
+    """The record says which cell gets the noise."""
+    cells = [0] * k
+    for value in values:
+        cells[value] = 1 + rng.laplace(0, 1 / epsilon)
+    return cells
+
+
 SCALE = 0.0
 
 _ONE = ([0, 0, 0], [1, 0, 0])
@@ -808,6 +930,31 @@ TRAPS = (
     _trap(no_cutoff_at_zero, "all_queries", ([0, 0, 0, 0, 1], [1, 1, 1, 1, 0]), **_AT_ZERO),
     _trap(scale_zero, parameters={"c": 0}, unless="c >= 1"),
     _trap(empty_budget, parameters={"parts": 1}, assume=("parts >= 1",)),
+    _trap(repeated_by_times),
+    _trap(repeated_by_plus),
+    _trap(inner_loop_takes_the_index),
+    _trap(loop_variable_after_the_loop, pair=([0, 0], [0, 1])),
+    _trap(first_noise_for_all),
+    _trap(noise_shared_by_two),
+    _trap(larger_of_noisy_and_raw),
+    _trap(geometric_noise_on_reals, pair=([0], [0.5])),
+    _trap(one_sided_geometric_noise, pair=([0], [1])),
+    _trap(exponential_noise_downwards),
+    _trap(harmonic_scales, "all_queries", ([0] * 12, [1] * 12)),
+    _trap(threshold_kept_after_answers, "all_queries", ([0] * 20, [1] * 20), **_LOUD),
+    _trap(
+        counts_every_twelfth_answer, "all_queries", _SVT, parameters={**_LOUD["parameters"], "c": 1}, assume=("c >= 1",)
+    ),
+    _trap(stops_by_raw_sum, pair=([0, 0, 0], [1, 0, 0]), parameters={"limit": 0.5}),
+    _trap(same_draw_twice),
+    _trap(
+        private_entry_as_index,
+        "replace_one:entry",
+        ([0], [1]),
+        bounds=(0, "k - 1"),
+        parameters={"k": 2},
+        assume=("k >= 1",),
+    ),
     _trap(rounded_to_even, "replace_one:entry", ([0], [1]), bounds=(0, 1)),
 )
 """The stories are the docstrings of the functions. Two of them would hold under c >= 1, which nobody assumed."""
