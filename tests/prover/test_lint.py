@@ -214,6 +214,11 @@ def test_what_is_not_python_gets_one_line(text):
         lint_text(text, "mine.py")
 
 
+def test_what_is_nested_too_deeply_gets_one_line():
+    with pytest.raises(InvalidInput, match="mine.py:1: "):
+        lint_text("x = rng" + ".a()" * 5000, "mine.py")
+
+
 def test_the_command_prints_hints_writes_them_and_exits_with_zero(tmp_path, capsys):
     file = tmp_path / "release.py"
     file.write_text(CASES[0][1])

@@ -107,7 +107,7 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
     return Measured(
         verdict.outcome,
         seconds,
-        tuple(verdict.assumptions),
+        tuple(dict.fromkeys(verdict.assumptions)),
         verdict.explanation if verdict.outcome == "open" else "",
         verdict.epsilon_inferred,
         verdict.epsilon_lower,

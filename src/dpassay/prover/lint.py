@@ -38,6 +38,13 @@ def lint_text(text: str, file: str = "<text>") -> list[Hint]:
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None) or 1
         raise InvalidInput(f"{file}:{line}: this is not Python ({getattr(error, 'msg', error)}); mend it") from None
+    try:
+        return _hints(tree, text, file)
+    except RecursionError:
+        raise InvalidInput(f"{file}:1: an expression is nested too deeply; split it") from None
+
+
+def _hints(tree: ast.Module, text: str, file: str) -> list[Hint]:
     if not any(word in text for word in (*GENERATORS, "random", CLASSICAL)):
         return []
     module = Module(tree, file)
