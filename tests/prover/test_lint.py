@@ -215,7 +215,7 @@ def test_what_is_not_python_gets_one_line(text):
 
 
 def test_what_is_nested_too_deeply_gets_one_line():
-    with pytest.raises(InvalidInput, match="mine.py:1: "):
+    with pytest.raises(InvalidInput, match=r"mine\.py:1: "):
         lint_text("x = rng" + ".a()" * 5000, "mine.py")
 
 
