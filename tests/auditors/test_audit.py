@@ -439,3 +439,10 @@ def test_one_event_is_the_headline_of_every_report(shift, epsilon):
     assert (audit_text.best_event(content) or {})["description"] == words
     assert content["tables"][0]["rows"][0][0] == words
     assert (f'"{words}"' in found.verdict.explanation) == (found.verdict.outcome == "refuted")
+
+
+def test_lists_of_lists_of_unequal_lengths_are_read():
+    def longer(rng, dataset):
+        return [1.0], [1.0] * (2 + dataset[0] + int(rng.random() < 0.5))
+
+    assert dp.audit(longer, [0], [1], epsilon=1.0, num_samples=1000).outcome == "refuted"
