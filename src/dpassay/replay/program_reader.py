@@ -128,6 +128,7 @@ class _Scope:
     prefix: str = ""
     names: dict[str, Read] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    parameters: set[str] = field(default_factory=set)
     result: str = ""
 
 
@@ -139,6 +140,7 @@ class _Reader:
         self.shapes: dict[str, str] = {}
         self.appended: dict[str, ast.AST] = {}
         self.aliases: list[tuple[str, str]] = []
+        self.handed: list[tuple[str, str]] = []
         self.loops = 0
         self.pure = False
         self.data = ""
@@ -199,6 +201,9 @@ class _Reader:
         pass
 
     def read_Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            self._parallel(node.targets[0], node.value)
+            return
         value, shape = self.value(node.value)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
@@ -230,21 +235,30 @@ class _Reader:
         if shape not in (SCALAR, LIST, ARRAY, TUPLE):
             raise _refuse(target, f"{shape} may not be assigned to a variable")
         name = self.bind(target.id, shape, target)
-        if shape in LISTS and isinstance(value, Variable) and not value.name.startswith(("at@", "moved@")):
+        if shape == LIST and isinstance(value, Variable):
             self.aliases.append((name, value.name))
         self.add(Assign(name, value, self.at(source)))
+
+    def _parallel(self, target: ast.Tuple, source: ast.Tuple) -> None:
+        """`a, b = x, y`: all values are there before a variable changes."""
+        if len(target.elts) != len(source.elts):
+            raise _refuse(target, "the tuple has another length")
+        values = [self.value(each) for each in source.elts]
+        kept = []
+        for place, (value, shape) in enumerate(values):
+            if shape == LIST and isinstance(value, Variable):
+                raise _refuse(source, "lists with names are assigned one by one")
+            kept.append(self.kept(f"part{place}", value, target, shape))
+        for each, part, (_, shape) in zip(target.elts, kept, values, strict=True):
+            self.assign(each, part, shape, source)
 
     def _unpack(self, target: ast.Tuple, value: Expression, shape: str, source: ast.AST) -> None:
         if shape != TUPLE:
             raise _refuse(target, "only a tuple can be unpacked")
-        if isinstance(value, Operation) and value.operator == "tuple":
-            if len(value.operands) != len(target.elts):
-                raise _refuse(target, "the tuple has another length")
-            parts = [self.kept(f"part{i}", part, target, SCALAR) for i, part in enumerate(value.operands)]
-        else:
-            whole = self.kept("tuple", value, target, TUPLE)
-            parts = [self.operation("part", (whole, Constant(i)), target) for i in range(len(target.elts))]
-            self.add(Assign(f"count@{self.at(target)}", self.operation("parts", (whole, Constant(len(parts))), target), self.at(target)))
+        whole = self.kept("tuple", value, target, TUPLE)
+        parts = [self.operation("part", (whole, Constant(i)), target) for i in range(len(target.elts))]
+        count = self.operation("parts", (whole, Constant(len(parts))), target)
+        self.add(Assign(f"count@{self.at(target)}", count, self.at(target)))
         for each, part in zip(target.elts, parts, strict=True):
             self.assign(each, part, SCALAR, source)
 
@@ -351,19 +365,27 @@ class _Reader:
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
             raise _refuse(node, f"{scope.function.name} returns {self.shapes[scope.result]} and {shape}")
-        if shape in LISTS and isinstance(value, Variable) and not value.name.startswith(scope.prefix):
-            self.aliases.append((scope.result, value.name))
+        if shape == LIST and isinstance(value, Variable):
+            own = value.name in {scope.prefix + name for name in scope.local - scope.parameters}
+            (self.handed if own else self.aliases).append((scope.result, value.name))
         self.add(Assign(scope.result, value, self.at(node)))
         self.add(Leave(scope.result))
 
     def _check_aliases(self) -> None:
-        """Two names of one list, one of which grows, would have to be followed; here each list has its own value."""
+        """Two names of one list, one of which grows, would have to be followed; here each list has its own value.
+
+        What a helper made is known by one name alone after it is returned, unless it had another one there.
+        """
+        named = {name for pair in self.aliases for name in pair}
+        while more := [pair for pair in self.handed if pair[1] in named and pair not in self.aliases]:
+            self.aliases += more
+            named |= {name for pair in more for name in pair}
         groups: dict[str, set[str]] = {}
         for one, two in self.aliases:
             joined = groups.get(one, {one}) | groups.get(two, {two})
             groups.update(dict.fromkeys(joined, joined))
         for name, node in self.appended.items():
-            if len(groups.get(name, {name})) > 1:
+            if sum("@" not in each for each in groups.get(name, ())) > 1:
                 raise _refuse(node, "a list with two names is appended to")
 
     # Iteration.
@@ -920,9 +942,8 @@ class _Reader:
         below = (operator if call is left else _MIRRORED[operator])[0] == "<"
         arguments = self._arguments(call, ())
         count = self.number(arguments["size"]) if "size" in arguments else None
-        p = self.number(other)
-        p = p if below else self.operation("-", (Constant(1), p), node)
-        return self.drawn(call, "coin", p, count)
+        heads = self.drawn(call, "coin", self.number(other), count)
+        return heads if below else self.lifted(node, "not", heads)
 
     def _geometric(self, node: ast.BinOp) -> Read | None:
         """The difference of two geometric draws: two-sided geometric noise."""
@@ -962,7 +983,7 @@ class _Reader:
             raise _refuse(node, f"{function.name} is called with other arguments than it has")
         prefix = f"{self.at(node)}>"
         scope = self._scope(function, prefix)
-        scope.result = f"moved@{self.at(node)}"
+        scope.result, scope.parameters = f"result@{self.at(node)}", set(names)
         self.shapes.pop(scope.result, None)
         for name in names:
             self._pass(scope, name, given.get(name, (defaults.get(name, Constant(None)), SCALAR)), node)
@@ -990,7 +1011,7 @@ class _Reader:
             scope.names[name] = (value, shape)
             return
         inner = scope.prefix + name
-        if shape in LISTS and isinstance(value, Variable):
+        if shape == LIST and isinstance(value, Variable):
             self.aliases.append((inner, value.name))
         scope.names[name] = (Variable(inner), shape)
         self.shapes[inner] = shape

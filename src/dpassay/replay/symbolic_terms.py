@@ -218,7 +218,12 @@ class Symbols:
             self.named[key] = self.function(function, sort)
             self.functions[self.named[key]] = len(numbers)
         call = f"({self.named[key]} {' '.join(self.real(number) for number in numbers)})"
-        return self.defined(("applied", call), function, sort, lambda made: (f"(= {self.term(made, sort)} {call})",))
+
+        def axioms(made: Number) -> list[str]:
+            root = [implies(self.compare(">=", numbers[0]), both(self.compare(">=", made), self.equal(made * made, numbers[0])))]
+            return [f"(= {self.term(made, sort)} {call})", *(root if function == "sqrt" else [])]
+
+        return self.defined(("applied", call), function, sort, axioms)
 
     def element(self, function: str, index: Number, axioms: Callable[[Number], Iterable[str]]) -> Number:
         """The value of a function of integers, with axioms about it; `function` is from `function`."""
