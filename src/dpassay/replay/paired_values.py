@@ -56,10 +56,15 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A list: its length, and its element at an index (the same in both runs)."""
+    """A list: its length, and its element at an index (the same in both runs).
+
+    Where one run's list has an entry more, `aligned` is the element at an index of the longer list: of both runs, or at
+    the added entry of the one run that has it.
+    """
 
     length: Scalar
     element: Callable[[Number], "Value"]
+    aligned: Callable[[Number], "Value"] | None = None
 
 
 Value = Truth | Scalar | Maybe | Sequence | tuple[Any, ...]

@@ -130,9 +130,9 @@ class Flow:
     def loop(self, loop: Loop, reached: Held) -> None:
         for part in (loop.head, loop.body, loop.step):
             self.statements(part, reached)
-        if self.lengths_differ and Variable(self.data) in loop.over:  # one run skips an iteration
-            for name in assigned(loop.body):
-                self.store(name, replace(self.held.get(name, NOTHING), differs=True, noisily_different=self.held.get(name, NOTHING).noisy), NOTHING)
+        if any(self.value(each).differs for each in loop.over):  # one run skips an iteration
+            for name in assigned((loop,)):
+                self.store(name, self.held.get(name, NOTHING), Held(differs=True))
 
     def store(self, name: str, held: Held, reached: Held) -> None:
         held = joined(self.held.get(name, NOTHING), held)

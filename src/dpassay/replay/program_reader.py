@@ -678,15 +678,21 @@ class _Reader:
         names, sources = self.iterated(loop, generator.target, generator.iter)
         if any(not isinstance(name, ast.Name) for name in names):
             raise _refuse(node, "a comprehension's targets are names")
-        index, listed = Variable(f"index@{self.at(loop)}"), f"at@{self.at(loop)}"
-        with self.inner_names({name.id: item for name, item in zip(names, self.items(sources, loop), strict=True)}):  # type: ignore[attr-defined]
+        targets, listed = [name.id for name in names], f"at@{self.at(loop)}"  # type: ignore[attr-defined]
+        items = inner_items = self.items(sources, loop)
+        parameter = f"index@{self.at(loop)}"
+        over: Expression = self.operation("range", (self.length(sources, loop),), loop)
+        if len(sources) == 1 and sources[0][1] in LISTS:  # element by element, without a counter
+            parameter, over = f"element0@{self.at(loop)}", sources[0][0]
+            inner_items = [Variable(parameter)]
+        with self.inner_names(dict(zip(targets, inner_items, strict=True))):
             pure, self.pure = self.pure, True
             with self.capture() as inner:
                 body = self.element(node.elt)
             self.pure = pure
             if not inner:
-                count = self.operation("range", (self.length(sources, loop),), loop)
-                return Elementwise((index.name,), (count,), body, self.at(loop))
+                return Elementwise((parameter,), (over,), body, self.at(loop))
+        with self.inner_names(dict(zip(targets, items, strict=True))):
             test = self.counted(loop, self.length(sources, loop))
             with self.capture() as steps:
                 self.add(Append(listed, self.element(node.elt), self.at(loop)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
-from dpassay.replay.paired_values import Maybe, Sequence, Truth, Value
+from dpassay.replay.paired_values import Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_flow import NOTHING, Flow, Held, joined
 from dpassay.replay.symbolic_terms import FALSE, TRUE, Number, both, either, if_else, literal, negation
 
@@ -192,6 +192,8 @@ class Expressions:
         if name is not None:
             if name in self.own and isinstance(node, ast.Name):
                 return self.own[name]
+            if name in path.long:
+                return Scalar(path.long[name])
             if name not in path.values:
                 raise self._refused(node, "there is no such variable here, or it may have no value")
             return path.values[name]
