@@ -213,14 +213,16 @@ class Runs:
         }
 
     def arm(self, path: Path, statement: Statement) -> None:
-        """A statement of a free branch: assignments, and branches of such."""
-        if isinstance(statement, Assign):
+        """A statement of a free branch: assignments, lists that grow, and branches of such."""
+        if isinstance(statement, Append):
+            self.append(path, statement)
+        elif isinstance(statement, Assign):
             path.values[statement.name] = self.evaluation.value(path, statement.value)
         elif isinstance(statement, Branch):
             test = self.evaluation.truth(path, statement.test)
             path.values = self.merged(path, test, statement.then, statement.otherwise)
         else:
-            raise Rejected("a branch that is free has assignments alone")
+            raise Rejected("a branch that is free has assignments and appends alone")
 
     # Noise.
 
@@ -267,7 +269,7 @@ class Runs:
             if not self.zcdp:
                 path.show(symbols.compare("==", shift), "no shift of Gaussian noise under a pure claim", at)
             ratio = shift * symbols.inverse(scale.one)
-            path.cost = path.cost + ratio * ratio * HALF if self.zcdp else path.cost
+            path.cost = path.cost + symbols.without_roots(ratio * ratio) * HALF if self.zcdp else path.cost
             return
         else:
             cost = size * symbols.inverse(scale.one)
@@ -486,9 +488,7 @@ class Runs:
         if isinstance(value, tuple):
             return [part for inner, each in zip(held.parts, value, strict=True) for part in self.regular(inner, each)]
         if isinstance(value, Sequence):
-            found = [self.symbols.compare(">=", value.length.one)]
-            if not held.differs:
-                found.append(self.symbols.compare("==", value.length.gap))
+            found = [self.symbols.compare(">=", value.length.one), self.symbols.compare("==", value.length.gap)]
             if not held.parts:
                 return found
             place = self.symbols.fresh("place", "i")
@@ -528,7 +528,7 @@ class Runs:
         if held.kind == "tuple":
             return tuple(self.anything(f"{name}{i}", part, known, index) for i, part in enumerate(held.parts))
         if held.kind == "list":
-            length = self.some(name, "i", held.differs, None)
+            length = self.some(name, "i", False, None)
             known.append(self.symbols.compare(">=", length.one))
             unique = f"{name}.{len(self.symbols.axioms)}"
             inner = held.parts[0] if held.parts else Held("int")

@@ -227,6 +227,7 @@ class _Proof:
         if self.kind not in ("all_queries", "monotone_queries"):
             given = {"changed": changed, "delta": delta}
             start.known += [symbols.compare(">=", changed), symbols.compare("<", changed - length)]
+            start.known += [*inside(entry(changed)), *(() if extra else inside(entry(changed) + delta))]
         if self.kind == "one_query":
             start.known.append(symbols.compare("<=", symbols.absolute(delta) - radius))
         if self.kind == "monotone_queries":

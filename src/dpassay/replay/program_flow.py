@@ -218,10 +218,7 @@ def _condition(test: Held) -> Held:
 def _compared(one: Held, two: Held, test: Held) -> Held:
     """What a choice between two values holds when the runs may choose differently."""
     held = joined(one, two)
-    if held.kind == "tuple":
-        return replace(held, parts=tuple(_compared(part, part, test) for part in held.parts))
-    if held.kind == "list":
-        return held
-    differs = held.differs or test.differs
-    noisy = held.noisy or test.noisy
-    return replace(held, noisy=noisy, differs=differs, noisily_different=held.noisily_different or (noisy and differs))
+    differs, noisy = held.differs or test.differs, held.noisy or test.noisy
+    parts = tuple(_compared(part, part, test) for part in held.parts)
+    mixed = held.noisily_different or (noisy and differs)
+    return replace(held, noisy=noisy, differs=differs, noisily_different=mixed, parts=parts)

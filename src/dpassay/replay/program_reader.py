@@ -952,24 +952,25 @@ class _Reader:
         return heads if below else self.lifted(node, "not", heads)
 
     def _geometric(self, node: ast.BinOp) -> Read | None:
-        """The difference of two geometric draws: two-sided geometric noise."""
-        if not (isinstance(node.op, ast.Sub) and self._is_draw(node.left, "geometric") and self._is_draw(node.right, "geometric")):
+        """`x + rng.geometric(p) - rng.geometric(p)`: two-sided geometric noise, named by the first of the draws."""
+        if not isinstance(node.op, ast.Sub) or not self._is_draw(node.right, "geometric"):
             return None
-        assert isinstance(node.left, ast.Call)
+        inner, added = node.left, None
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Add):
+            added, inner = self.number(inner.left), inner.right
+        if not self._is_draw(inner, "geometric"):
+            raise _refuse(node, "geometric draws are understood in rng.geometric(p) - rng.geometric(p)")
+        assert isinstance(inner, ast.Call)
         assert isinstance(node.right, ast.Call)
-        one, two = self._arguments(node.left, ("p",)), self._arguments(node.right, ("p",))
-        if {name: ast.dump(each) for name, each in one.items()} != {name: ast.dump(each) for name, each in two.items()}:
-            raise _refuse(node, "both geometric draws must have the same p")
-        if "p" not in one:
-            raise _refuse(node, "a geometric draw needs p")
-        p = self.number(one["p"])
+        one, two = self._arguments(inner, ("p",)), self._arguments(node.right, ("p",))
+        if set(one) != {"p"} or set(two) != {"p"} or ast.dump(one["p"]) != ast.dump(two["p"]):
+            raise _refuse(node, "both geometric draws have the same p, and no size")
         with self.capture() as again:
-            self.number(two["p"])
+            p = self.number(one["p"])
         if again:
             raise _refuse(node, "p must be a plain expression")
-        if "size" in one:
-            raise _refuse(node, "geometric draws are understood one by one")
-        return self.drawn(node.left, "geometric", p, None)
+        noise = self.drawn(inner, "geometric", p, None)
+        return noise if added is None else (self.operation("+", (added, noise[0]), node), SCALAR)
 
     # Helper functions.
 
