@@ -68,7 +68,7 @@ def sparse_vector(rng, queries, epsilon, c: int, threshold):
     _MANY,
     **_SPARSE,
     shifts={"⟨rng.laplace(0, 2⟩": shift("1"), "⟨rng.laplace(0, 4⟩": shift(("⟨if q⟩", True, "1 - d(q)"), "0")},
-    loops={"⟨for q⟩": {"invariant": ["d(rho) == 1", "count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
 )
 CHECKDP_SPARSE_VECTOR = alignment(
     """
@@ -94,7 +94,7 @@ def check_dp_sparse_vector(rng, q, epsilon, n: int, threshold):
         "⟨rng.laplace(scale=3 *⟩": shift(("⟨if value⟩", True, "1 - d(q[i])"), "0"),
     },
     loops={
-        "⟨while⟩": {"invariant": ["d(noisy) == 1", "i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}
+        "⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}
     },
 )
 NUMERIC_SPARSE_VECTOR = alignment(
@@ -120,7 +120,7 @@ def numeric_sparse_vector(rng, queries, epsilon, c: int, threshold):
         "⟨rng.laplace(0, 6⟩": shift(("⟨if q⟩", True, "1 - d(q)"), "0"),
         "⟨rng.laplace(0, 3 *⟩": shift("-d(q)"),
     },
-    loops={"⟨for q⟩": {"invariant": ["d(rho) == 1", "count <= c - 1", "cost() <= epsilon/3 + count*2*epsilon/(3*c)"]}},
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/3 + count*2*epsilon/(3*c)"]}},
     lists={"out": ["d(out[k]) == 0"]},
 )
 GAP_SPARSE_VECTOR = alignment(
@@ -143,7 +143,7 @@ def gap_sparse_vector(rng, queries, epsilon, c: int, threshold):
     _MANY,
     **_SPARSE,
     shifts={"⟨rng.laplace(0, 2⟩": shift("1"), "⟨rng.laplace(0, 4⟩": shift(("⟨if noisy⟩", True, "1 - d(q)"), "0")},
-    loops={"⟨for q⟩": {"invariant": ["d(rho) == 1", "count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
     lists={"out": ["d(out[k]) == 0"]},
 )
 ADAPTIVE_SPARSE_VECTOR = alignment(
@@ -176,7 +176,7 @@ def adaptive_sparse_vector(rng, q, epsilon, n: int, threshold):
         "⟨rng.laplace(0, 8⟩": shift(("⟨if top⟩", True, "1 - d(q[i])"), "0"),
         "⟨rng.laplace(0, 4⟩": shift(("⟨if middle⟩", True, "1 - d(q[i])"), "0"),
     },
-    loops={"⟨while⟩": {"invariant": ["d(rho) == 1", "i >= 0", "cost() <= spent", "spent <= epsilon"]}},
+    loops={"⟨while⟩": {"invariant": ["i >= 0", "cost() <= spent", "spent <= epsilon"]}},
     lists={"out": ["d(out[k]) == 0"]},
 )
 _WINNER = "1 - d(queries[i]) if i == prophecy('K') else 0"
@@ -310,7 +310,6 @@ def smart_sum(rng, q, epsilon, m: int):
                 "d(blocks) == 0",
                 "d(running) == 0",
                 "changed() < index('⟨for⟩') or d(total) == 0",
-                "abs(d(total)) <= 1",
                 "cost() <= (2*epsilon - epsilon*abs(d(total)) if changed() < index('⟨for⟩') else 0)",
             ]
         }

@@ -166,7 +166,7 @@ class Runs:
 
     def finish(self, path: Path, where: str) -> None:
         """A path at the end of its segment: unless a case was guessed wrongly, its goals are shown."""
-        if all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if path.guessed_right():
             self.finished(path, where)
 
     # Branches.
@@ -192,8 +192,7 @@ class Runs:
         made.show(TRUE if test.one == test.two else test.two if outcome else negation(test.two), "the same branch in both runs", position)
         made.known.append(one)
         made.taken = (*made.taken, (position, outcome))
-        possible = all(each.possible(dict(made.taken[each.since :])) for each in made.pending)
-        return [made] if possible else []
+        return [made] if made.guesses_possible() else []
 
     def merged(self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]) -> dict[str, Value]:
         """The variables after a branch that each run takes by itself."""
@@ -286,8 +285,8 @@ class Runs:
     def rate(self, path: Path, p: Number) -> Number:
         """-log(1 - p), the rate of two-sided geometric noise."""
         found = -self.symbols.applied("log", [ONE - p])
-        if len(found.terms) == 1 and found.terms[0][0]:
-            path.known.append(self.symbols.compare(">", found))  # 0 < p < 1 is a goal of the same path
+        inside = both(self.symbols.compare(">", p), self.symbols.compare("<", p - ONE))
+        path.known.append(implies(inside, self.symbols.compare(">", found)))
         for name, argument in self.symbols.exponents.items():
             exponential = of_symbol(name)
             path.known.append(implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument)))
@@ -312,7 +311,9 @@ class Runs:
                 possible = implies(self.symbols.compare(">", chance_one), self.symbols.compare(">", chance_two))
                 path.show(implies(case, possible), "a chance in the second run too", draw.position)
                 path.known += [implies(case, fact) for fact in self.log_ratio(log_ratio, chance_one, chance_two)]
-        self.spend(path, log_ratio)
+        if self.zcdp:  # what the outcome itself decides is no cost of a draw
+            path.show(self.symbols.compare("==", log_ratio), "a coin without cost under zCDP", draw.position)
+        path.cost = path.cost + log_ratio
         return Truth(heads, other)
 
     def log_ratio(self, cost: Number, one: Number, two: Number) -> list[str]:
@@ -338,9 +339,10 @@ class Runs:
         if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
             return self.longer(path, loop, changed)
         self.arrive(path, loop, changed)
-        if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if not path.guessed_right():
             return []
         head = self.forgotten(path, loop, changed)
+        names = set(head.values)
         found: list[Left] = []
         for at, label in self.block(head, loop.head):
             if label:
@@ -351,7 +353,7 @@ class Runs:
                 found += self.left(outside, loop)
             for inside in self.taken(at, test, loop.position, True):
                 self.foretold(inside, loop)
-                found += self.iteration(inside, loop, changed)
+                found += self.iteration(inside, loop, changed, names)
         return found
 
     def longer(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
@@ -363,9 +365,10 @@ class Runs:
         limit, added = getattr(length, self.extra), self.given["changed"]
         path.long[index] = ZERO
         self.arrive(path, loop, changed)
-        if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if not path.guessed_right():
             return []
         head = self.forgotten(path, loop, changed, skip=True)
+        names = set(head.values)
         long = head.long[index]
         more = self.symbols.compare("<", long - limit)
         found: list[Left] = []
@@ -378,10 +381,10 @@ class Runs:
             alone.known.append(there)
             self.alone(alone, loop)
             alone.long[index] = long + ONE
-            self.arrive(alone, loop, changed)
+            self.arrive(alone, loop, changed, names)
             together.known.append(negation(there))
             self.foretold(together, loop)
-            found += self.iteration(together, loop, changed)
+            found += self.iteration(together, loop, changed, names)
         return found
 
     def alone(self, path: Path, loop: Loop) -> None:
@@ -404,7 +407,7 @@ class Runs:
         one, two = (long, behind) if self.extra == "one" else (behind, long)
         return Scalar(one, two - one)
 
-    def iteration(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
+    def iteration(self, path: Path, loop: Loop, changed: set[str], names: set[str]) -> list[Left]:
         found: list[Left] = []
         for at, label in self.block(path, loop.body):
             if label == "break":
@@ -413,7 +416,7 @@ class Runs:
                 for stepped, _ in self.block(at, loop.step):
                     if (index := f"index@{loop.position}") in stepped.long:
                         stepped.long[index] = stepped.long[index] + ONE
-                    self.arrive(stepped, loop, changed)
+                    self.arrive(stepped, loop, changed, names)
             else:
                 found.append((at, label))
         return found
@@ -441,8 +444,10 @@ class Runs:
             raise Rejected(f"{prophecy.variable} is no integer, so it cannot be foretold")
         return self.anything(prophecy.name, Held(held.kind, held.special), [])
 
-    def arrive(self, path: Path, loop: Loop, changed: set[str]) -> None:
-        """Shows the invariants at the loop's head."""
+    def arrive(self, path: Path, loop: Loop, changed: set[str], names: set[str] | None = None) -> None:
+        """Shows the invariants at the loop's head; `names` had a value there before."""
+        if names is not None and not names <= set(path.values):
+            raise Rejected(f"a variable may lose its value in the loop at {loop.position}")
         for name in sorted(changed & set(path.values)):
             value = path.values[name]
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
@@ -485,23 +490,34 @@ class Runs:
 
     def regular(self, held: Held, value: Value) -> list[str]:
         """What is known of a variable without an invariant: whole numbers are whole, what cannot differ does not."""
+        self.require_kind(held, value)
+        if isinstance(value, Sequence) and value.length == Scalar(ZERO):
+            return []
         if isinstance(value, tuple):
             return [part for inner, each in zip(held.parts, value, strict=True) for part in self.regular(inner, each)]
         if isinstance(value, Sequence):
             found = [self.symbols.compare(">=", value.length.one), self.symbols.compare("==", value.length.gap)]
             if not held.parts:
-                return found
+                return [*found, self.symbols.compare("==", value.length.one)]
             place = self.symbols.fresh("place", "i")
             inside = both(self.symbols.compare(">=", place), self.symbols.compare("<", place - value.length.one))
             return found + [implies(inside, part) for part in self.regular(held.parts[0], value.element(place))]
         if isinstance(value, Truth):
             return [] if held.differs else self.pairs.unchanged(value)
         if isinstance(value, Maybe):
-            return [*self.regular(Held("int", differs=held.differs), value.special), *self.regular(held, value.number)]
+            number = Held("" if held.kind == "" else held.kind.replace("truth", "int"), differs=held.differs)
+            return [*self.regular(Held("int", differs=held.differs), value.special), *self.regular(number, value.number)]
         found = [] if held.differs else [self.symbols.compare("==", value.gap)]
         if held.kind == "int":
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
         return found
+
+    def require_kind(self, held: Held, value: Value) -> None:
+        """Raises unless the value is of the kind that the flow of the program says, so that `anything` may stand for it."""
+        kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
+        expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
+        if not isinstance(value, expected):
+            raise Rejected("a variable changes its kind")
 
     def forgotten(self, path: Path, loop: Loop, changed: set[str], skip: bool = False) -> Path:
         """The path at the loop's head, of which only the invariants are known."""
@@ -535,7 +551,7 @@ class Runs:
             return Sequence(length, lambda place: self.anything(unique, inner, known, place))
         if held.special:
             special = self.some(f"{name}.special", "i", held.differs, index)
-            kind = "i" if held.kind in ("int", "truth", "") else "r"
+            kind = "i" if held.kind in ("int", "truth") else "r"
             return Maybe(special, self.some(name, kind, held.differs, index))
         if held.kind == "truth":
             if index is None:

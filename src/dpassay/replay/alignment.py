@@ -10,6 +10,7 @@ The text is read anew, both runs are executed symbolically, and every condition 
 """
 
 import ast
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused, Statement
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
-from dpassay.replay.proof import solve
+from dpassay.replay.proof import satisfiable, unsatisfiable
 from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
 from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation
 
@@ -44,7 +45,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         core = read(inputs["program"]["text"], inputs["program"]["entry"])
     except Refused as refusal:
         raise Rejected(f"the program is not understood: {refusal}") from None
-    if tuple(inputs["parameters"]) and set(inputs["parameters"]) != set(core.parameters):
+    if set(inputs["parameters"]) != set(core.parameters):
         raise Rejected(f"the parameters are {', '.join(core.parameters)}")
     alignment = _alignment(inputs, core)
     proof = _Proof(inputs, core, alignment)
@@ -274,39 +275,45 @@ class _Proof:
             self.returns.append(list(path.known))
         if FALSE in path.known:
             return
-        formulas = [goal.formula for goal in goals]
-        if not formulas or self.proved(path.known, both(*formulas)):
+        if not goals or self.proved(path, *goals, milliseconds=MILLISECONDS // 5):
             return
         for goal in goals:
-            if not self.proved(path.known, goal.formula):
+            if not self.proved(path, goal, milliseconds=MILLISECONDS):
                 raise Rejected(f"not proved at {goal.position}: {goal.what}{self.example(path, goal)}")
-        raise Rejected(f"not proved together: {', '.join(goal.what for goal in goals)}")
 
-    def proved(self, known: list[str], formula: str) -> bool:
-        if formula == TRUE:
-            return True
-        query = self.symbols.query([*known, negation(formula)])
-        return set(solve(query, MILLISECONDS).values()) == {"unsat"}
+    def proved(self, path: Path, *goals: Goal, milliseconds: int) -> bool:
+        """Whether all goals follow from what is known on the path."""
+        negated = negation(both(*(goal.formula for goal in goals)))
+        return negated == FALSE or unsatisfiable(self.symbols.query([*path.known, negated]), milliseconds)
 
     def example(self, path: Path, goal: Goal) -> str:
         return f" (after {', '.join(f'{at} {outcome}' for at, outcome in path.taken)})" if path.taken else ""
 
     def require_a_run(self) -> None:
         """Raises unless some path to a return can be taken: nothing is proved of nothing."""
-        for known in self.returns:
-            if "sat" in solve(self.symbols.query(known), MILLISECONDS).values():
-                return
-        raise Rejected("no run of the program meets the assumptions")
+        if not any(satisfiable(self.symbols.query(known), MILLISECONDS) for known in self.returns):
+            raise Rejected("no run of the program meets the assumptions")
 
     def result(self) -> dict[str, Any]:
-        claim = self.inputs["claim"]
-        said = {"epsilon": "-differential privacy", "zcdp": "-zCDP"}[claim["notion"]]
-        entry, relation = self.inputs["program"]["entry"], self.inputs["relation"]["kind"]
-        assumed = "".join(f", {each}" for each in self.inputs["assume"])
         return {
             "supports": "holds",
-            "statement": f"{entry} has ({claim['bound']}){said} for {relation}{' where' * bool(assumed)}{assumed[1:]}",
+            "statement": statement(self.inputs),
+            "assumes": list(self.inputs["assume"]),
             "conditions": self.conditions,
             "paths": self.paths,
             "summary": f"{self.conditions} conditions on {self.paths} paths proved again by z3 and cvc5",
         }
+
+
+def statement(inputs: Mapping[str, Any]) -> str:
+    """The claim about a program, as certificates of its proofs and of its counterexamples state it."""
+    program, relation, claim = inputs["program"], inputs["relation"], inputs["claim"]
+    digest = hashlib.sha256(program["text"].encode()).hexdigest()
+    notion = {"epsilon": "differentially private", "zcdp": "zero-concentrated differentially private"}[claim["notion"]]
+    sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
+    details = [f"{name} {relation[name]}" for name in ("bounds", "values", "radius") if relation.get(name) is not None]
+    assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""
+    return (
+        f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is ({claim['bound']})-{notion} "
+        f"for {relation['kind']} ({', '.join(details)}){assumed}"
+    )

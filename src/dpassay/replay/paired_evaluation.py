@@ -52,11 +52,11 @@ class Goal:
 
 @dataclass(frozen=True)
 class Pending:
-    """A draw whose case was guessed: it must be the first whose branches agree with those after `since`."""
+    """A draw whose case was guessed: it must be the first whose branches agree with those from `start` on."""
 
     cases: tuple[Mapping[str, bool], ...]
     guessed: int
-    since: int
+    start: int
 
     def possible(self, taken: Mapping[str, bool]) -> bool:
         """Whether the guessed case may still be the one."""
@@ -95,6 +95,18 @@ class Path:
         """The same path, to go on another way."""
         lists = {"known": list(self.known), "goals": list(self.goals)}
         return replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long), **lists)
+
+    def since(self, start: int) -> dict[str, bool]:
+        """The branches from there on, each with its first outcome."""
+        return dict(reversed(self.taken[start:]))
+
+    def guesses_possible(self) -> bool:
+        """Whether every guessed case may still be the one that applies."""
+        return all(each.possible(self.since(each.start)) for each in self.pending)
+
+    def guessed_right(self) -> bool:
+        """Whether every guessed case is, now that all branches before the next loop head are taken."""
+        return all(each.right(self.since(each.start)) for each in self.pending)
 
     def must(self, truth: Truth, what: str, position: str) -> None:
         """Both runs, where they come here, need this to be defined."""

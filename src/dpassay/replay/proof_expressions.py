@@ -118,6 +118,7 @@ class Expressions:
         if isinstance(node.op, ast.Mult):
             return one * two
         if isinstance(node.op, ast.Div):
+            path.show(self.symbols.compare("!=", two), f"a divisor other than 0 in {ast.unparse(node)}", "the alignment")
             return one * self.symbols.inverse(two)
         if isinstance(node.op, ast.Pow) and two.constant in (1, 2, 3):
             made = one
