@@ -241,7 +241,7 @@ def argmax(rng, queries, epsilon):
     return np.argmax(np.asarray(queries) + rng.gumbel(scale=2 / epsilon, size=len(queries)))
 """,
     _MANY,
-    assume=("epsilon > 0", "len(queries) >= 1"),
+    
     shifts={"⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")},
     loops={
         "⟨rng.gumbel⟩": {

@@ -44,6 +44,7 @@ from dpassay.replay.symbolic_terms import (
     literal,
     negation,
     of_symbol,
+    symbols_in_common,
 )
 
 MAX_PATHS = 3000
@@ -84,6 +85,7 @@ class Runs:
         zcdp: costs are those of zero-concentrated privacy.
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
         extra: the run whose list has an entry more, "one" or "two"; "" if none has.
+        positive: guesses whether a symbol is above 0 on all paths.
     """
 
     def __init__(
@@ -96,12 +98,14 @@ class Runs:
         bound: Number,
         finish: Callable[[Path, str], None],
         extra: str,
+        positive: Callable[[str], bool],
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
         self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
         self.said = Expressions(evaluation, given)
         self.finished = finish
         self.extra = extra
+        self.positive = positive
         self.paths = 0
         self.element_functions: dict[tuple[str, ...], str] = {}
 
@@ -259,24 +263,35 @@ class Runs:
         symbols, at = self.symbols, draw.position
         path.show(symbols.compare("==", scale.gap), "the same scale in both runs", at)
         path.show(symbols.compare(">", scale.one), "a scale above 0", at)
-        size = symbols.absolute(shift)
+        ratio = shift * symbols.inverse(scale.one)
         if draw.kind == "geometric":
             path.show(symbols.compare("<", scale.one - ONE), "a probability below 1", at)
             path.show(symbols.equal(shift, symbols.floor(shift)), "a whole shift", at)
-            cost = size * self.rate(path, scale.one)
+            cost = symbols.absolute(shift) * self.rate(path, scale.one)
         elif draw.kind == "normal":
             if not self.zcdp:
                 path.show(symbols.compare("==", shift), "no shift of Gaussian noise under a pure claim", at)
-            ratio = shift * symbols.inverse(scale.one)
             path.cost = path.cost + symbols.without_roots(ratio * ratio) * HALF if self.zcdp else path.cost
             return
         else:
-            cost = size * symbols.inverse(scale.one)
+            cost = self.size(path, ratio, at)
         if draw.kind in ("exponential", "gumbel"):
             path.show(symbols.compare(">=", shift), f"a shift of {draw.kind} noise that is at least 0", at)
             if self.zcdp:
                 path.show(symbols.compare("==", shift), f"no shift of {draw.kind} noise under zCDP", at)
         self.spend(path, cost)
+
+    def size(self, path: Path, number: Number, position: str) -> Number:
+        """The absolute value; symbols that are positive whatever the data (guessed, and then shown) stay outside."""
+        if number == ZERO:
+            return ZERO
+        outside = literal(abs(number.terms[0][1]))
+        for name, power in symbols_in_common(number):
+            if self.positive(name):
+                path.show(self.symbols.compare(">", of_symbol(name)), f"{name} above 0", position)
+                outside = outside * Number(((((name, power),), Fraction(1)),))
+        rest = number * self.symbols.inverse(outside)
+        return outside * self.symbols.absolute(rest)
 
     def spend(self, path: Path, cost: Number) -> None:
         """Adds a pure cost; eps-DP is (eps^2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.4)."""

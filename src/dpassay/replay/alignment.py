@@ -10,6 +10,7 @@ The text is read anew, both runs are executed symbolically, and every condition 
 """
 
 import ast
+import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,9 +24,9 @@ from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused, Statement
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
-from dpassay.replay.proof import satisfiable, unsatisfiable
+from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
 from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
-from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation
+from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation, of_symbol
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
@@ -155,7 +156,14 @@ class _Proof:
         bound = said.number(start, parse(self.inputs["claim"]["bound"]))
         flow = self.flow()
         zcdp = self.inputs["claim"]["notion"] == "zcdp"
-        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra)
+        assumed = list(start.known)
+
+        @functools.cache
+        def positive(name: str) -> bool:
+            negated = negation(self.symbols.compare(">", of_symbol(name)))
+            return seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS)
+
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, positive)
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)

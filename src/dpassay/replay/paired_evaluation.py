@@ -297,17 +297,13 @@ class Evaluation:
         return self.sequence(path, operation.operands[0]).length
 
     def condition(self, path: Path, operation: Operation) -> Value:
-        """What numpy or Python checks: a size is not negative, a list not empty, a tuple of that length."""
+        """What numpy or Python checks: a size is not negative, a tuple has that length."""
         name = operation.operator
         if name == "parts":
             value = self.value(path, operation.operands[0])
             count = operation.operands[1]
             if not isinstance(value, tuple) or not isinstance(count, Constant) or len(value) != count.value:
                 raise Rejected(f"a tuple of another length at {operation.position}")
-            return YES
-        if name == "nonempty":
-            length = self.sequence(path, operation.operands[0]).length
-            path.must(self.pairs.compared(">", length, Scalar(ZERO)), "a list that is not empty", operation.position)
             return YES
         size = self.number(path, operation.operands[0], operation.position)
         path.must(self.pairs.compared(">=", size, Scalar(ZERO)), "a size that is not negative", operation.position)
@@ -385,7 +381,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),
-    **dict.fromkeys(("size", "nonempty", "parts"), Evaluation.condition),
+    **dict.fromkeys(("size", "parts"), Evaluation.condition),
     "if": Evaluation.choice,
     "abs": Evaluation.absolute,
     "is_none": Evaluation.none,

@@ -82,6 +82,8 @@ class Pairs:
         """A literal's value."""
         if isinstance(value, bool):
             return Truth(*[TRUE if value else FALSE] * 2)
+        if special == "error":
+            value, special = f"error: {value}", ""
         if special or value is None:
             return Maybe(Scalar(literal(SPECIAL[special or "None"])), Scalar(ZERO))
         if isinstance(value, str):

@@ -26,7 +26,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Constant:
-    """A number (int or Fraction), a truth value, a text, None, or "inf" and "-inf" as `special`."""
+    """A number (int or Fraction), a truth value, a text, None, "inf" or "-inf" as `special`.
+
+    The special "error" with a text ends a run where it is returned, as an exception does.
+    """
 
     value: int | Fraction | bool | str | None
     special: str = ""

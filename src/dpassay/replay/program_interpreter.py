@@ -99,12 +99,6 @@ def _size(count: Any) -> Any:
     return count
 
 
-def _nonempty(listed: Sequence[Any]) -> Any:
-    if not listed:
-        raise ValueError("an empty list")
-    return True
-
-
 def _parts(whole: Sequence[Any], count: int) -> Any:
     if len(whole) != count:
         raise ValueError("a tuple of another length")
@@ -148,7 +142,6 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "part": lambda whole, place: whole[place],
     "parts": _parts,
     "length": len,
-    "nonempty": _nonempty,
     "size": _size,
     "tuple": lambda *parts: parts,
     "list": lambda *parts: list(parts),
@@ -223,6 +216,8 @@ class _Run:
 
     def value(self, expression: Expression) -> Any:
         if isinstance(expression, Constant):
+            if expression.special == "error":
+                raise Undefined(str(expression.value))
             return float(expression.special) if expression.special else expression.value
         if isinstance(expression, Variable):
             return self.values[expression.name]

@@ -865,7 +865,8 @@ class _Reader:
         if name in ("sum", "mean", "cumsum"):
             body = [Assign(acc.name, self.operation("+", (acc, item), node), at)]
         else:
-            self.add(Assign(f"count@{at}", self.operation("nonempty", (source,), node), at))
+            some = self.operation("<", (Constant(0), self.operation("length", (source,), node)), node)
+            self.add(Branch(some, (), (Return(Constant("of an empty list", "error"), at),), f"empty@{at}"))
             larger = self.operation("<" if name.endswith("min") else ">", (item, acc), node)
             wins = self.operation("or", (begun, larger), node)
             if name.startswith("arg"):

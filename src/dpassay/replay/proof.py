@@ -196,6 +196,11 @@ def solve(text: str) -> dict[str, str]:
     return {"z3": _z3(text, TIMEOUT_MILLISECONDS), "cvc5": _cvc5(text, TIMEOUT_MILLISECONDS)}
 
 
+def seems_unsatisfiable(text: str, milliseconds: int) -> bool:
+    """What one solver says: good for a guess, which is then shown."""
+    return _z3(text, milliseconds) == "unsat"
+
+
 def unsatisfiable(text: str, milliseconds: int) -> bool:
     """Whether both solvers say so in that time; the second is asked once the first does."""
     return _z3(text, milliseconds) == "unsat" and _cvc5(text, milliseconds) == "unsat"

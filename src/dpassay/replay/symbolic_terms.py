@@ -58,6 +58,11 @@ def _number(terms: Iterable[tuple[Monomial, Fraction]]) -> Number:
     return Number(tuple(sorted((monomial, factor) for monomial, factor in total.items() if factor)))
 
 
+def symbols_in_common(number: Number) -> Monomial:
+    """The symbols of which every term of a sum has a power, with the lowest."""
+    return _common(number)[0]
+
+
 def _common(number: Number) -> tuple[Monomial, Fraction]:
     """What all terms of a sum have in common, with the first term's factor."""
     if not number.terms:
@@ -233,8 +238,11 @@ class Symbols:
         call = f"({self.named[key]} {' '.join(self.real(number) for number in numbers)})"
 
         def axioms(made: Number) -> list[str]:
-            root = [implies(self.compare(">=", numbers[0]), both(self.compare(">=", made), self.equal(made * made, numbers[0])))]
-            return [f"(= {self.term(made, sort)} {call})", *(root if function == "sqrt" else [])]
+            if function != "sqrt":
+                return [f"(= {self.term(made, sort)} {call})"]
+            square = implies(self.compare(">=", numbers[0]), self.equal(made * made, numbers[0]))
+            signs = [implies(self.compare(sign, numbers[0]), self.compare(sign, made)) for sign in (">=", ">")]
+            return [f"(= {self.term(made, sort)} {call})", square, *signs]
 
         made = self.defined(("applied", call), function, sort, axioms)
         if function == "sqrt":
