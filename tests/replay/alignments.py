@@ -93,9 +93,7 @@ def check_dp_sparse_vector(rng, q, epsilon, n: int, threshold):
         "⟨rng.laplace(scale=3 /⟩": shift("1"),
         "⟨rng.laplace(scale=3 *⟩": shift(("⟨if value⟩", True, "1 - d(q[i])"), "0"),
     },
-    loops={
-        "⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}
-    },
+    loops={"⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}},
 )
 NUMERIC_SPARSE_VECTOR = alignment(
     """
@@ -183,8 +181,6 @@ _WINNER = "1 - d(queries[i]) if i == prophecy('K') else 0"
 _NOISY_MAX = [
     "index('⟨for⟩') == 0 or index('⟨for⟩') > prophecy('K') or abs(d(largest)) <= 1",
     "index('⟨for⟩') <= prophecy('K') or best != prophecy('K') or (d(largest) >= 1 and other(best) == prophecy('K'))",
-    "best >= 0",
-    "index('⟨for⟩') > 0 or d(best) == 0",
     "index('⟨for⟩') == 0 or best < index('⟨for⟩')",
     "cost() <= (epsilon if index('⟨for⟩') > prophecy('K') else 0)",
 ]
@@ -202,7 +198,7 @@ def noisy_max(rng, queries, epsilon):
 """,
     _MANY,
     shifts={"⟨rng.laplace⟩": shift(_WINNER)},
-    loops={"⟨for⟩": {"invariant": _NOISY_MAX}},
+    loops={"⟨for⟩": {"invariant": [*_NOISY_MAX, "index('⟨for⟩') > 0 or d(best) == 0"]}},
     free=["⟨if i⟩"],
     prophecies={"K": {"variable": "best", "loop": "⟨for⟩", "scope": None}},
 )
@@ -241,8 +237,9 @@ def argmax(rng, queries, epsilon):
     return np.argmax(np.asarray(queries) + rng.gumbel(scale=2 / epsilon, size=len(queries)))
 """,
     _MANY,
-    
-    shifts={"⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")},
+    shifts={
+        "⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")
+    },
     loops={
         "⟨rng.gumbel⟩": {
             "invariant": ["cost() <= (epsilon if index('⟨rng.gumbel⟩') > prophecy('K') else 0)"],
@@ -266,7 +263,14 @@ def partial_sum(rng, queries, epsilon):
 """,
     _ONE,
     shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(queries⟩'))")},
-    loops={"⟨sum(queries⟩": {"invariant": ["d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(queries⟩": {
+            "invariant": [
+                "d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
 )
 PREFIX_SUM = alignment(
     """
@@ -360,7 +364,11 @@ def clipped_sum(rng, values, epsilon, low, high):
     parameters="epsilon: real, low: real, high: real",
     assume=("epsilon > 0", "low < high"),
     shifts={"⟨rng.laplace⟩": shift("-d(total)")},
-    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= high - low", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {
+            "invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= high - low", "cost() <= 0"]
+        }
+    },
 )
 BOUNDED_SUM = alignment(
     """
@@ -372,7 +380,14 @@ def bounded_sum(rng, values, epsilon, low, high):
     assume=("epsilon > 0", "low < high"),
     bounds=("low", "high"),
     shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(values⟩'))")},
-    loops={"⟨sum(values⟩": {"invariant": ["d(acc('⟨sum(values⟩')) == (delta() if changed() < index('⟨sum(values⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(values⟩": {
+            "invariant": [
+                "d(acc('⟨sum(values⟩')) == (delta() if changed() < index('⟨sum(values⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
 )
 _ADDED = "add_or_remove_one:entry"
 COUNT = alignment(
@@ -387,7 +402,9 @@ def count_above(rng, values, epsilon, limit):
     _ADDED,
     parameters="epsilon: real, limit: real",
     shifts={"⟨rng.laplace⟩": shift("-d(count)")},
-    loops={"⟨for⟩": {"invariant": ["d(count) == 0 or changed() < index('⟨for⟩')", "abs(d(count)) <= 1", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {"invariant": ["d(count) == 0 or changed() < index('⟨for⟩')", "abs(d(count)) <= 1", "cost() <= 0"]}
+    },
 )
 SUM_AND_LENGTH = alignment(
     """
@@ -433,7 +450,11 @@ def gaussian_sum(rng, values, rho, bound):
     claim="rho",
     notion="zcdp",
     shifts={"⟨rng.normal⟩": shift("-d(total)")},
-    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= 2*bound", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {
+            "invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= 2*bound", "cost() <= 0"]
+        }
+    },
 )
 GEOMETRIC_COUNT = alignment(
     """
@@ -449,5 +470,9 @@ def geometric_count(rng, bits, epsilon):
     bounds=("0", "1"),
     values="int",
     shifts={"⟨rng.geometric⟩": shift("-d(total)")},
-    loops={"⟨sum(bits⟩": {"invariant": ["d(acc('⟨sum(bits⟩')) == (delta() if changed() < index('⟨sum(bits⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(bits⟩": {
+            "invariant": ["d(acc('⟨sum(bits⟩')) == (delta() if changed() < index('⟨sum(bits⟩') else 0)", "cost() <= 0"]
+        }
+    },
 )

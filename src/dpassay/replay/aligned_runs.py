@@ -36,9 +36,7 @@ from dpassay.replay.symbolic_terms import (
     TRUE,
     ZERO,
     Number,
-    Symbols,
     both,
-    either,
     if_else,
     implies,
     literal,
@@ -85,7 +83,7 @@ class Runs:
         zcdp: costs are those of zero-concentrated privacy.
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
         extra: the run whose list has an entry more, "one" or "two"; "" if none has.
-        positive: guesses whether a symbol is above 0 on all paths.
+        sign: guesses whether a symbol is above 0 (1) or below (-1) on all paths, or neither (0).
     """
 
     def __init__(
@@ -98,14 +96,14 @@ class Runs:
         bound: Number,
         finish: Callable[[Path, str], None],
         extra: str,
-        positive: Callable[[str], bool],
+        sign: Callable[[str], int],
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
         self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
         self.said = Expressions(evaluation, given)
         self.finished = finish
         self.extra = extra
-        self.positive = positive
+        self.sign = sign
         self.paths = 0
         self.element_functions: dict[tuple[str, ...], str] = {}
 
@@ -193,12 +191,18 @@ class Runs:
         if one == FALSE:
             return []
         made = path.fork()
-        made.show(TRUE if test.one == test.two else test.two if outcome else negation(test.two), "the same branch in both runs", position)
+        made.show(
+            TRUE if test.one == test.two else test.two if outcome else negation(test.two),
+            "the same branch in both runs",
+            position,
+        )
         made.known.append(one)
         made.taken = (*made.taken, (position, outcome))
         return [made] if made.guesses_possible() else []
 
-    def merged(self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]) -> dict[str, Value]:
+    def merged(
+        self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> dict[str, Value]:
         """The variables after a branch that each run takes by itself."""
         arms, outer = [], path.reached
         for truth, statements in ((test, then), (Truth(negation(test.one), negation(test.two)), otherwise)):
@@ -282,14 +286,14 @@ class Runs:
         self.spend(path, cost)
 
     def size(self, path: Path, number: Number, position: str) -> Number:
-        """The absolute value; symbols that are positive whatever the data (guessed, and then shown) stay outside."""
+        """The absolute value; symbols whose sign is known whatever the data (guessed, and then shown) stay outside."""
         if number == ZERO:
             return ZERO
         outside = literal(abs(number.terms[0][1]))
         for name, power in symbols_in_common(number):
-            if self.positive(name):
-                path.show(self.symbols.compare(">", of_symbol(name)), f"{name} above 0", position)
-                outside = outside * Number(((((name, power),), Fraction(1)),))
+            if sign := self.sign(name):
+                path.show(self.symbols.compare(">", literal(sign) * of_symbol(name)), f"the sign of {name}", position)
+                outside = outside * Number(((((name, power),), Fraction(sign)),))
         rest = number * self.symbols.inverse(outside)
         return outside * self.symbols.absolute(rest)
 
@@ -304,7 +308,9 @@ class Runs:
         path.known.append(implies(inside, self.symbols.compare(">", found)))
         for name, argument in self.symbols.exponents.items():
             exponential = of_symbol(name)
-            path.known.append(implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument)))
+            path.known.append(
+                implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument))
+            )
             path.known.append(implies(self.symbols.equal(ONE - p, exponential), self.symbols.equal(found, -argument)))
         return found
 
@@ -468,7 +474,9 @@ class Runs:
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
                 path.show(formula, f"what is known of {name} by itself", loop.position)
             for node in self.alignment.lists.get(name, ()):
-                path.show(self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position)
+                path.show(
+                    self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position
+                )
         for formula in self.counters(path, loop):
             path.show(formula, "a counter within its bounds", loop.position)
         for node in self.alignment.loops.get(loop.position, ()):
@@ -521,7 +529,10 @@ class Runs:
             return [] if held.differs else self.pairs.unchanged(value)
         if isinstance(value, Maybe):
             number = Held("" if held.kind == "" else held.kind.replace("truth", "int"), differs=held.differs)
-            return [*self.regular(Held("int", differs=held.differs), value.special), *self.regular(number, value.number)]
+            return [
+                *self.regular(Held("int", differs=held.differs), value.special),
+                *self.regular(number, value.number),
+            ]
         found = [] if held.differs else [self.symbols.compare("==", value.gap)]
         if held.kind == "int":
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
@@ -581,7 +592,9 @@ class Runs:
         if index is None:
             return Scalar(self.symbols.fresh(name, sort), self.symbols.fresh(f"d{name}", sort) if differs else ZERO)
         one, gap = (
-            self.symbols.element(self._function(name, what, sort), index, lambda _: ()) if what == "one" or differs else ZERO
+            self.symbols.element(self._function(name, what, sort), index, lambda _: ())
+            if what == "one" or differs
+            else ZERO
             for what in ("one", "gap")
         )
         return Scalar(one, gap)
@@ -632,7 +645,9 @@ class Runs:
             value = unmoved.element(index)
             head.values[f"index@{loop.position}"] = Scalar(index)
             if isinstance(value, Truth):
-                return value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                return (
+                    value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                )
             assert isinstance(value, Scalar)
             if draw.kind == "exponential":
                 for symbol in self.pairs.symbols_of(value):

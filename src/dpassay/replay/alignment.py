@@ -26,7 +26,18 @@ from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
 from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
-from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation, of_symbol
+from dpassay.replay.symbolic_terms import (
+    FALSE,
+    ONE,
+    ZERO,
+    Number,
+    Symbols,
+    both,
+    implies,
+    literal,
+    negation,
+    of_symbol,
+)
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
@@ -36,7 +47,9 @@ _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
-    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT))
+    fields(
+        inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT)
+    )
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
@@ -75,7 +88,12 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     if zcdp and prophecies:
         raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
     free = frozenset(inputs.get("free", []))
-    named = {"shift": (shifts, draws), "coin": (coins, draws), "loop": (invariants, loops), "free branch": (free, branches)}
+    named = {
+        "shift": (shifts, draws),
+        "coin": (coins, draws),
+        "loop": (invariants, loops),
+        "free branch": (free, branches),
+    }
     for what, (given, there) in named.items():
         if unknown := set(given) - set(there):
             raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
@@ -159,11 +177,14 @@ class _Proof:
         assumed = list(start.known)
 
         @functools.cache
-        def positive(name: str) -> bool:
-            negated = negation(self.symbols.compare(">", of_symbol(name)))
-            return seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS)
+        def sign(name: str) -> int:
+            for found in (1, -1):
+                negated = self.symbols.compare("<=", literal(found) * of_symbol(name))
+                if seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS):
+                    return found
+            return 0
 
-        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, positive)
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, sign)
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)

@@ -6,24 +6,12 @@ from dataclasses import dataclass, field, replace
 from dpassay.replay import Rejected
 from dpassay.replay.paired_values import YES, Maybe, Pairs, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
-    Append,
-    Assign,
-    Block,
-    Branch,
     Constant,
-    Core,
-    Draw,
     Elementwise,
     Expression,
-    Leave,
-    Loop,
     Operation,
-    Return,
-    Statement,
     Variable,
-    assigned,
 )
-from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.symbolic_terms import (
     FALSE,
     ONE,
@@ -33,11 +21,9 @@ from dpassay.replay.symbolic_terms import (
     Symbols,
     both,
     either,
-    if_else,
     implies,
     literal,
     negation,
-    same,
 )
 
 
@@ -144,7 +130,11 @@ class Evaluation:
         """A number; one that may be special must be shown not to be."""
         value = self.value(path, expression)
         if isinstance(value, Maybe):
-            path.must(self.pairs.compared("==", value.special, Scalar(ZERO)), "a number that is not None or infinite", position)
+            path.must(
+                self.pairs.compared("==", value.special, Scalar(ZERO)),
+                "a number that is not None or infinite",
+                position,
+            )
             return value.number
         return self.pairs.number(value)
 
@@ -172,7 +162,11 @@ class Evaluation:
         if operation.operator == "/":
             path.must(self.pairs.compared("!=", two, Scalar(ZERO)), "a divisor other than 0", operation.position)
             return self.pairs.divided(one, two)
-        path.must(self.pairs.compared(">", two, Scalar(ZERO)), f"a divisor of {operation.operator} above 0", operation.position)
+        path.must(
+            self.pairs.compared(">", two, Scalar(ZERO)),
+            f"a divisor of {operation.operator} above 0",
+            operation.position,
+        )
         quotient = self.pairs.lifted(lambda a, b: self.symbols.floor(a * self.symbols.inverse(b)), one, two)
         if operation.operator == "//":
             return quotient
@@ -181,21 +175,27 @@ class Evaluation:
     def comparison(self, path: Path, operation: Operation) -> Value:
         one, two = (self.value(path, each) for each in operation.operands)
         name = operation.operator
+        if isinstance(one, Scalar) and isinstance(two, Scalar) and not (one.one.whole and two.one.whole):
+            if name in ("==", "!=") or (one.one.constant is not None and two.one.constant is not None):
+                raise Rejected(f"whether real numbers are equal depends on their rounding, at {operation.position}")
         if name in ("==", "!="):
             alike = self.pairs.equal(one, two)
             return alike if name == "==" else Truth(negation(alike.one), negation(alike.two))
         for side in (one, two):
             if isinstance(side, Maybe):
-                orderly = [either(*(self.pairs.is_code(code, good) for good in (0, 2, 3))) for code in (side.special.one, side.special.two)]
+                orderly = [
+                    either(*(self.pairs.is_code(code, good) for good in (0, 2, 3)))
+                    for code in (side.special.one, side.special.two)
+                ]
                 path.must(Truth(*orderly), "numbers to compare, not None or a text", operation.position)
         if name in (">", ">="):
             one, two = two, one
         return self.pairs.ordered(name in ("<", ">"), one, two)
 
     def logic(self, path: Path, operation: Operation) -> Value:
-        """`and`, `or` of truth values, `not`, `truth` of anything; later operands where Python comes to them."""
+        """`and`, `or` of truth values, `not`, `bool` of anything; later operands where Python comes to them."""
         name, operands = operation.operator, operation.operands
-        if name in ("not", "truth", "bool"):
+        if name in ("not", "bool"):
             found = self.truth(path, operands[0])
             return Truth(negation(found.one), negation(found.two)) if name == "not" else found
         outer, sides = path.reached, []
@@ -212,7 +212,9 @@ class Evaluation:
 
     def choice(self, path: Path, operation: Operation) -> Value:
         test, outer, found = self.truth(path, operation.operands[0]), path.reached, []
-        for truth, each in zip((test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True):
+        for truth, each in zip(
+            (test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True
+        ):
             path.reached = Truth(both(outer.one, truth.one), both(outer.two, truth.two))
             found.append(self.value(path, each))
         path.reached = outer
@@ -377,7 +379,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("+", "-", "*", "**", "negate"), Evaluation.arithmetic),
     **dict.fromkeys(("/", "//", "%"), Evaluation.division),
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), Evaluation.comparison),
-    **dict.fromkeys(("and", "or", "not", "truth", "bool"), Evaluation.logic),
+    **dict.fromkeys(("and", "or", "not", "bool"), Evaluation.logic),
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),

@@ -27,7 +27,7 @@ from dpassay.replay.program_core import (
 )
 
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
-_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "truth", "bool", "parts"}
+_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "bool", "parts"}
 _WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
 
 
@@ -117,7 +117,9 @@ class Flow:
                 self.store(each.name, self.draw(each), reached)
             elif isinstance(each, Branch):
                 test = self.value(each.test)
-                inner = joined(reached, _condition(test)) if each.position in self.free or reached != NOTHING else reached
+                inner = (
+                    joined(reached, _condition(test)) if each.position in self.free or reached != NOTHING else reached
+                )
                 self.statements(each.then, inner)
                 self.statements(each.otherwise, inner)
             elif isinstance(each, Loop):
@@ -196,7 +198,11 @@ class Flow:
             return Held(kind, special, noisy, inner, differs)
         if name in ("*", "/"):
             one, two = held
-            mixed = (one.noisy and two.differs) or (two.noisy and one.differs) or (name == "/" and two.noisy and two.differs)
+            mixed = (
+                (one.noisy and two.differs)
+                or (two.noisy and one.differs)
+                or (name == "/" and two.noisy and two.differs)
+            )
             return Held(kind, special, noisy, inner or mixed, differs)
         return Held(kind, special, noisy, inner or (noisy and differs), differs)
 

@@ -148,7 +148,6 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "repeat": lambda value, count: [value] * max(int(count), 0),
     "range": lambda count: list(range(int(count))),
     "is_none": lambda value: value is None,
-    "truth": bool,
     "bool": bool,
     "float": lambda value: float(value) if isinstance(value, bool | int) else value,
     "int": int,

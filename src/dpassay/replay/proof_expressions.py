@@ -42,7 +42,9 @@ class Expressions:
         own: names that mean the same everywhere, hiding variables: the original parameters in a claim, `k` in a list.
     """
 
-    def __init__(self, evaluation: Evaluation, given: Mapping[str, Number], own: Mapping[str, Value] | None = None) -> None:
+    def __init__(
+        self, evaluation: Evaluation, given: Mapping[str, Number], own: Mapping[str, Value] | None = None
+    ) -> None:
         self.evaluation, self.given, self.own = evaluation, given, dict(own or {})
         self.symbols, self.pairs = evaluation.symbols, evaluation.pairs
 
@@ -118,7 +120,9 @@ class Expressions:
         if isinstance(node.op, ast.Mult):
             return one * two
         if isinstance(node.op, ast.Div):
-            path.show(self.symbols.compare("!=", two), f"a divisor other than 0 in {ast.unparse(node)}", "the alignment")
+            path.show(
+                self.symbols.compare("!=", two), f"a divisor other than 0 in {ast.unparse(node)}", "the alignment"
+            )
             return one * self.symbols.inverse(two)
         if isinstance(node.op, ast.Pow) and two.constant in (1, 2, 3):
             made = one
@@ -202,7 +206,11 @@ class Expressions:
             return path.values[name]
         if isinstance(node, ast.Subscript):
             listed = self.place(path, node.value)
-            if isinstance(listed, tuple) and isinstance(node.slice, ast.Constant) and node.slice.value in range(len(listed)):
+            if (
+                isinstance(listed, tuple)
+                and isinstance(node.slice, ast.Constant)
+                and node.slice.value in range(len(listed))
+            ):
                 part: Value = listed[node.slice.value]
                 return part
             index = self.number(path, node.slice)
@@ -212,7 +220,11 @@ class Expressions:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
             if node.func.id == "len" and isinstance(listed := self.place(path, node.args[0]), Sequence):
                 return listed.length
-            if node.func.id == "prophecy" and isinstance(node.args[0], ast.Constant) and node.args[0].value in path.prophecies:
+            if (
+                node.func.id == "prophecy"
+                and isinstance(node.args[0], ast.Constant)
+                and node.args[0].value in path.prophecies
+            ):
                 return path.prophecies[node.args[0].value]
         raise self._refused(node, "not understood here")
 
@@ -220,7 +232,11 @@ class Expressions:
 
     def check_free_of_noise(self, node: ast.expr, flow: Flow) -> None:
         """Raises `Rejected` unless the expression is a function of data, parameters and trace."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("d", "other", "same", "finite"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("d", "other", "same", "finite")
+        ):
             for each in node.args:
                 held = self._held(each, flow)
                 if held.noisily_different or (node.func.id != "d" and held.noisy):
@@ -258,7 +274,12 @@ def _variable(node: ast.expr) -> str | None:
     """The variable that a name or a call of ours stands for."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL and len(node.args) == 1:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in INTERNAL
+        and len(node.args) == 1
+    ):
         position = node.args[0]
         if isinstance(position, ast.Constant) and isinstance(position.value, str) and not node.keywords:
             return INTERNAL[node.func.id] + position.value

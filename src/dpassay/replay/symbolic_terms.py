@@ -270,7 +270,9 @@ class Symbols:
         call = f"({function} {self.integer(index)})"
         sort = _FUNCTION.fullmatch(function) and function.split("_", 1)[1][0]
         assert sort
-        return self.defined(("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made)))
+        return self.defined(
+            ("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made))
+        )
 
     def _exponential(self, number: Number) -> Number:
         """exp of a sum is the product of exp of its terms; of a negative term it is an inverse."""
