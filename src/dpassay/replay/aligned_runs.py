@@ -110,6 +110,7 @@ class Runs:
     # Statements.
 
     def block(self, path: Path, statements: tuple[Statement, ...]) -> list[Left]:
+        """The paths through statements, one after the other."""
         lefts: list[Left] = [(path, "")]
         for each in statements:
             going = [(at, label) for at, label in lefts if label]
@@ -123,6 +124,7 @@ class Runs:
         return lefts
 
     def statement(self, path: Path, statement: Statement) -> list[Left]:
+        """The paths through one statement."""
         if isinstance(statement, Assign):
             path.values[statement.name] = self.evaluation.value(path, statement.value)
         elif isinstance(statement, Append):
@@ -145,6 +147,7 @@ class Runs:
         return [(path, "")]
 
     def append(self, path: Path, statement: Append) -> None:
+        """A list grows by an element, in both runs."""
         old = self.evaluation.sequence(path, Variable(statement.name))
         value = self.evaluation.value(path, statement.value)
         place = old.length
@@ -160,6 +163,7 @@ class Runs:
         path.values[statement.name] = Sequence(self.pairs.added(place, Scalar(ONE)), element)
 
     def returned(self, path: Path, statement: Return) -> None:
+        """The output must be the same, and the cost within the bound."""
         value = self.evaluation.value(path, statement.value)
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same output in both runs", statement.position)
@@ -174,6 +178,7 @@ class Runs:
     # Branches.
 
     def branch(self, path: Path, branch: Branch) -> list[Left]:
+        """Both ways of a branch, or one path through one that is free."""
         test = self.evaluation.truth(path, branch.test)
         if branch.position in self.alignment.free:
             path.values = self.merged(path, test, branch.then, branch.otherwise)
@@ -255,6 +260,7 @@ class Runs:
         return found
 
     def noise(self, path: Path, draw: Draw, scale: Scalar, said: ast.expr | None) -> Scalar:
+        """A draw's value: the second run's is larger by the shift."""
         shift = ZERO if said is None else self.said.number(path, said)
         self.pay(path, draw, scale, shift)
         value = self.symbols.fresh("noise", "i" if draw.kind == "geometric" else "r")
@@ -356,6 +362,7 @@ class Runs:
     # Loops.
 
     def loop(self, path: Path, loop: Loop) -> list[Left]:
+        """The paths that leave a loop; those within it end at its head."""
         changed = assigned((loop,))
         if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
             return self.longer(path, loop, changed)
@@ -429,6 +436,7 @@ class Runs:
         return Scalar(one, two - one)
 
     def iteration(self, path: Path, loop: Loop, changed: set[str], names: set[str]) -> list[Left]:
+        """The paths of one iteration that leave the loop."""
         found: list[Left] = []
         for at, label in self.block(path, loop.body):
             if label == "break":
@@ -454,6 +462,7 @@ class Runs:
         return [(path, "")]
 
     def foretold(self, path: Path, loop: Loop) -> None:
+        """An iteration begins: what its prophecies name is a new constant."""
         for each in self.alignment.prophecies:
             if each.scope == loop.position:
                 path.prophecies[each.name] = self.prophecy(each)
@@ -539,7 +548,7 @@ class Runs:
         return found
 
     def require_kind(self, held: Held, value: Value) -> None:
-        """Raises unless the value is of the kind that the flow of the program says, so that `anything` may stand for it."""
+        """Raises unless the value is of the kind that the program's flow says, so that `anything` may stand for it."""
         kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
         expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
         if not isinstance(value, expected):

@@ -4,7 +4,7 @@ Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bo
 "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
 alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
 {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
-{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column" in the text.
+{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -12,7 +12,7 @@ The text is read anew, both runs are executed symbolically, and every condition 
 import ast
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
-from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
+from dpassay.replay.proof_expressions import Expressions, parse, variable
 from dpassay.replay.symbolic_terms import (
     FALSE,
     ONE,
@@ -88,7 +88,7 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     if zcdp and prophecies:
         raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
     free = frozenset(inputs.get("free", []))
-    named = {
+    named: dict[str, tuple[Collection[str], Collection[str]]] = {
         "shift": (shifts, draws),
         "coin": (coins, draws),
         "loop": (invariants, loops),
@@ -115,12 +115,9 @@ def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[st
 
 def _list_name(text: Any) -> str:
     """The variable that "out", 'at("5:3")' or 'best("5:3")' names."""
-    node = parse(text)
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL:
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            return INTERNAL[node.func.id] + node.args[0].value
+    name = variable(parse(text))
+    if name is not None:
+        return name
     raise Rejected(f"{text!r} names no variable")
 
 

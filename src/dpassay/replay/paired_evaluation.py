@@ -79,8 +79,9 @@ class Path:
 
     def fork(self) -> "Path":
         """The same path, to go on another way."""
-        lists = {"known": list(self.known), "goals": list(self.goals)}
-        return replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long), **lists)
+        made = replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long))
+        made.known, made.goals = list(self.known), list(self.goals)
+        return made
 
     def since(self, start: int) -> dict[str, bool]:
         """The branches from there on, each with its first outcome."""
@@ -113,6 +114,7 @@ class Evaluation:
         self.pairs = Pairs(symbols)
 
     def value(self, path: Path, expression: Expression) -> Value:
+        """The value of an expression."""
         if isinstance(expression, Constant):
             return self.pairs.constant(expression.value, expression.special)
         if isinstance(expression, Variable):
@@ -139,12 +141,14 @@ class Evaluation:
         return self.pairs.number(value)
 
     def truth(self, path: Path, expression: Expression) -> Truth:
+        """Whether a test holds."""
         value = self.value(path, expression)
         if isinstance(value, Maybe):
             raise Rejected("a value that may be None or infinite is no truth value")
         return self.pairs.truth(value)
 
     def arithmetic(self, path: Path, operation: Operation) -> Value:
+        """Sums, differences, products and powers."""
         one, *rest = (self.number(path, each, operation.position) for each in operation.operands)
         pairs = self.pairs
         if operation.operator == "negate":
@@ -158,6 +162,7 @@ class Evaluation:
         return {"+": pairs.added, "-": pairs.subtracted, "*": pairs.multiplied}[operation.operator](one, rest[0])
 
     def division(self, path: Path, operation: Operation) -> Value:
+        """Quotients and remainders; the divisor must not be 0."""
         one, two = (self.number(path, each, operation.position) for each in operation.operands)
         if operation.operator == "/":
             path.must(self.pairs.compared("!=", two, Scalar(ZERO)), "a divisor other than 0", operation.position)
@@ -173,11 +178,11 @@ class Evaluation:
         return self.pairs.subtracted(one, self.pairs.multiplied(quotient, two))
 
     def comparison(self, path: Path, operation: Operation) -> Value:
+        """A comparison of what can be compared."""
         one, two = (self.value(path, each) for each in operation.operands)
         name = operation.operator
-        if isinstance(one, Scalar) and isinstance(two, Scalar) and not (one.one.whole and two.one.whole):
-            if name in ("==", "!=") or (one.one.constant is not None and two.one.constant is not None):
-                raise Rejected(f"whether real numbers are equal depends on their rounding, at {operation.position}")
+        if self.rounded(name, one, two):
+            raise Rejected(f"what the comparison at {operation.position} gives depends on how numbers are rounded")
         if name in ("==", "!="):
             alike = self.pairs.equal(one, two)
             return alike if name == "==" else Truth(negation(alike.one), negation(alike.two))
@@ -191,6 +196,12 @@ class Evaluation:
         if name in (">", ">="):
             one, two = two, one
         return self.pairs.ordered(name in ("<", ">"), one, two)
+
+    def rounded(self, operator: str, one: Value, two: Value) -> bool:
+        """Whether real numbers are compared for equality, or two literals that are not whole."""
+        if not isinstance(one, Scalar) or not isinstance(two, Scalar) or (one.one.whole and two.one.whole):
+            return False
+        return operator in ("==", "!=") or None not in (one.one.constant, two.one.constant)
 
     def logic(self, path: Path, operation: Operation) -> Value:
         """`and`, `or` of truth values, `not`, `bool` of anything; later operands where Python comes to them."""
@@ -211,6 +222,7 @@ class Evaluation:
         return Truth(join(*(side.one for side in sides)), join(*(side.two for side in sides)))
 
     def choice(self, path: Path, operation: Operation) -> Value:
+        """A conditional expression: each run evaluates its own side."""
         test, outer, found = self.truth(path, operation.operands[0]), path.reached, []
         for truth, each in zip(
             (test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True
@@ -221,6 +233,7 @@ class Evaluation:
         return self.pairs.chosen(test, found[0], found[1])
 
     def extreme(self, path: Path, operation: Operation) -> Value:
+        """The largest or smallest of its operands."""
         found, *rest = (self.value(path, each) for each in operation.operands)
         for each in rest:
             larger = self.pairs.ordered(True, *((found, each) if operation.operator == "max" else (each, found)))
@@ -228,9 +241,11 @@ class Evaluation:
         return found
 
     def absolute(self, path: Path, operation: Operation) -> Value:
+        """The absolute value."""
         return self.pairs.lifted(self.symbols.absolute, self.number(path, operation.operands[0], operation.position))
 
     def none(self, path: Path, operation: Operation) -> Value:
+        """`x is None`."""
         value = self.value(path, operation.operands[0])
         if not isinstance(value, Maybe):
             return Truth(FALSE, FALSE)
@@ -267,6 +282,7 @@ class Evaluation:
     # Lists and tuples.
 
     def sequence(self, path: Path, expression: Expression) -> Sequence:
+        """A list."""
         value = self.value(path, expression)
         if not isinstance(value, Sequence):
             raise Rejected("a list belongs where there is none")
@@ -282,6 +298,7 @@ class Evaluation:
         return self.pairs.chosen(Truth(TRUE, FALSE), one, two)
 
     def item(self, path: Path, operation: Operation) -> Value:
+        """A list's element."""
         value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
         if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
             return value.aligned(long)
@@ -292,10 +309,12 @@ class Evaluation:
         return self.at(value, index)
 
     def inside(self, path: Path, value: Sequence, index: Scalar, position: str) -> None:
+        """The index must be one of the list's in each run."""
         path.must(self.pairs.compared(">=", index, Scalar(ZERO)), "an index at least 0", position)
         path.must(self.pairs.compared("<", index, value.length), "an index below the length", position)
 
     def length(self, path: Path, operation: Operation) -> Value:
+        """A list's length."""
         return self.sequence(path, operation.operands[0]).length
 
     def condition(self, path: Path, operation: Operation) -> Value:
@@ -312,9 +331,11 @@ class Evaluation:
         return size
 
     def tupled(self, path: Path, operation: Operation) -> Value:
+        """A tuple."""
         return tuple(self.value(path, each) for each in operation.operands)
 
     def part(self, path: Path, operation: Operation) -> Value:
+        """A part of a tuple."""
         value, place = self.value(path, operation.operands[0]), operation.operands[1]
         if not isinstance(value, tuple) or not isinstance(place, Constant) or type(place.value) is not int:
             raise Rejected(f"a tuple's part is not there at {operation.position}")

@@ -191,10 +191,8 @@ class Pairs:
             a, b = self.special(one), self.special(two)
             return Maybe(self._chosen(test, a.special, b.special), self._chosen(test, a.number, b.number))
         if isinstance(one, Sequence) and isinstance(two, Sequence):
-            a, b = one, two
-            return Sequence(
-                self._chosen(test, a.length, b.length), lambda k: self.chosen(test, a.element(k), b.element(k))
-            )
+            first, second, length = one.element, two.element, self._chosen(test, one.length, two.length)
+            return Sequence(length, lambda index: self.chosen(test, first(index), second(index)))
         return self._chosen(test, self.number(one), self.number(two))
 
     def _chosen(self, test: Truth, one: Scalar, two: Scalar) -> Scalar:

@@ -127,7 +127,7 @@ def _literal(node: ast.expr) -> Constant:
         inner = _literal(node.operand)
         if isinstance(inner.value, int | Fraction) and not isinstance(inner.value, bool):
             return Constant(-inner.value)
-    if isinstance(node, ast.Constant) and type(node.value) in (int, bool):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return Constant(node.value)
     if isinstance(node, ast.Constant) and type(node.value) is float and abs(node.value) < float("inf"):
         return Constant(Fraction(repr(node.value)))
@@ -457,7 +457,7 @@ class _Reader:
 
     def length(self, sources: Sequence[Read], node: ast.AST) -> Expression:
         """How often a loop over them runs."""
-        counts = []
+        counts: list[Expression] = []
         for source, shape in sources:
             if shape in LISTS:
                 counts.append(self.operation("length", (source,), node))
@@ -656,7 +656,7 @@ class _Reader:
             self.add(Assign(name, self.operation("and", (so_far,), node), self.at(node)))
             then = (*inner, Assign(name, self.operation("and", (value,), node), self.at(node)))
             arms = (then, ()) if operator == "and" else ((), then)
-            self.add(Branch(Variable(name), *arms, self.at(node)))
+            self.add(Branch(Variable(name), arms[0], arms[1], self.at(node)))
             values = [Variable(name)]
         return (self.operation(operator, tuple(values), node) if len(values) > 1 else values[0]), SCALAR
 

@@ -139,12 +139,12 @@ class Expressions:
             found = self.pairs.is_code(value.special.one, 1) if isinstance(value, Maybe) else FALSE
             return found if isinstance(node.ops[0], ast.Is) else negation(found)
         sides = [self._read(path, each) for each in (node.left, *node.comparators)]
-        found = []
+        compared = []
         for operator, one, two in zip(node.ops, sides, sides[1:], strict=False):
             if type(operator) not in _COMPARED:
                 raise self._refused(node, "not understood")
-            found.append(self._compared(_COMPARED[type(operator)], one, two, node))
-        return both(*found)
+            compared.append(self._compared(_COMPARED[type(operator)], one, two, node))
+        return both(*compared)
 
     def _compared(self, operator: str, one: Number | str, two: Number | str, node: ast.expr) -> str:
         if isinstance(one, Number) and isinstance(two, Number):
@@ -195,7 +195,7 @@ class Expressions:
 
     def place(self, path: Path, node: ast.expr) -> Value:
         """A variable, a list's element or length, or what a call of ours names, in both runs."""
-        name = _variable(node)
+        name = variable(node)
         if name is not None:
             if name in self.own and isinstance(node, ast.Name):
                 return self.own[name]
@@ -206,11 +206,7 @@ class Expressions:
             return path.values[name]
         if isinstance(node, ast.Subscript):
             listed = self.place(path, node.value)
-            if (
-                isinstance(listed, tuple)
-                and isinstance(node.slice, ast.Constant)
-                and node.slice.value in range(len(listed))
-            ):
+            if isinstance(listed, tuple) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
                 part: Value = listed[node.slice.value]
                 return part
             index = self.number(path, node.slice)
@@ -246,7 +242,7 @@ class Expressions:
             return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cost":
             raise self._refused(node, "a shift may not depend on the cost")
-        if _variable(node) is not None or isinstance(node, ast.Subscript):
+        if variable(node) is not None or isinstance(node, ast.Subscript):
             if self._held(node, flow).noisy:
                 raise self._refused(node, "a shift may not depend on noise")
             return
@@ -255,13 +251,13 @@ class Expressions:
                 self.check_free_of_noise(inner, flow)
 
     def _held(self, node: ast.expr, flow: Flow) -> Held:
-        name = _variable(node)
+        name = variable(node)
         if name is not None:
             held = flow.held.get(name, NOTHING)
             return joined(Held(), *held.parts) if held.kind == "tuple" else held
         if isinstance(node, ast.Subscript):
             self.check_free_of_noise(node.slice, flow)
-            held = flow.held.get(_variable(node.value) or "", NOTHING)
+            held = flow.held.get(variable(node.value) or "", NOTHING)
             if not held.parts:
                 raise self._refused(node, "not understood in a shift")
             return joined(*held.parts)
@@ -270,7 +266,7 @@ class Expressions:
         raise self._refused(node, "not understood in a shift")
 
 
-def _variable(node: ast.expr) -> str | None:
+def variable(node: ast.expr) -> str | None:
     """The variable that a name or a call of ours stands for."""
     if isinstance(node, ast.Name):
         return node.id
