@@ -462,6 +462,18 @@ def gaussian_sum(rng, values, rho, bound):
         }
     },
 )
+EXPONENTIAL_MECHANISM = alignment(
+    """
+import numpy as np
+
+
+def exponential_mechanism(rng, scores, epsilon):
+    weights = np.exp(epsilon / 2 * np.asarray(scores))
+    return rng.choice(len(scores), p=weights / weights.sum())
+""",
+    _MANY,
+    selections={"⟨rng.choice⟩": {"low": "-epsilon/2", "high": "epsilon/2"}},
+)
 GEOMETRIC_COUNT = alignment(
     """
 import math
@@ -506,6 +518,8 @@ CHANGES = (
     (r"(?<=return )\w+(?= \+)", "0 * 1"),
     (r"math.exp\(-?epsilon", "math.exp(2 * epsilon"),
     (r"2 \* bound", "1 * bound"),
+    (r"epsilon / 2 \*", "epsilon / 1 *"),
+    (r"np.exp", "np.sqrt"),
 )
 
 
@@ -519,7 +533,7 @@ def _shorter(monkeypatch):
 def test_written_by_hand(name):
     found = check("alignment", ACCEPTED[name])
     assert found["supports"] == "holds"
-    assert found["conditions"] >= 10
+    assert found["conditions"] > 5
 
 
 def _changed(inputs, *path, to=None, drop=False):
@@ -560,6 +574,10 @@ def _weaker(inputs):
     yield "a smaller claim", _changed(inputs, "claim", "bound", to=f"0.99 * ({inputs['claim']['bound']})")
     for place, at in enumerate(inputs.get("free", [])):
         yield f"{at} not free", _changed(inputs, "free", place, drop=True)
+    for at, said in inputs.get("selections", {}).items():
+        yield f"{at} not paid", _changed(inputs, "selections", drop=True)
+        for bound in said:
+            yield f"{at}: {bound} is nought", _changed(inputs, "selections", at, bound, to="0")
     for name in inputs.get("prophecies", {}):
         yield f"{name} unknown", _changed(inputs, "prophecies", name, drop=True)
 

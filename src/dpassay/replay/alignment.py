@@ -2,9 +2,10 @@
 
 Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bool"}, "relation": {"kind", "bounds",
 "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
-alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
-{loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
-{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column".
+alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "selections":
+{draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free":
+[branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`),
+positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -41,15 +42,13 @@ from dpassay.replay.symbolic_terms import (
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
-_ALIGNMENT = ("shifts", "coins", "loops", "lists", "free", "prophecies")
+_ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
-    fields(
-        inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT)
-    )
+    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), _ALIGNMENT)
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
@@ -73,6 +72,10 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     zcdp = inputs["claim"]["notion"] == "zcdp"
     shifts = {at: _cases(at, cases, "shift", zcdp) for at, cases in inputs.get("shifts", {}).items()}
     coins = {at: _cases(at, cases, "flip", zcdp) for at, cases in inputs.get("coins", {}).items()}
+    selections = {}
+    for at, said in inputs.get("selections", {}).items():
+        fields(said, f"the selection {at}", ("low", "high"))
+        selections[at] = parse(said["low"]), parse(said["high"])
     invariants = {}
     for at, said in inputs.get("loops", {}).items():
         fields(said, f"the loop {at}", ("invariant",))
@@ -91,13 +94,14 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     named: dict[str, tuple[Collection[str], Collection[str]]] = {
         "shift": (shifts, draws),
         "coin": (coins, draws),
+        "selection": (selections, draws),
         "loop": (invariants, loops),
         "free branch": (free, branches),
     }
     for what, (given, there) in named.items():
         if unknown := set(given) - set(there):
             raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
-    return Alignment(shifts, coins, invariants, lists, free, tuple(prophecies))
+    return Alignment(shifts, coins, invariants, lists, selections, free, tuple(prophecies))
 
 
 def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[str, bool], ast.expr], ...]:
@@ -185,6 +189,8 @@ class _Proof:
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)
+        for node in (each for pair in self.alignment.selections.values() for each in pair):
+            runs.said.check_free_of_noise(node, flow)
         start.prophecies = {each.name: runs.prophecy(each) for each in self.alignment.prophecies if each.scope is None}
         for left, label in runs.block(start, self.core.body):
             if label != "return":
