@@ -50,7 +50,7 @@ def shift(*cases: Any) -> list[dict[str, Any]]:
     ]
 
 
-_SPARSE = {"parameters": "epsilon: real, c: int, threshold: real", "assume": ("epsilon > 0", "c >= 1")}
+_SPARSE: dict[str, Any] = {"parameters": "epsilon: real, c: int, threshold: real", "assume": ("epsilon > 0", "c >= 1")}
 _MANY = "all_queries"
 _ONE = "one_query"
 _ENTRY = "replace_one:entry"
@@ -495,7 +495,9 @@ def geometric_count(rng, bits, epsilon):
     },
 )
 
-ACCEPTED = {name: each for name, each in list(globals().items()) if name.isupper() and name[0] != "_"}
+ACCEPTED = {
+    name: each for name, each in list(globals().items()) if name.isupper() and name[0] != "_" and isinstance(each, dict)
+}
 EXPRESSIONS = {"shifts": "shift", "coins": "flip"}
 # What a change of the program's text does that leaves it private with the same alignment.
 HARMLESS = {
@@ -662,6 +664,27 @@ UNSOUND = {
         "a = rng.laplace(0, 1)\nb = a * data[0] if len(data) > 0 else a\nreturn rng.laplace(0, 1 / epsilon) + b",
         {"4:11": shift("-d(b)")},
     ),
+    "a shift by a length that is noise": _text(
+        "n = int(rng.laplace(0, 1))\nxs = [0] * n\nreturn rng.laplace(0, 1 / epsilon)", {"4:11": shift("len(xs)")}
+    ),
+    "a shift by how two noisy lengths differ": _text(
+        "n = round(rng.laplace(0, 1))\nxs = [0] * n\nreturn rng.laplace(0, 1 / epsilon)",
+        {"2:14": shift("1/2"), "4:11": shift("d(len(xs))")},
+    ),
+    "a shift by noise that was drawn": _text(
+        "xs = rng.laplace(0, 1, size=3)\nreturn rng.laplace(0, 1 / epsilon)", {"3:11": shift("at('2:9')[0]")}
+    ),
+    "a shift by what a free branch left": _text(
+        "b = 1 if rng.laplace(0, 1) > 0 else 2\nreturn rng.laplace(0, 1 / epsilon)", {"3:11": shift("b")}, free=["2:8"]
+    ),
+    "a shift by how noisy maxima differ": _text(
+        "b = max(rng.laplace(0, 1), 0)\nreturn rng.laplace(0, 1 / epsilon) + b",
+        {"2:12": shift("1"), "3:11": shift("-d(b)")},
+        claim="100 * epsilon",
+    ),
+    "an assumption about the data": _text("return data[0] if len(data) > 0 else 1", assume=("d(data[0]) == 0",)),
+    "an assumption about the neighbors": _text("return data[0] if len(data) > 0 else 1", assume=("delta() == 0",)),
+    "a claim about the data": _text("return rng.laplace(data[0], 1 / epsilon)", claim="abs(d(data[0])) * 100"),
     "a shift by the cost": _text("return rng.laplace(0, 1 / epsilon)", {"⟨rng.⟩": shift("cost()")}),
     "a shift by the raw outcome of a coin": _text(
         "c = rng.random() < 1 / 2\nreturn rng.laplace(0, 1 / epsilon) + (1 if c else 0)", {"⟨rng.laplace⟩": shift("c")}

@@ -73,7 +73,7 @@ class _Replayed:
         return value
 
     def choice(self, weights: Sequence[Any]) -> Any:
-        kind, chance, value = next(self._drawn, ("none", 0.0, None))
+        kind, chance, value = next(self._drawn, ("none", 0.0, 0))
         if kind != "choice" or not math.isclose(chance, weights[value] / sum(weights), rel_tol=TOLERANCE):
             raise _Other(f"a choice in our reading is {kind}({chance:g}) in the run")
         return value

@@ -604,15 +604,15 @@ class Runs:
     def anything(self, name: str, held: Held, known: list[str], index: Number | None = None) -> Value:
         """A value of which only the kind is known; as a list's element where there is an index."""
         if held.kind == "tuple":
-            return tuple(self.anything(f"{name}{i}", part, known, index) for i, part in enumerate(held.parts))
+            return tuple(self.anything(f"{name}/{i}", part, known, index) for i, part in enumerate(held.parts))
         if held.kind == "list":
             length = self.some(name, "i", False, None)
             known.append(self.symbols.compare(">=", length.one))
-            unique = f"{name}.{len(self.symbols.axioms)}"
+            unique = f"{name}/{len(self.symbols.axioms)}/"
             inner = held.parts[0] if held.parts else Held("int")
             return Sequence(length, lambda place: self.anything(unique, inner, known, place))
         if held.special:
-            special = self.some(f"{name}.special", "i", held.differs, index)
+            special = self.some(f"{name}/special", "i", held.differs, index)
             kind = "i" if held.kind in ("int", "truth") else "r"
             return Maybe(special, self.some(name, kind, held.differs, index))
         if held.kind == "truth":

@@ -43,6 +43,7 @@ from dpassay.replay.symbolic_terms import (
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
 _ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
+_FUNCTIONS = {"abs", "min", "max", "exp", "log", "sqrt"}
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 
@@ -161,7 +162,7 @@ class _Proof:
 
     def run(self) -> None:
         """Shows everything, in both directions where they differ: run one or run two has the added entry."""
-        for extra in ("one", "two") if self.kind == "add_or_remove_one:entry" else ("",):
+        for extra in ("one", "two") if self.adding else ("",):
             self.run_from(extra)
 
     def run_from(self, extra: str) -> None:
@@ -171,8 +172,8 @@ class _Proof:
         original = dict(start.values)
         given = self.relation(evaluation, start, Expressions(evaluation, {}, original), extra)
         said = Expressions(evaluation, given, original)
-        start.known += [said.formula(start, parse(each)) for each in self.inputs["assume"]]
-        bound = said.number(start, parse(self.inputs["claim"]["bound"]))
+        start.known += [said.formula(start, self.public(each)) for each in self.inputs["assume"]]
+        bound = said.number(start, self.public(self.inputs["claim"]["bound"]))
         flow = self.flow()
         zcdp = self.inputs["claim"]["notion"] == "zcdp"
         assumed = list(start.known)
@@ -197,6 +198,27 @@ class _Proof:
                 raise Rejected(f"the program may end without a return ({left.taken[-1:]})")
         self.require_a_run()
 
+    def public(self, text: str) -> ast.expr:
+        """An expression in the parameters, and the length of the data where it is the same in both runs."""
+        node = parse(text)
+        public = set(self.core.parameters)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Call) and ast.unparse(inner) == f"len({self.core.data})" and not self.adding:
+                public.add(self.core.data)
+            elif isinstance(inner, ast.Call) and ast.unparse(inner.func) not in _FUNCTIONS:
+                raise Rejected(f"{ast.unparse(inner)} is not public: {text}")
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Subscript) or (
+                isinstance(inner, ast.Name) and inner.id not in public | _FUNCTIONS | {"len"}
+            ):
+                raise Rejected(f"{ast.unparse(inner)} is no public parameter: {text}")
+        return node
+
+    @property
+    def adding(self) -> bool:
+        """Whether one run's data have an entry more."""
+        return self.kind == "add_or_remove_one:entry"
+
     def parameter(self, name: str) -> Value:
         kind = self.inputs["parameters"].get(name)
         if kind not in _KINDS:
@@ -210,8 +232,7 @@ class _Proof:
         shifted = frozenset((*self.alignment.shifts, *self.alignment.coins))
         entries = Held(_KINDS[self.values], differs=True)
         parameters = {name: Held(_KINDS[kind]) for name, kind in self.inputs["parameters"].items()}
-        adding = self.kind == "add_or_remove_one:entry"
-        return Flow(self.core, entries, parameters, adding, self.alignment.free, shifted)
+        return Flow(self.core, entries, parameters, self.adding, self.alignment.free, shifted)
 
     @property
     def kind(self) -> str:
@@ -233,7 +254,7 @@ class _Proof:
             raise Rejected(f"unknown relation {self.kind!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
-        radius = said.number(start, parse(str(self.inputs["relation"].get("radius") or "1")))
+        radius = said.number(start, self.public(str(self.inputs["relation"].get("radius") or "1")))
         inside = self.inside(start, said)
         start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}
@@ -293,7 +314,7 @@ class _Proof:
             bounds = ("0", "1")
         if bounds is None:
             return lambda entry: ()
-        low, high = (said.number(start, parse(str(each))) for each in bounds)
+        low, high = (said.number(start, self.public(str(each))) for each in bounds)
         return lambda entry: (self.symbols.compare("<=", low - entry), self.symbols.compare("<=", entry - high))
 
     # The conditions.
