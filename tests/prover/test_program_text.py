@@ -135,3 +135,15 @@ def test_changed_defaults_are_refused() -> None:
 def test_a_shadowed_builtin_is_read_as_what_it_stands_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(count.__globals__, "sum", 7)
     assert "\nsum = 7\n" in program_of(count).text
+
+
+def _mean(rng: Any, data: list[float], epsilon: float) -> float:
+    mean = np.mean(data)
+    laplace = rng.laplace(0, 1 / epsilon)
+    return float(mean + laplace)
+
+
+def test_a_variable_may_be_called_like_an_attribute() -> None:
+    text = program_of(_mean).text
+    assert text.startswith("import numpy as np\n")
+    assert "mean = np.mean(data)" in text

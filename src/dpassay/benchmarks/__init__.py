@@ -15,6 +15,7 @@ BENCHMARKS = {
     "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",
     "planted": "whether audits catch the leaks that they say they would have caught",
     "pairs": "violating pairs found and shrunk in drawn datasets: forty broken mechanisms, ten sound ones",
+    "prove": "proofs and counterexamples of mechanisms from their Python, mutants and traps (published: CheckDP)",
     "power": "bounds and samples beside Clopper-Pearson's and the best possible",
     "samplers": "exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer: scikit-learn)",
     "scaling": "cost of the sybil attack against users, items and fake accounts",

@@ -12,6 +12,7 @@ from dpassay.commands.attack import attack
 from dpassay.commands.audit import audit
 from dpassay.commands.bench import bench
 from dpassay.commands.experiment import experiment
+from dpassay.commands.lint import lint
 from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted, complain
 from dpassay.commands.prove import prove
 from dpassay.commands.replay import replay
@@ -69,5 +70,5 @@ def commands() -> None:
     """Decides whether differential-privacy claims are true, with evidence a stranger can replay."""
 
 
-for command in (verify, audit, search, prove, attack, experiment, replay, bench):
+for command in (verify, audit, search, prove, lint, attack, experiment, replay, bench):
     commands.add_command(command)

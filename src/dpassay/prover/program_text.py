@@ -7,6 +7,7 @@ down that way is refused. The text compiles to the very code that the function r
 
 import ast
 import builtins
+import dis
 import inspect
 import math
 import textwrap
@@ -251,9 +252,10 @@ def _annotation_names(node: ast.AST) -> list[ast.AST]:
 
 
 def _globals_of(code: CodeType) -> set[str]:
-    """Names that are looked up outside the function: all of `co_names` that are no local variable of it."""
+    """Names that are looked up outside the function, which `co_names` mixes with those of attributes."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]
-    return set(code.co_names).union(*map(_globals_of, inner))
+    own = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*map(_globals_of, inner))
 
 
 def _parameters(entry: _Piece) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Findings of audits and attacks for code-scanning pages: SARIF 2.1.0 (OASIS standard, 2020, with errata 01).
+"""Findings of audits and attacks, and hints, for code-scanning pages: SARIF 2.1.0 (OASIS standard, 2020, errata 01).
 
 A code-scanning page lists what is wrong, so only refuted claims and exceeded limits become results. Audits that refuted
 nothing, or what their tests expect, and limits that were kept, are notifications of the run, no alerts.
@@ -6,7 +6,7 @@ nothing, or what their tests expect, and limits that were kept, are notification
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -76,7 +76,6 @@ def attack_to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
     attack = validate_attack(content)
     name = f"attack-{attack['attack']}"
     short = f"{attack_text.ATTACKS[attack['attack']]}, more often than the limit allows."
-    title = "".join(part.capitalize() for part in name.split("-"))
     notifications = [
         {"level": "note", "message": {"text": f"{attack['title']}: {attack_text.check_sentence(attack, check)}"}}
         for check in attack["checks"]
@@ -86,8 +85,39 @@ def attack_to_sarif(content: Mapping[str, Any]) -> dict[str, Any]:
         said = f"{attack['title']}: {attack_text.checks_sentence(attack)} {' '.join(attack['summary'])}"
         notifications.append({"level": "note", "message": {"text": said}})
     results = [_exceeded(attack, check, name) for check in attack["checks"] if check["exceeded"]]
-    rules = [_rule(name, title, short, ATTACK_HELP)]
+    rules = [_rule(name, _title(name), short, ATTACK_HELP)]
     return _log(attack["program"].partition(" ")[2], rules, results, notifications, attack["command"])
+
+
+def hints_to_sarif(
+    hints: Sequence[Mapping[str, Any]], rules: Mapping[str, tuple[str, str]], program: str, command: str
+) -> dict[str, Any]:
+    """Hints of `dpassay lint` as a SARIF log: notes, never errors.
+
+    Args:
+        hints: each with "file", "line", "rule", "function", "code" and "message".
+        rules: of each rule what is seen and how to mend it.
+        program: name and version of what wrote them.
+        command: the command line.
+    """
+    names = list(rules)
+    described = [_rule(name, _title(name), f"Hint: {what}.", mend, hint=True) for name, (what, mend) in rules.items()]
+    results = []
+    for hint in hints:
+        place = {"mechanism": hint["function"] or hint["file"], "location": hint}
+        identity = [hint["rule"], hint["file"], hint["function"], hint["code"]]  # not the line, which moves
+        results.append(
+            {
+                "ruleId": hint["rule"],
+                "ruleIndex": names.index(hint["rule"]),
+                "level": "note",
+                "message": {"text": f"Hint, no verdict: {hint['message']}"},
+                "locations": [_location(place)],
+                "partialFingerprints": {"dpassayHint/v1": _digest(identity)},
+                "properties": dict(hint),
+            }
+        )
+    return _log(program.partition(" ")[2], described, results, [], command)
 
 
 def _log(version: str, rules: list[Any], results: list[Any], notifications: list[Any], command: str) -> dict[str, Any]:
@@ -106,15 +136,20 @@ def _log(version: str, rules: list[Any], results: list[Any], notifications: list
     }
 
 
-def _rule(name: str, title: str, short: str, advice: str) -> dict[str, Any]:
+def _title(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def _rule(name: str, title: str, short: str, advice: str, hint: bool = False) -> dict[str, Any]:
+    precision = {"precision": "low"} if hint else {"precision": "very-high", "security-severity": "8.0"}
     return {
         "id": name,
         "name": title,
         "shortDescription": {"text": short},
         "fullDescription": {"text": f"{short} {advice}"},
         "help": {"text": advice},
-        "defaultConfiguration": {"level": "error"},
-        "properties": {"tags": ["security", "privacy"], "precision": "very-high", "security-severity": "8.0"},
+        "defaultConfiguration": {"level": "note" if hint else "error"},
+        "properties": {"tags": ["security", "privacy"], **precision},
     }
 
 

@@ -1,0 +1,279 @@
+"""`dp.prove` on mechanisms of the literature, on mutants of them, and on programs that only look private.
+
+No verdict may contradict what is known: a proof of a broken program or of a trap, or a refutation of a correct one, is
+marked FAIL, and so is a proof that an audit refutes, and a verdict that calls itself an error of ours. Seconds are
+those of the processor, of this process and of those that it started. Beside them stands what CheckDP's authors publish
+(Wang, Ding, Kifer and Zhang, CCS 2020): each of its 17 programs within 70 seconds, on another machine.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from typing import Any
+
+from dpassay.benchmarks.prove_programs import PROGRAMS
+from dpassay.benchmarks.prove_programs.record import Program
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Table
+from dpassay.core.text import rounded
+from dpassay.runs.parallel import processors, results_in_parallel
+
+PARTS = ("programs", "traps", "mutants")
+TIME_LIMIT = 60.0
+PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
+"""Of one core: what takes longer is called slow."""
+DECIDED = 0.92
+"""The share of the mutants that must be decided."""
+QUICK = 8
+"""Programs of a part in a quick run."""
+AUDIT_SAMPLES = 4000
+CHECKDP_SECONDS = 70
+Prover = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was said of one program.
+
+    Attributes:
+        outcome: `holds`, `refuted` or `open`; "refused" where its Python was not understood; "error" for an exception.
+        seconds: of the processor.
+        assuming: what the verdict assumes.
+        said: why it is open, refused or an error.
+        inferred: the smallest bound that was proved, an expression.
+        loss: the largest privacy loss that was shown, nats; None if none was.
+        audited: what an audit said of a proof, "" where there was none.
+        red: whether the verdict warns of an error of ours.
+    """
+
+    outcome: str
+    seconds: float
+    assuming: tuple[str, ...] = ()
+    said: str = ""
+    inferred: str = ""
+    loss: float | None = None
+    audited: str = ""
+    red: bool = False
+
+
+def tables(
+    quick: bool, seed: int, progress: Callable[[str], None], parts: Sequence[str] = (), prove: Prover | None = None
+) -> list[Table]:
+    """A table that sums up, and one for each part.
+
+    Args:
+        quick: a few programs of every part.
+        seed: of the audits.
+        progress: called with a short text as results come.
+        parts: some of `PARTS`; all if empty.
+        prove: with the arguments of `dp.prove`, which it replaces.
+
+    Raises:
+        InvalidInput: a part that there is not.
+    """
+    if unknown := set(parts) - set(PARTS):
+        raise InvalidInput(f"no part is called {sorted(unknown)[0]!r}; choose from {', '.join(PARTS)}")
+    wanted = [part for part in PARTS if part in parts or not parts]
+    tasks = [(part, place, seed, prove) for part in wanted for place in _places(part, quick)]
+    found: dict[tuple[str, int], Measured] = {}
+    for number, measured in results_in_parallel(measure, tasks, processors() if prove is None and not quick else 1):
+        part, place = tasks[number][:2]
+        found[part, place] = measured
+        progress(
+            f"{_programs(part)[place].name}: {measured.outcome}, {measured.seconds:.1f} s; {len(found)} of {len(tasks)}"
+        )
+    results = {
+        part: [(_programs(part)[task[1]], found[part, task[1]]) for task in tasks if task[0] == part] for part in wanted
+    }
+    return [_summary(results), *(_TABLES[part](rows) for part, rows in results.items())]
+
+
+def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Measured:
+    """One program, proved or refuted; what is proved is audited too."""
+    program = _programs(part)[place]
+    run = prove or _prove()
+    begin = _seconds()
+    try:
+        verdict = run(program.function, **_stated(program), infer=part == "programs", time_limit=TIME_LIMIT)
+    except InvalidInput as refused:
+        return Measured("refused", _seconds() - begin, said=str(refused))
+    except Exception as error:
+        return Measured("error", _seconds() - begin, said=f"{type(error).__name__}: {error}")
+    seconds = _seconds() - begin
+    return Measured(
+        verdict.outcome,
+        seconds,
+        tuple(dict.fromkeys(verdict.assumptions)),
+        verdict.explanation if verdict.outcome == "open" else "",
+        verdict.epsilon_inferred,
+        verdict.epsilon_lower,
+        _audited(program, seed) if verdict.outcome == "holds" else "",
+        bool(verdict.warnings) and verdict.outcome == "open",
+    )
+
+
+def _prove() -> Prover:
+    from dpassay.prover.proving import prove
+
+    return prove
+
+
+def result(program: Program, measured: Measured) -> str:
+    """What a verdict is worth: "pass", "slow", "open" or "FAIL"."""
+    if measured.red or measured.outcome == "error" or measured.audited == "refuted":
+        return "FAIL"
+    if {measured.outcome, program.outcome} == {"holds", "refuted"} and not _excluded(program, measured.assuming):
+        return "FAIL"
+    if measured.outcome not in ("holds", "refuted"):
+        return "open"
+    limit = PROOF_SECONDS if measured.outcome == "holds" else REFUTATION_SECONDS
+    return "slow" if measured.seconds > limit else "pass"
+
+
+def _excluded(program: Program, assuming: Iterable[str]) -> bool:
+    """Whether a proof of a program that is only broken at these parameters assumes that they are others."""
+    return any(_false(condition, program.parameters) for condition in assuming if program.unless)
+
+
+def _false(condition: str, parameters: Mapping[str, Any]) -> bool:
+    try:
+        tree = ast.parse(condition, mode="eval")
+        return not eval(compile(tree, "<assumption>", "eval"), {"__builtins__": {}}, dict(parameters))
+    except Exception:  # words, or names of something else
+        return False
+
+
+def _stated(program: Program) -> dict[str, Any]:
+    claim = {"claim": PrivacyClaim.zcdp(program.claim)} if program.zcdp else {"epsilon": program.claim}
+    bounds = {} if program.bounds is None else {"bounds": program.bounds}
+    return {"relation": program.relation, "assume": program.assume, **claim, **bounds}
+
+
+def _audited(program: Program, seed: int) -> str:
+    from dpassay.benchmarks.prove_programs.audits import audit_program
+
+    return audit_program(program, AUDIT_SAMPLES, seed).outcome
+
+
+def _seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@cache
+def _programs(part: str) -> tuple[Program, ...]:
+    """The same in every process, so that a place says which program is meant."""
+    if part == "programs":
+        return PROGRAMS
+    if part == "traps":
+        from dpassay.benchmarks.prove_programs.traps import TRAPS
+
+        return TRAPS
+    from dpassay.benchmarks.prove_programs.mutants import mutants
+
+    return tuple(mutants())
+
+
+def _places(part: str, quick: bool) -> range:
+    number = len(_programs(part))
+    return range(0, number, max(1, number // QUICK)) if quick else range(number)
+
+
+_Rows = list[tuple[Program, Measured]]
+
+
+def _summary(results: Mapping[str, _Rows]) -> Table:
+    columns = ["what", "number", "proved", "refuted", "open", "refused", "contradictions", "decided", "seconds, median",
+               "slowest proof", "slowest refutation", "slow", "verdict"]  # fmt: skip
+    rows = [_summed(part, rows) for part, rows in results.items()]
+    rows.append(["CheckDP's 17, as published (another machine)", 17, "", "", "", "", "", "", "", "", "",
+                 f"each within {CHECKDP_SECONDS}", ""])  # fmt: skip
+    title = (
+        f"Proofs and counterexamples from ordinary Python, seconds of one core; slow: a proof above {PROOF_SECONDS:g}, "
+        f"a refutation above {REFUTATION_SECONDS:g}"
+    )
+    return Table(title, columns, rows)
+
+
+def _summed(part: str, rows: _Rows) -> list[Any]:
+    outcomes = [measured.outcome for _, measured in rows]
+    said = [result(*row) for row in rows]
+    decided = sum(outcome in ("holds", "refuted") for outcome in outcomes) / len(rows)
+    slowest = {
+        outcome: max((measured.seconds for _, measured in rows if measured.outcome == outcome), default=0.0)
+        for outcome in ("holds", "refuted")
+    }
+    failed = "FAIL" in said or (part == "mutants" and decided < DECIDED)
+    return [
+        part,
+        len(rows),
+        outcomes.count("holds"),
+        outcomes.count("refuted"),
+        outcomes.count("open"),
+        outcomes.count("refused"),
+        said.count("FAIL"),
+        f"{decided:.0%}",
+        rounded(median(measured.seconds for _, measured in rows)),
+        rounded(slowest["holds"]),
+        rounded(slowest["refuted"]),
+        said.count("slow"),
+        "FAIL" if failed else "pass",
+    ]
+
+
+def _program_table(rows: _Rows) -> Table:
+    cells: dict[str, Callable[[Any], Any]] = {
+        "program": lambda row: row[0].name,
+        "relation": lambda row: row[0].relation,
+        "claim": lambda row: _claim(row[0]),
+        "true": lambda row: row[0].outcome,
+        "said": lambda row: row[1].outcome,
+        "seconds": lambda row: rounded(row[1].seconds),
+        "why not": lambda row: row[1].said[:100],
+        "smallest proved": lambda row: row[1].inferred,
+        "assuming": lambda row: "; ".join(row[1].assuming),
+        "known": lambda row: row[0].known,
+        "source": lambda row: row[0].source,
+        "verdict": lambda row: result(*row),
+    }
+    return Table.of("Programs of the literature, and broken twins", cells, rows)
+
+
+def _trap_table(rows: _Rows) -> Table:
+    cells: dict[str, Callable[[Any], Any]] = {
+        "trap": lambda row: row[0].name,
+        "said": lambda row: row[1].outcome,
+        "seconds": lambda row: rounded(row[1].seconds),
+        "story": lambda row: row[0].function.__doc__,
+        "verdict": lambda row: result(*row),
+    }
+    return Table.of("Programs that look private and are not: none may be proved", cells, rows)
+
+
+def _mutant_table(rows: _Rows) -> Table:
+    """One row for every mutant that was not decided or contradicts; the others are in the summary."""
+    cells: dict[str, Callable[[Any], Any]] = {
+        "mutant": lambda row: row[0].name,
+        "change": lambda row: row[0].source.partition(": ")[2],
+        "said": lambda row: row[1].outcome,
+        "seconds": lambda row: rounded(row[1].seconds),
+        "why": lambda row: row[1].said[:120],
+        "verdict": lambda row: result(*row),
+    }
+    undecided = [row for row in rows if result(*row) != "pass"]
+    return Table.of("Mutants of the correct programs that were not decided, or slowly", cells, undecided)
+
+
+def _claim(program: Program) -> str:
+    return f"{program.claim}-zCDP" if program.zcdp else program.claim
+
+
+_TABLES: Mapping[str, Callable[[_Rows], Table]] = {
+    "programs": _program_table,
+    "traps": _trap_table,
+    "mutants": _mutant_table,
+}
