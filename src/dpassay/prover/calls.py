@@ -24,7 +24,20 @@ from dpassay.prover.terms import absolute, apply, at_most, choose, either, equal
 
 _OPAQUE = ("exp", "log", "sqrt", "log2", "log10", "log1p", "expm1", "tanh", "sin", "cos", "floor", "ceil", "round")
 _ALIASES = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min"}
-_SAME = ("asarray", "array", "list", "tolist", "float", "float64", "item", "copy", "tuple", "ravel", "flatten", "astype")
+_SAME = (
+    "asarray",
+    "array",
+    "list",
+    "tolist",
+    "float",
+    "float64",
+    "item",
+    "copy",
+    "tuple",
+    "ravel",
+    "flatten",
+    "astype",
+)
 
 
 def call(path: Path, node: ast.Call) -> Any:
@@ -269,6 +282,7 @@ def reduction(path: Path, node: ast.Call, name: str, items: Sequence_) -> Any:
 
     def replace_best(index: Any) -> None:
         item, top = as_number(items.get(index)), path.env[accumulator]
+        path.explorer.uses.append((item.change, index))
         start = equal(index, 0)
         sign = -1 if name in ("min", "argmin") else 1
         better = Truth(

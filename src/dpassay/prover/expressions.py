@@ -312,8 +312,8 @@ class Printer:
                 if scale == 1:
                     return base
                 return f"({base} * {scale.denominator} / {scale.numerator})"
-            case "sym" if atom.role == "prophecy":
-                return str(atom.args[0])
+            case "sym" if str(atom.args[0]).startswith("prophecy "):
+                return f'prophecy("{atom.args[0][9:]}")'
             case "read" if atom.args[0] in ("data", "change"):
                 read = f"{self.data()}[{self.poly(atom.args[1], depth + 1)}]"
                 return read if atom.args[0] == "data" else f"d({read})"

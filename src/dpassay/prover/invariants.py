@@ -1,0 +1,234 @@
+"""Candidates for invariants, and the largest set of them that is inductive (Flanagan and Leino 2001: Houdini)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpassay.prover.execution import Env, Explored, Leaf, Number, Owed, Sequence_, Truth
+from dpassay.prover.expressions import Untold, formula_of
+from dpassay.prover.problem import Problem
+from dpassay.prover.solving import Solver, Translator
+from dpassay.prover.terms import Formula, Poly, Substitution
+
+ONE_CHANGED = ("one_query", "replace_one:entry")
+
+
+def written(name: str) -> str:
+    """A key of a state as the certificate's expression."""
+    kind, _, where = name.partition(":")
+    return f'{kind}("{where}")' if where else name
+
+
+def candidates(
+    position: str,
+    head: Env,
+    explored: Explored,
+    problem: Problem,
+    targets: Sequence[str],
+    magnitudes: Sequence[str],
+    prophecy: Mapping[str, tuple[str, str]],
+) -> Iterator[str]:
+    """Atoms about the variables that a loop changes."""
+    index = f'index("{position}")'
+    own = f"@{position}#"
+    outer = [f'index("{loop}")' for loop in explored.loop_of[position]]
+    integers = [p for p, sort in problem.parameters.items() if sort == "int"]
+    reals = [p for p, sort in problem.parameters.items() if sort == "real"]
+    counters = []
+    fresh = {n: v for n, v in head.items() if own in repr(getattr(v, "first", None) or getattr(v, "length", None))}
+    for name, value in fresh.items():
+        x = written(name)
+        if isinstance(value, Truth):
+            yield f"other({x}) == {x}"
+            continue
+        if isinstance(value, Sequence_):
+            yield f"d(len({x})) == 0"
+            yield f"len({x}) == {index}"
+            counters.append(f"len({x})")
+            continue
+        if not isinstance(value, Number):
+            continue
+        yield f"d({x}) == 0"
+        yield from (f"d({x}) == {t}" for t in targets if t != "0")
+        yield from (f"d({x}) >= 0", f"d({x}) <= 0")
+        yield from (f"abs(d({x})) <= {m}" for m in magnitudes)
+        yield from (f"abs(d({x})) <= {m} * {index}" for m in magnitudes[:1])
+        if problem.relation in ONE_CHANGED:
+            for at in outer:
+                yield f"changed() < {at} or d({x}) == 0"
+                yield f"changed() >= {at} or d({x}) == delta()"
+                yield f"changed() >= {at} or d({x}) == 0"
+        if problem.relation == "monotone_queries":
+            yield f"d({x}) * sign() >= 0"
+            yield from (f"0 <= d({x}) * sign() <= {m}" for m in magnitudes)
+        if value.first.integer:
+            counters.append(x)
+            yield f"{x} == {index}"
+            yield f"{x} >= 0"
+            yield f"{x} >= 1"
+            yield f"{x} <= {index}"
+            for p in integers:
+                yield from (f"{x} <= {p}", f"{x} + {index} == {p}", f"{x} < {p}")
+        else:
+            yield from (f"{x} >= 0", *(f"{x} <= {p}" for p in reals))
+        for known, (variable, loop) in prophecy.items():
+            if loop == position and variable != name:
+                k, best = f'prophecy("{known}")', written(variable)
+                yield from (f"{index} > {k} or abs(d({x})) <= {m}" for m in magnitudes)
+                yield f"{index} > {k} or d({x}) * sign() >= 0"
+                yield f"{index} > {k} or d({x}) >= 0"
+                for t in targets:
+                    yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
+    for known, (variable, loop) in prophecy.items():
+        if loop == position:
+            k, best = f'prophecy("{known}")', written(variable)
+            yield f"{index} <= {k} or {best} != {k} or other({best}) == {k}"
+            yield f"{index} == 0 or {best} < {index}"
+            yield f"{index} == 0 or other({best}) < {index}"
+    yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
+    yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
+    data = next(v for v in explored.entry.values() if isinstance(v, Sequence_)).name
+    yield from (f"{x} <= len({data})" for x in counters)
+
+
+def list_candidates(
+    name: str, targets: Sequence[str], magnitudes: Sequence[str], prophecy: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    """Atoms about element k of a list."""
+    yield f"d({name}[k]) == 0"
+    yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    for known in prophecy:
+        yield from (f'd({name}[k]) == {t} or k != prophecy("{known}")' for t in targets)
+        yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
+
+
+class Broken(Exception):
+    """Something that run 2 owes does not follow."""
+
+    def __init__(self, leaf: Leaf, owed: Owed):
+        super().__init__(f"{owed.position}: run 2 may part from run 1")
+        self.leaf, self.owed = leaf, owed
+
+
+@dataclass
+class Inductive:
+    """Invariants for each loop and formulas for each list that hold together."""
+
+    loops: dict[str, list[str]] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Houdini:
+    """Removes candidates until what is left is inductive.
+
+    Args:
+        whole: whether entries are integers.
+        substitutions: for each leaf the shifts chosen for its draws.
+    """
+
+    def __init__(
+        self,
+        explored: Explored,
+        whole: bool,
+        substitutions: Sequence[Substitution],
+        loops: Mapping[str, Sequence[str]],
+        lists: Mapping[str, Sequence[str]],
+        translator: Translator,
+    ):
+        self.explored, self.whole, self.substitutions = explored, whole, substitutions
+        self.left = Inductive({p: list(texts) for p, texts in loops.items()}, {n: list(t) for n, t in lists.items()})
+        self.translator = translator
+        self.values: dict[tuple[int, str, str, str], Formula | None] = {}
+
+    def formula(self, leaf: int, which: str, text: str, env: Env, key: str = "") -> Formula | None:
+        """A candidate's formula in a leaf; None where it has no meaning."""
+        at = (leaf, which, text, key)
+        if at not in self.values:
+            try:
+                self.values[at] = self.substitutions[leaf].formula(formula_of(text, env, self.whole))
+            except Untold:
+                self.values[at] = None
+        return self.values[at]
+
+    def element(self, leaf: int, which: str, text: str, env: Env, name: str, index: Poly, value: Number | None) -> Any:
+        """A list's formula about the element at an index."""
+        inner = dict(env)
+        inner["k"] = Number(index, index * 0)
+        if value is not None:
+            key = f"at:{name[4:-2]}" if name.startswith("at(") else name
+            inner[key] = Sequence_(Number(index, index * 0), lambda _: value, name)
+        return self.formula(leaf, which, text, inner, f"{index!r}")
+
+    def hypotheses(self, at: int) -> list[Formula]:
+        """What is known on a leaf."""
+        leaf = self.explored.leaves[at]
+        known = [self.substitutions[at].formula(fact) for fact in leaf.facts]
+        for number, (position, env) in enumerate(leaf.heads):
+            for text in self.left.loops.get(position, ()):
+                found = self.formula(at, f"head{number}", text, env)
+                if found is not None:
+                    known.append(found)
+        for name, index, env in leaf.reads:
+            for text in self.left.lists.get(name, ()):
+                found = self.element(at, f"read {name}", text, _readable(env, name), name, index, None)
+                if found is not None:
+                    known.append(found)
+        return known
+
+    def run(self) -> Inductive:
+        """The invariants.
+
+        Raises:
+            Broken: run 2 does not do what it owes on some path.
+        """
+        order = sorted(range(len(self.explored.leaves)), key=lambda at: len(self.explored.leaves[at].heads))
+        changed = True
+        while changed:
+            changed = False
+            for at in order:
+                changed |= self.step(at)
+        return self.left
+
+    def step(self, at: int) -> bool:
+        """Removes what one leaf refutes; whether anything was."""
+        leaf = self.explored.leaves[at]
+        goals: dict[Formula, list[tuple[str, str, str]]] = {}
+        lost: list[tuple[str, str, str]] = []
+
+        def aim(found: Formula | None, *what: str) -> None:
+            if found is None:
+                lost.append(what)  # type: ignore[arg-type]
+            elif found.kind != "true":
+                goals.setdefault(found, []).append(what)  # type: ignore[arg-type]
+
+        if leaf.target is not None:
+            for text in self.left.loops.get(leaf.target, ()):
+                aim(self.formula(at, "target", text, leaf.env), "loop", leaf.target, text)
+        for number, (name, index, value, env) in enumerate(leaf.appends):
+            for text in self.left.lists.get(name, ()):
+                found = self.element(at, f"append {number}", text, env, name, index, value)
+                aim(found, "list", name, text)
+        owed = [(o, self.substitutions[at].formula(o.formula)) for o in leaf.obligations]
+        asked = [*goals, *(f for _, f in owed if f.kind != "true" and f not in goals)]
+        if asked:
+            solver = Solver(self.translator, self.hypotheses(at))
+            held = set(solver.holding(asked))
+            for each, formula in owed:
+                if formula.kind != "true" and formula not in held:
+                    raise Broken(leaf, each)
+            lost += [what for goal, whats in goals.items() if goal not in held for what in whats]
+        for kind, key, text in lost:
+            texts = (self.left.loops if kind == "loop" else self.left.lists)[key]
+            if text in texts:
+                texts.remove(text)
+        return bool(lost)
+
+
+def _readable(env: Env, name: str) -> Env:
+    """A state in which a comprehension's list can be read by its position."""
+    if not name.startswith("at("):
+        return env
+    from dpassay.prover.execution import nameless_element
+
+    key = f"at:{name[4:-2]}"
+    return env if key in env else {**env, key: nameless_element(name)}
