@@ -17,9 +17,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from dpassay.prover.execution import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.execution import ONE_CHANGED, Draw, Env, Leaf, Number, Sequence_, Truth, as_number
 from dpassay.prover.expressions import Printer, Untold, number_of
-from dpassay.prover.invariants import ONE_CHANGED, Houdini, Inductive, written
+from dpassay.prover.invariants import Houdini, Inductive, written
 from dpassay.prover.solving import Solver
 from dpassay.prover.terms import (
     Atom,
@@ -439,6 +439,8 @@ def points(search: Any) -> list[Point]:
     problem, explored = search.problem, search.explored
     result: list[Point] = []
     rng = np.random.default_rng(26)
+    size = Atom("sym", "n")
+    sized = any(size in as_number(d.scale).first.support for d in explored.draws.values() if d.kind != "choice")
     wholes, reals = [1, 2, 3, 7, 4, 5], [1.0, 0.5, 2.0, 0.25, 3.0, 1.5]
     for attempt in range(300):
         values = {}
@@ -446,7 +448,8 @@ def points(search: Any) -> list[Point]:
             pool = wholes if sort == "int" else reals
             pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
             values[Atom("sym", name, role="parameter")] = float(pick)
-        values[Atom("sym", "n", role="parameter")] = float(wholes[int(rng.integers(2, 6))])
+        if sized:
+            values[size] = float(wholes[int(rng.integers(2, 6))])
         point = Point(values)
         holds = all(point.formula(fact) is not False for fact in explored.facts)
         scales = [point.constant(as_number(d.scale).first) for d in explored.draws.values() if d.kind != "choice"]
@@ -513,6 +516,8 @@ class Program:
 
     def solve(self, weights: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], Fraction] | None:
         """The unknowns of least weight; None if there are none."""
+        if not self.width:
+            return {} if all(bound >= -1e-9 for _, bound in self.rows) else None
         objective = np.zeros(self.width)
         for name, at in self.columns.items():
             objective[2 * at : 2 * at + 2] = weights.get(name, 1.0)
@@ -544,7 +549,7 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         Unaffordable: none was found with these templates.
     """
     explored, problem = search.explored, search.problem
-    houdini = Houdini(explored, search.whole, substitutions, inductive.loops, inductive.lists, search.translator)
+    houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
     by_loop = {position: templates(search, position) for position in explored.loops}
     claims = rates(search) if search.search.infer else []
     claim = None if search.search.infer else number_of(problem.bound, explored.entry)
@@ -597,7 +602,6 @@ def segment(
     """A leaf's inequality."""
     substitution = houdini.substitutions[at]
     total = poly(0)
-    facts = houdini.hypotheses(at)
     for draw in leaf.current():
         if draw.kind == "coin":
             moved: Any = substitution.formula(Formula("sym", draw.shift))
@@ -606,6 +610,8 @@ def segment(
         else:
             moved = substitution.poly(poly(draw.shift))
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
+
+    facts = houdini.hypotheses(at, [total])
 
     def terms(loop: str, env: Env) -> list[tuple[str, Poly]]:
         return [(text, substitution.poly(number_of(text, env, search.whole))) for text in by_loop[loop]]

@@ -261,6 +261,13 @@ def scalar_arms(node: ast.If) -> bool:
     return True
 
 
+def _appends(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(), "append"), [_], [])):
+            return True
+    return False
+
+
 class Explorer:
     """Enumerates the paths of a program's text.
 
@@ -339,6 +346,41 @@ class Explorer:
         )
 
 
+ONE_CHANGED = ("one_query", "replace_one:entry")
+
+
+def entry_facts(problem: Problem, value: Poly, change: Poly, env: Env) -> list[Formula]:
+    """What the relation says of an entry and its change."""
+    from dpassay.prover.expressions import evaluate
+
+    facts = []
+    if problem.relation not in ONE_CHANGED:
+        radius = evaluate(problem.radius, env).first
+        up = equal(symbol("sign", integer=True), 1)
+        if problem.relation == "all_queries":
+            facts = [at_most(change, radius), at_most(-change, radius)]
+        elif problem.relation == "monotone_queries":
+            facts = [
+                either(negate(up), both(at_most(0, change), at_most(change, radius))),
+                either(up, both(at_most(change, 0), at_most(-radius, change))),
+            ]
+    bounds = ("0", "1") if problem.bounds is None and problem.values == "bool" else problem.bounds
+    if bounds is not None:
+        low, high = (evaluate(str(bound), env).first for bound in bounds)
+        facts += [f for x in (value, value + change) for f in (at_most(low, x), at_most(x, high))]
+    return facts
+
+
+def read_facts(problem: Problem, support: frozenset[Atom], env: Env) -> list[Formula]:
+    """What the relation says of the entries that terms speak of."""
+    facts = []
+    for atom in support:
+        if atom.kind == "read" and atom.args[0] == "change":
+            value = poly(Atom("read", "data", atom.args[1], integer=atom.integer, role="data"))
+            facts += entry_facts(problem, value, poly(atom), env)
+    return facts
+
+
 def relation_facts(problem: Problem) -> list[Formula]:
     """What holds of the relation's own symbols."""
     size, where = symbol("n", integer=True), symbol("changed", integer=True)
@@ -405,7 +447,7 @@ class Path:
             radius = evaluate(self.problem.radius, self.env).first
             change = self.delta()
             self.facts += [at_most(change, radius), at_most(-change, radius)]
-        size = symbol("n", integer=True, role="parameter")
+        size = symbol("n", integer=True)
         self.env[self.data] = Sequence_(Number(size, NOTHING), self.entry, self.data)
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
@@ -417,28 +459,13 @@ class Path:
 
     def entry(self, index: Poly) -> Number:
         """An entry of the data, its change, and what the relation says of them."""
-        from dpassay.prover.expressions import evaluate
-
         whole = self.problem.values != "real"
         value = poly(Atom("read", "data", index, integer=whole, role="data"))
-        radius = evaluate(self.problem.radius, self.env if not self.entry_env else self.entry_env).first
-        if self.problem.relation in ("one_query", "replace_one:entry"):
+        if self.problem.relation in ONE_CHANGED:
             change = choose(equal(index, symbol("changed", integer=True)), self.delta(), NOTHING)
         else:
             change = poly(Atom("read", "change", index, integer=whole, role="data"))
-            if self.problem.relation == "all_queries":
-                self.know(at_most(change, radius), at_most(-change, radius))
-            else:
-                up = equal(symbol("sign", integer=True), 1)
-                self.know(
-                    either(negate(up), both(at_most(0, change), at_most(change, radius))),
-                    either(up, both(at_most(change, 0), at_most(-radius, change))),
-                )
-        bounds = ("0", "1") if self.problem.bounds is None and self.problem.values == "bool" else self.problem.bounds
-        if bounds is not None:
-            low, high = (evaluate(str(bound), self.entry_env).first for bound in bounds)
-            for x in (value, value + change):
-                self.know(at_most(low, x), at_most(x, high))
+        self.know(*entry_facts(self.problem, value, change, self.entry_env))
         return Number(value, change)
 
     def know(self, *facts: Formula) -> None:
@@ -686,19 +713,22 @@ class Path:
         if position not in self.explorer.free:
             self.block(node.body if self.branch(position, test) else node.orelse)
             return
-        before = dict(self.env)
-        arms = []
+        before, appended = dict(self.env), self.append
+        arms: list[tuple[Env, list[tuple[str, Any]]]] = []
         for body in (node.body, node.orelse):
-            self.env = dict(before)
+            self.env, added = dict(before), []
+            self.append = lambda name, value, added=added: added.append((name, value))  # type: ignore[method-assign]
             self.block(body)
-            arms.append(self.env)
+            arms.append((self.env, added))
+        self.append = appended  # type: ignore[method-assign]
         first, second = (self.pick() for _ in range(2))
         self.know(test.first if first else negate(test.first), test.second if second else negate(test.second))
-        self.env = {
-            name: self.merged(arms[not first].get(name), arms[not second].get(name))
-            for name in arms[0]
-            if name in arms[1]
-        }
+        (env1, added1), (env2, added2) = arms[not first], arms[not second]
+        self.env = {name: self.merged(env1.get(name), env2.get(name)) for name in env1 if name in env2}
+        if [name for name, _ in added1] != [name for name, _ in added2]:
+            raise Unsupported("the arms of a free branch append differently")
+        for (name, one), (_, two) in zip(added1, added2, strict=True):
+            self.append(name, self.merged(one, two))
 
     def merged(self, first: Any, second: Any) -> Any:
         """Run 1's value from one arm and run 2's from another."""
@@ -804,7 +834,7 @@ class Path:
                 return literal_list([self.value(element) for element in elements])
             case ast.Subscript(value=items, slice=index):
                 return self.subscript(self.value(items), index)
-            case ast.ListComp():
+            case ast.ListComp() | ast.GeneratorExp():
                 return self.comprehension(node)
             case ast.Call():
                 from dpassay.prover.calls import call
@@ -820,7 +850,7 @@ class Path:
     def choice(self, node: ast.IfExp, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Any:
         """`a if c else b`: a branch, but no branch inside the element of a list."""
         position, condition = self.at(node), self.test(test)
-        quiet = not any(isinstance(n, ast.Name) and n.id == self.rng for n in ast.walk(node))
+        quiet = not (self.draws_noise(body) or self.draws_noise(orelse))
         if self.generic:
             return merge(condition, self.value(body), self.value(orelse))
         known = self.explorer.branches.setdefault(position, Branch(quiet, (), tuple(self.loop_stack)))
@@ -832,6 +862,11 @@ class Path:
 
     def geometric(self, node: ast.BinOp) -> Number | None:
         """`rng.geometric(p) - rng.geometric(p)`: one two-sided geometric draw."""
+        match node:  # x + geometric - geometric
+            case ast.BinOp(ast.BinOp(rest, ast.Add(), ast.Call() as one), ast.Sub(), ast.Call() as two):
+                noise = self.geometric(ast.BinOp(one, ast.Sub(), two))
+                if noise is not None:
+                    return arithmetic(ast.Add(), self.number(rest), noise)
         if isinstance(node.op, ast.Sub) and all(
             isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "geometric"
             for side in (node.left, node.right)
@@ -887,7 +922,7 @@ class Path:
         place = items.length.first + where.first if at is not None and at < 0 else where.first
         return items.get(place)
 
-    def comprehension(self, node: ast.ListComp) -> Sequence_:
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Sequence_:
         """A list comprehension: composed where it draws nothing, else a loop that appends."""
         (generator,) = node.generators
         if generator.ifs:
@@ -953,6 +988,10 @@ class Path:
         """Records a draw."""
         draw = Draw(position, kind, shift, scale, dict(self.env), len(self.outcomes), value, (), self.segment, index)
         self.draws.append(draw)
+        if isinstance(scale, Number) and scale.change.terms:
+            self.obligations.append(Owed(position, equal(scale.change, 0), ()))
+        if kind == "exponential":
+            self.obligations.append(Owed(position, at_most(0, poly(shift)), ()))
         self.explorer.all_draws.setdefault(position, draw)
         return draw
 

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpassay.prover.execution import Env, Explored, Leaf, Number, Owed, Sequence_, Truth
+from dpassay.prover.execution import ONE_CHANGED, Env, Explored, Leaf, Number, Owed, Sequence_, Truth, read_facts
 from dpassay.prover.expressions import Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Formula, Poly, Substitution
-
-ONE_CHANGED = ("one_query", "replace_one:entry")
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution
 
 
 def written(name: str) -> str:
@@ -84,6 +82,8 @@ def candidates(
             k, best = f'prophecy("{known}")', written(variable)
             yield f"{index} <= {k} or {best} != {k} or other({best}) == {k}"
             yield f"{index} == 0 or {best} < {index}"
+            yield f"{index} > 0 or d({best}) == 0"
+            yield f"{index} > 0 or {best} == 0"
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
@@ -122,20 +122,21 @@ class Houdini:
     """Removes candidates until what is left is inductive.
 
     Args:
-        whole: whether entries are integers.
+        problem: the relation.
         substitutions: for each leaf the shifts chosen for its draws.
     """
 
     def __init__(
         self,
         explored: Explored,
-        whole: bool,
+        problem: Problem,
         substitutions: Sequence[Substitution],
         loops: Mapping[str, Sequence[str]],
         lists: Mapping[str, Sequence[str]],
         translator: Translator,
     ):
-        self.explored, self.whole, self.substitutions = explored, whole, substitutions
+        self.explored, self.problem, self.substitutions = explored, problem, substitutions
+        self.whole = problem.values != "real"
         self.left = Inductive({p: list(texts) for p, texts in loops.items()}, {n: list(t) for n, t in lists.items()})
         self.translator = translator
         self.values: dict[tuple[int, str, str, str], Formula | None] = {}
@@ -159,7 +160,7 @@ class Houdini:
             inner[key] = Sequence_(Number(index, index * 0), lambda _: value, name)
         return self.formula(leaf, which, text, inner, f"{index!r}")
 
-    def hypotheses(self, at: int) -> list[Formula]:
+    def hypotheses(self, at: int, extra: Sequence[Formula | Poly] = ()) -> list[Formula]:
         """What is known on a leaf."""
         leaf = self.explored.leaves[at]
         known = [self.substitutions[at].formula(fact) for fact in leaf.facts]
@@ -173,7 +174,8 @@ class Houdini:
                 found = self.element(at, f"read {name}", text, _readable(env, name), name, index, None)
                 if found is not None:
                     known.append(found)
-        return known
+        support = frozenset[Atom]().union(*(f.support for f in (*known, *extra)))
+        return known + read_facts(self.problem, support, self.explored.entry)
 
     def run(self) -> Inductive:
         """The invariants.
@@ -211,7 +213,7 @@ class Houdini:
         owed = [(o, self.substitutions[at].formula(o.formula)) for o in leaf.obligations]
         asked = [*goals, *(f for _, f in owed if f.kind != "true" and f not in goals)]
         if asked:
-            solver = Solver(self.translator, self.hypotheses(at))
+            solver = Solver(self.translator, self.hypotheses(at, asked))
             held = set(solver.holding(asked))
             for each, formula in owed:
                 if formula.kind != "true" and formula not in held:

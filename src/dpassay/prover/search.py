@@ -117,7 +117,7 @@ class Search:
                 if leaf.target is not None and leaf.target in explored.loops
                 for name, value in explored.loops[leaf.target][0].items()
                 for one, two in zip(numbers_of(value), numbers_of(leaf.env.get(name)), strict=False)
-                if one.first.integer and not two.first.integer or one.change.integer and not two.change.integer
+                if (one.first.integer and not two.first.integer) or (one.change.integer and not two.change.integer)
             }
             if found <= reals:
                 return explored
@@ -233,10 +233,13 @@ class Attempts:
     def collect(self) -> None:
         """For each draw and what follows it, the shifts to try in order; `?` where nothing is owed."""
         solved: dict[Key, dict[str, bool]] = {}
+        alive: set[Key] = set()
         for leaf in self.explored.leaves:
             for draw in leaf.current():
                 key = (draw.position, draw.when)
                 found = solved.setdefault(key, {})
+                if leaf.target is not None:
+                    alive.add(key)
                 for change, exact in self.owed(leaf):
                     if self.last(change, leaf) is draw:
                         text = self.solve(change, draw, leaf)
@@ -261,7 +264,7 @@ class Attempts:
             elif found and not self.strategy.prophecies:
                 self.options[key] = ["0", *found]
             else:
-                self.options[key] = ["?"]
+                self.options[key] = ["?"] if key in alive else ["0"]
 
     def owed(self, leaf: Leaf) -> Iterator[tuple[Poly, bool]]:
         """The differences that a leaf's obligations and appended numbers depend on."""
@@ -440,7 +443,7 @@ class Attempts:
         lists = {
             name: list(list_candidates(name, self.targets, self.magnitudes, prophecy)) for name in self.explored.lists
         }
-        return Houdini(self.explored, self.whole, substitutions, loops, lists, self.translator).run()
+        return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator).run()
 
     def raise_shift(self, broken: Broken, place: dict[Key, int], chosen: Mapping[Key, str]) -> bool:
         """Tries the next shift of a draw that a broken obligation has; False if none is left."""
