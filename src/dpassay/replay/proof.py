@@ -191,9 +191,9 @@ def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
     return "\n".join([*lines, "(check-sat)"])
 
 
-def solve(text: str) -> dict[str, str]:
+def solve(text: str, milliseconds: int = TIMEOUT_MILLISECONDS) -> dict[str, str]:
     """Each solver's answer to a query: sat, unsat or unknown."""
-    return {"z3": _z3(text), "cvc5": _cvc5(text)}
+    return {"z3": _z3(text, milliseconds), "cvc5": _cvc5(text, milliseconds)}
 
 
 def _smt(step: Mapping[str, Any]) -> None:
@@ -292,11 +292,11 @@ def _quantified(term: Term) -> bool:
 
 
 @functools.lru_cache(maxsize=2048)  # proofs share lemmas
-def _z3(text: str) -> str:
+def _z3(text: str, milliseconds: int) -> str:
     import z3
 
     solver = z3.Solver()
-    solver.set("timeout", TIMEOUT_MILLISECONDS)
+    solver.set("timeout", milliseconds)
     try:
         solver.from_string(text)
     except z3.Z3Exception as error:
@@ -308,8 +308,8 @@ def _z3(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=2048)
-def _cvc5(text: str) -> str:
-    output = answer(text, TIMEOUT_MILLISECONDS / 1000)
+def _cvc5(text: str, milliseconds: int) -> str:
+    output = answer(text, milliseconds / 1000)
     if output.startswith("(error"):
         raise Rejected(f"cvc5 cannot read the query: {output}")
     return output
