@@ -188,6 +188,10 @@ def known(path: Path, node: ast.Call, name: str, nodes: list[ast.expr]) -> Any:
     if name == "range":
         count, item = path.iteration(node)
         return Sequence_(count, item)
+    if name == "index" and len(nodes) == 2 and isinstance(nodes[1], ast.Call):
+        match nodes[1]:
+            case ast.Call(func=ast.Name(id="max" | "min" as extreme), args=[same]) if ast.dump(same) == ast.dump(nodes[0]):
+                return reduction(path, node, f"arg{extreme}", path.value(nodes[0]))
     values = [path.value(argument) for argument in nodes]
     keywords = {k.arg: k.value for k in node.keywords}
     if name in ("asarray", "array", "astype"):
@@ -310,6 +314,18 @@ def reduction(path: Path, node: ast.Call, name: str, items: Sequence_) -> Any:
     if name in ("max", "min", "argmax", "argmin"):
         path.loop(position, [accumulator, best], test, replace_best, {accumulator: zero, best: zero}, bound)
         return path.env[best if name.startswith("arg") else accumulator]
+    if name == "cumsum":
+        listed = f'at("{position}")'
+
+        def append(index: Any) -> None:
+            add(index)
+            path.explorer.numeric.add(listed)
+            seen = {k: v for k, v in path.env.items() if k not in path.hidden}
+            path.appends.append((listed, index, path.env[accumulator], seen))
+
+        path.loop(position, [accumulator], test, append, {accumulator: zero}, bound)
+        path.explorer.lists[listed] = True
+        return Sequence_(size, lambda index: path.element(listed, index), listed)
     raise Unsupported(f"line {node.lineno}: {name}")
 
 

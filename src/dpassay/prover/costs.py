@@ -164,6 +164,7 @@ def templates(search: Any, position: str) -> list[str]:
     factors = rates(search)
     own = f"@{position}#"
     index = f'index("{position}")'
+    foreseen = {loop for _, loop in search.strategy.prophecies.values()}
     weights = ["1", index]
     alone = []
     if problem.relation in ONE_CHANGED:
@@ -178,15 +179,14 @@ def templates(search: Any, position: str) -> list[str]:
                 weights.append(x)
             elif fresh and not name.startswith(("acc:", "best:")):
                 alone.append(x)
-            if value.change.terms and not (value.change.integer and name.startswith("best:")):
+            if value.change.terms and position not in foreseen and not (value.change.integer and name.startswith("best:")):
                 weights.append(f"abs(d({x}))")
         elif isinstance(value, Sequence_) and fresh and value.built:
             weights.append(f"len({x})")
         elif isinstance(value, Truth) and fresh:
             weights.append(f"(1 if {x} else 0)")
-    for known, (_, loop) in search.strategy.prophecies.items():
-        if loop in explored.loop_of[position] or True:
-            weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
+    for known in search.strategy.prophecies:
+        weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
 
@@ -303,11 +303,12 @@ def relevant(facts: Sequence[Formula], support: frozenset[Atom]) -> list[Formula
     return result
 
 
-def split(step: Step, translator: Any) -> None:
-    """The consistent cases of a segment."""
+def split(step: Step, translator: Any, disjunctions: bool) -> None:
+    """The consistent cases of a segment; without its disjunctive facts if need be, for there may be too many."""
     terms = [step.cost, *(p for _, p in step.source), *(p for _, p in step.target)]
     support = frozenset().union(*(t.support for t in terms))
-    facts = relevant(step.facts, support)
+    facts = [f for f in relevant(step.facts, support) if disjunctions or f.kind not in ("or", "iff", "not")]
+    step.cells = []
     splitters: dict[Formula, None] = {}
     for term in terms:
         splitters.update(dict.fromkeys(literals(term)))
@@ -557,18 +558,22 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     for at, leaf in enumerate(explored.leaves):
         step = segment(search, houdini, at, leaf, by_loop, claim, claims)
         if step is not None:
-            split(step, search.translator)
             steps.append(step)
     names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
-    program = Program(names)
-    for point in points(search):
-        for step in steps:
-            for cell in step.cells:
-                add_cell(program, point, step, cell)
     weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
     weights |= {name: 1000.0 for name in names if name[0] == "claim"}
-    solution = program.solve(weights)
-    if solution is None:
+    places = points(search)
+    for disjunctions in (False, True):
+        program = Program(names)
+        for step in steps:
+            split(step, search.translator, disjunctions)
+            for point in places:
+                for cell in step.cells:
+                    add_cell(program, point, step, cell)
+        solution = program.solve(weights)
+        if solution is not None:
+            break
+    else:
         raise Unaffordable("the costs of the shifts exceed the claim")
     texts: dict[str, list[tuple[Fraction, str]]] = {}
     for (loop, text), value in solution.items():

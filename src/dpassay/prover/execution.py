@@ -148,10 +148,27 @@ def parallel(first: Formula, second: Formula) -> Iterator[Poly]:
         return
     for one, two in zip(first.args, second.args, strict=True):
         if isinstance(one, Poly):
-            if (two - one).terms:
-                yield two - one
+            yield from differences(one, two)
         elif isinstance(one, Formula):
             yield from parallel(one, two)
+
+
+def differences(first: Poly, second: Poly) -> Iterator[Poly]:
+    """Their difference, and those of the arguments of functions and choices in them at the same places."""
+    if not (second - first).terms:
+        return
+    yield second - first
+    kinds = ("app", "ite", "inverse")
+    ones, twos = (
+        [atom for monomial in value.terms for atom, _ in monomial if atom.kind in kinds] for value in (first, second)
+    )
+    for one, two in zip(ones, twos, strict=False):
+        if one.kind == two.kind and len(one.args) == len(two.args):
+            for a, b in zip(one.args, two.args, strict=True):
+                if isinstance(a, Poly) and isinstance(b, Poly):
+                    yield from differences(a, b)
+                elif isinstance(a, Formula) and isinstance(b, Formula):
+                    yield from parallel(a, b)
 
 
 @dataclass(frozen=True)
@@ -415,6 +432,7 @@ class Path:
         self.base: list[Formula] = []
         self.entry_env: Env = {}
         self.depth = 0
+        self.hidden: set[str] = set()
 
     # -- the start
 
@@ -509,7 +527,8 @@ class Path:
         """Run 2 must release the same value."""
         if isinstance(value, Number):
             if value.change.terms:
-                self.obligations.append(Owed(position, equal(value.change, 0), (value.change,), True))
+                changes = tuple(differences(value.first, value.second))
+                self.obligations.append(Owed(position, equal(value.change, 0), changes, True))
         elif isinstance(value, Truth):
             if value.first is not value.second:
                 changes = tuple(parallel(value.first, value.second))
@@ -589,6 +608,7 @@ class Path:
                 value = self.env.get(variable)
                 if isinstance(value, Number):
                     self.know(equal(value.first, known))
+                    self.env[variable] = Number(known, value.second - known)
                     self.obligations.append(Owed(position, equal(value.second, known), ()))
 
     # -- branches
@@ -952,8 +972,11 @@ class Path:
             return Sequence_(count, compose)
         name = f'at("{position}")'
 
+        targets = assigned_names([generator.target])
+
         def body(index: Poly) -> None:
             self.assign(generator.target, item(index))
+            self.hidden |= set(targets)
             value = self.value(node.elt)
             if isinstance(value, Number):
                 self.explorer.numeric.add(name)
@@ -969,7 +992,10 @@ class Path:
             body,
             bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
         )
-        self.env.update({k: saved[k] for k in assigned_names([generator.target]) if k in saved})
+        self.hidden -= set(targets)
+        self.env = {k: v for k, v in self.env.items() if k not in targets} | {
+            k: v for k, v in saved.items() if k in targets
+        }
         self.explorer.lists[name] = True
         return Sequence_(count, lambda index: self.element(name, index), name)
 
@@ -986,7 +1012,8 @@ class Path:
 
     def event(self, kind: str, position: str, shift: Atom, scale: Any, value: Any, index: Poly | None = None) -> Draw:
         """Records a draw."""
-        draw = Draw(position, kind, shift, scale, dict(self.env), len(self.outcomes), value, (), self.segment, index)
+        seen = {name: item for name, item in self.env.items() if name not in self.hidden}
+        draw = Draw(position, kind, shift, scale, seen, len(self.outcomes), value, (), self.segment, index)
         self.draws.append(draw)
         if isinstance(scale, Number) and scale.change.terms:
             self.obligations.append(Owed(position, equal(scale.change, 0), ()))

@@ -255,6 +255,8 @@ class Printer:
         elif isinstance(value, Number):
             for term, written in ((value.first, text), (value.change, f"d({text})")):
                 atom = term.atom()
+                if atom is not None and str(atom.args[0]).startswith("prophecy "):
+                    continue  # a winner is said by its prophecy: the variable depends on noise
                 if atom is not None:
                     self.names.setdefault(atom, written)
                 elif term.constant is None:

@@ -8,7 +8,7 @@ from dpassay.prover.execution import ONE_CHANGED, Env, Explored, Leaf, Number, O
 from dpassay.prover.expressions import Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, equal
 
 
 def written(name: str) -> str:
@@ -57,8 +57,7 @@ def candidates(
                 yield f"changed() >= {at} or d({x}) == delta()"
                 yield f"changed() >= {at} or d({x}) == 0"
         if problem.relation == "monotone_queries":
-            yield f"d({x}) * sign() >= 0"
-            yield from (f"0 <= d({x}) * sign() <= {m}" for m in magnitudes)
+            yield from (f"sign() < 0 or d({x}) >= 0", f"sign() > 0 or d({x}) <= 0")
         if value.first.integer:
             counters.append(x)
             yield f"{x} == {index}"
@@ -73,8 +72,10 @@ def candidates(
             if loop == position and variable != name:
                 k, best = f'prophecy("{known}")', written(variable)
                 yield from (f"{index} > {k} or abs(d({x})) <= {m}" for m in magnitudes)
-                yield f"{index} > {k} or d({x}) * sign() >= 0"
                 yield f"{index} > {k} or d({x}) >= 0"
+                if problem.relation == "monotone_queries":
+                    yield f"{index} > {k} or sign() < 0 or d({x}) >= 0"
+                    yield f"{index} > {k} or sign() > 0 or d({x}) <= 0"
                 for t in targets:
                     yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
     for known, (variable, loop) in prophecy.items():
@@ -134,7 +135,9 @@ class Houdini:
         loops: Mapping[str, Sequence[str]],
         lists: Mapping[str, Sequence[str]],
         translator: Translator,
+        released: frozenset[str] = frozenset(),
     ):
+        self.released = released
         self.explored, self.problem, self.substitutions = explored, problem, substitutions
         self.whole = problem.values != "real"
         self.left = Inductive({p: list(texts) for p, texts in loops.items()}, {n: list(t) for n, t in lists.items()})
@@ -212,6 +215,7 @@ class Houdini:
                 aim(found, "list", name, text)
         owed = [(o, self.substitutions[at].formula(o.formula)) for o in leaf.obligations]
         asked = [*goals, *(f for _, f in owed if f.kind != "true" and f not in goals)]
+        held: set[Formula] = set()
         if asked:
             solver = Solver(self.translator, self.hypotheses(at, asked))
             held = set(solver.holding(asked))
@@ -220,6 +224,12 @@ class Houdini:
                     raise Broken(leaf, each)
             lost += [what for goal, whats in goals.items() if goal not in held for what in whats]
         for kind, key, text in lost:
+            if kind == "list" and key in self.released and text == f"d({key}[k]) == 0":
+                for name, _, value, _ in leaf.appends:
+                    if name == key:
+                        zero = self.substitutions[at].formula(equal(value.change, 0))
+                        if zero not in held:
+                            raise Broken(leaf, Owed(f"list {key}", equal(value.change, 0), (value.change,), True))
             texts = (self.left.loops if kind == "loop" else self.left.lists)[key]
             if text in texts:
                 texts.remove(text)

@@ -89,7 +89,13 @@ class Search:
             plain = self.explore(Strategy())
         except (Unsupported, Untold, RecursionError, KeyError, AttributeError, StopIteration) as error:
             return Failure(f"not understood: {error}", tuple(self.tried))
+        private = frozenset(
+            p
+            for p, b in plain.branches.items()
+            if b.scalar and any(c.first is not c.second and not _noisy(c.first) for c in b.conditions)
+        )
         for strategy in self.strategies(plain):
+            strategy = Strategy(strategy.free | private, strategy.prophecies)
             if self.late():
                 return Failure("the time is spent", tuple(self.tried))
             try:
@@ -360,9 +366,8 @@ class Attempts:
             for target in self.targets:
                 moved = target if rest == "0" else rest if target == "0" else f"{target} + {rest}"
                 if self.strategy.prophecies:
-                    loop = next(iter(self.strategy.prophecies.values()))[1]
                     mine = position if draw.shift.kind == "read" else self.innermost(draw)
-                    if mine is not None and (mine == loop or draw.shift.kind == "read" or True):
+                    if mine is not None:
                         moved = f'{moved} if index("{mine}") == prophecy("K") else 0'
                 result.append(moved)
         if "0" not in result:
@@ -385,6 +390,7 @@ class Attempts:
     def attempt(self, chosen: Mapping[Key, str]) -> dict[str, Any] | Failure:
         """Invariants and costs with the open shifts chosen; the others are raised from 0 where run 2 would part."""
         place = dict.fromkeys(self.options, 0)
+        released = frozenset() if self.strategy.prophecies else frozenset(self.explored.lists)
         while True:
             texts = {
                 key: chosen[key] if key in chosen else options[place[key]] if options else "0"
@@ -392,13 +398,18 @@ class Attempts:
             }
             try:
                 substitutions = [self.substitution(leaf, texts) for leaf in self.explored.leaves]
-                inductive = self.invariants(substitutions)
+                inductive = self.invariants(substitutions, released)
             except Untold as error:
                 return Failure(f"a shift has no expression: {error}")
             except Broken as broken:
                 if self.search.late():
                     return Failure("the time is spent")
-                if not self.raise_shift(broken, place, chosen):
+                if self.raise_shift(broken, place, chosen):
+                    continue
+                if broken.owed.position.startswith("list "):
+                    released -= {broken.owed.position.removeprefix("list ")}
+                    place = dict.fromkeys(self.options, 0)
+                else:
                     return Failure(str(broken))
                 continue
             try:
@@ -427,7 +438,7 @@ class Attempts:
                 symbols[draw.shift] = before.poly(number_of(text, draw.env, self.whole))
         return Substitution(symbols, reads)
 
-    def invariants(self, substitutions: Sequence[Substitution]) -> Inductive:
+    def invariants(self, substitutions: Sequence[Substitution], released: frozenset[str]) -> Inductive:
         """What is inductive."""
         prophecy = self.strategy.prophecies
         loops = {
@@ -443,7 +454,7 @@ class Attempts:
         lists = {
             name: list(list_candidates(name, self.targets, self.magnitudes, prophecy)) for name in self.explored.lists
         }
-        return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator).run()
+        return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator, released).run()
 
     def raise_shift(self, broken: Broken, place: dict[Key, int], chosen: Mapping[Key, str]) -> bool:
         """Tries the next shift of a draw that a broken obligation has; False if none is left."""
