@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path, Pending
-from dpassay.replay.paired_values import Maybe, Scalar, Sequence, Truth, Value
+from dpassay.replay.paired_values import YES, Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
     Append,
     Assign,
@@ -83,6 +83,7 @@ class Runs:
         given: as for `Expressions`.
         zcdp: costs are those of zero-concentrated privacy.
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
+        extra: the run whose list has an entry more, "one" or "two"; "" if none has.
     """
 
     def __init__(
@@ -94,11 +95,13 @@ class Runs:
         zcdp: bool,
         bound: Number,
         finish: Callable[[Path, str], None],
+        extra: str,
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
         self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
         self.said = Expressions(evaluation, given)
         self.finished = finish
+        self.extra = extra
         self.paths = 0
         self.element_functions: dict[tuple[str, ...], str] = {}
 
@@ -210,14 +213,16 @@ class Runs:
         }
 
     def arm(self, path: Path, statement: Statement) -> None:
-        """A statement of a free branch: assignments, and branches of such."""
-        if isinstance(statement, Assign):
+        """A statement of a free branch: assignments, lists that grow, and branches of such."""
+        if isinstance(statement, Append):
+            self.append(path, statement)
+        elif isinstance(statement, Assign):
             path.values[statement.name] = self.evaluation.value(path, statement.value)
         elif isinstance(statement, Branch):
             test = self.evaluation.truth(path, statement.test)
             path.values = self.merged(path, test, statement.then, statement.otherwise)
         else:
-            raise Rejected("a branch that is free has assignments alone")
+            raise Rejected("a branch that is free has assignments and appends alone")
 
     # Noise.
 
@@ -264,7 +269,7 @@ class Runs:
             if not self.zcdp:
                 path.show(symbols.compare("==", shift), "no shift of Gaussian noise under a pure claim", at)
             ratio = shift * symbols.inverse(scale.one)
-            path.cost = path.cost + ratio * ratio * HALF if self.zcdp else path.cost
+            path.cost = path.cost + symbols.without_roots(ratio * ratio) * HALF if self.zcdp else path.cost
             return
         else:
             cost = size * symbols.inverse(scale.one)
@@ -330,6 +335,8 @@ class Runs:
 
     def loop(self, path: Path, loop: Loop) -> list[Left]:
         changed = assigned((loop,))
+        if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
+            return self.longer(path, loop, changed)
         self.arrive(path, loop, changed)
         if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
             return []
@@ -347,6 +354,56 @@ class Runs:
                 found += self.iteration(inside, loop, changed)
         return found
 
+    def longer(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
+        """A loop over a list that has an entry more in one run: the other run skips that iteration.
+
+        The index of the longer list counts for both; the run without the entry has counted one less behind it.
+        """
+        index, length = f"index@{loop.position}", self.evaluation.sequence(path, loop.over[0]).length
+        limit, added = getattr(length, self.extra), self.given["changed"]
+        path.long[index] = ZERO
+        self.arrive(path, loop, changed)
+        if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+            return []
+        head = self.forgotten(path, loop, changed, skip=True)
+        long = head.long[index]
+        more = self.symbols.compare("<", long - limit)
+        found: list[Left] = []
+        for outside in self.taken(head, Truth(more, more), loop.position, False):
+            del outside.long[index]
+            found += self.left(outside, loop)
+        for inside in self.taken(head, Truth(more, more), loop.position, True):
+            there = self.symbols.equal(long, added)
+            alone, together = inside.fork(), inside
+            alone.known.append(there)
+            self.alone(alone, loop)
+            alone.long[index] = long + ONE
+            self.arrive(alone, loop, changed)
+            together.known.append(negation(there))
+            self.foretold(together, loop)
+            found += self.iteration(together, loop, changed)
+        return found
+
+    def alone(self, path: Path, loop: Loop) -> None:
+        """One run's iteration for the entry that the other run has not: numbers and lists may not be drawn or grow."""
+        here = Truth(*(TRUE if run == self.extra else FALSE for run in ("one", "two")))
+        before = dict(path.values)
+        path.reached = here
+        for each in (*loop.body, *loop.step):
+            self.arm(path, each)
+        path.reached = YES
+        path.values = {
+            name: value if value is before[name] else self.pairs.chosen(here, value, before[name])
+            for name, value in path.values.items()
+            if name in before
+        }
+
+    def both_counters(self, long: Number) -> Scalar:
+        """What each run has counted when the longer list is at that index."""
+        behind = self.symbols.choice(self.symbols.compare(">", long - self.given["changed"]), long - ONE, long)
+        one, two = (long, behind) if self.extra == "one" else (behind, long)
+        return Scalar(one, two - one)
+
     def iteration(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
         found: list[Left] = []
         for at, label in self.block(path, loop.body):
@@ -354,6 +411,8 @@ class Runs:
                 found += self.left(at, loop)
             elif label in ("", "continue"):
                 for stepped, _ in self.block(at, loop.step):
+                    if (index := f"index@{loop.position}") in stepped.long:
+                        stepped.long[index] = stepped.long[index] + ONE
                     self.arrive(stepped, loop, changed)
             else:
                 found.append((at, label))
@@ -401,6 +460,11 @@ class Runs:
         """The loop's own counter is from 0 to its limit; the list that it makes is as long as it counts."""
         index = path.values[f"index@{loop.position}"]
         assert isinstance(index, Scalar)
+        if (long := path.long.get(f"index@{loop.position}")) is not None:
+            counted = self.both_counters(long)
+            longest = getattr(self.evaluation.sequence(path, loop.over[0]).length, self.extra)
+            bounds = (self.symbols.compare(">=", long), self.symbols.compare("<=", long - longest))
+            return [*bounds, self.symbols.equal(index.one, counted.one), self.symbols.equal(index.two, counted.two)]
         found = [self.symbols.compare(">=", index.one)]
         limit, made = path.values.get(f"limit@{loop.position}"), path.values.get(f"at@{loop.position}")
         if isinstance(limit, Scalar):
@@ -424,9 +488,7 @@ class Runs:
         if isinstance(value, tuple):
             return [part for inner, each in zip(held.parts, value, strict=True) for part in self.regular(inner, each)]
         if isinstance(value, Sequence):
-            found = [self.symbols.compare(">=", value.length.one)]
-            if not held.differs:
-                found.append(self.symbols.compare("==", value.length.gap))
+            found = [self.symbols.compare(">=", value.length.one), self.symbols.compare("==", value.length.gap)]
             if not held.parts:
                 return found
             place = self.symbols.fresh("place", "i")
@@ -441,7 +503,7 @@ class Runs:
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
         return found
 
-    def forgotten(self, path: Path, loop: Loop, changed: set[str]) -> Path:
+    def forgotten(self, path: Path, loop: Loop, changed: set[str], skip: bool = False) -> Path:
         """The path at the loop's head, of which only the invariants are known."""
         made = path.fork()
         made.goals, made.taken, made.pending = [], (), ()
@@ -450,6 +512,9 @@ class Runs:
         for name in sorted(changed):
             if name in path.values:
                 made.values[name] = self.anything(name, self.flow.held.get(name, NOTHING), made.known)
+        if skip:
+            made.long[f"index@{loop.position}"] = long = self.symbols.fresh("long", "i")
+            made.values[f"index@{loop.position}"] = self.both_counters(long)
         for name in sorted(changed & set(made.values)):
             if isinstance(made.values[name], Sequence):
                 made.values[name] = self.said_of(made, name)
@@ -463,7 +528,7 @@ class Runs:
         if held.kind == "tuple":
             return tuple(self.anything(f"{name}{i}", part, known, index) for i, part in enumerate(held.parts))
         if held.kind == "list":
-            length = self.some(name, "i", held.differs, None)
+            length = self.some(name, "i", False, None)
             known.append(self.symbols.compare(">=", length.one))
             unique = f"{name}.{len(self.symbols.axioms)}"
             inner = held.parts[0] if held.parts else Held("int")

@@ -139,17 +139,22 @@ class _Proof:
     returns: list[list[str]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Shows everything, in both directions where they differ."""
-        self.symbols = Symbols()
+        """Shows everything, in both directions where they differ: run one or run two has the added entry."""
+        for extra in ("one", "two") if self.kind == "add_or_remove_one:entry" else ("",):
+            self.run_from(extra)
+
+    def run_from(self, extra: str) -> None:
+        self.symbols, self.returns = Symbols(), []
         evaluation = Evaluation(self.symbols)
         start = Path({name: self.parameter(name) for name in self.core.parameters}, [])
         original = dict(start.values)
-        given = self.relation(evaluation, start, Expressions(evaluation, {}, original))
+        given = self.relation(evaluation, start, Expressions(evaluation, {}, original), extra)
         said = Expressions(evaluation, given, original)
         start.known += [said.formula(start, parse(each)) for each in self.inputs["assume"]]
         bound = said.number(start, parse(self.inputs["claim"]["bound"]))
         flow = self.flow()
-        runs = Runs(evaluation, flow, self.alignment, given, self.inputs["claim"]["notion"] == "zcdp", bound, self.finish)
+        zcdp = self.inputs["claim"]["notion"] == "zcdp"
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra)
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)
@@ -172,7 +177,12 @@ class _Proof:
         shifted = frozenset((*self.alignment.shifts, *self.alignment.coins))
         entries = Held(_KINDS[self.values], differs=True)
         parameters = {name: Held(_KINDS[kind]) for name, kind in self.inputs["parameters"].items()}
-        return Flow(self.core, entries, parameters, False, self.alignment.free, shifted)
+        adding = self.kind == "add_or_remove_one:entry"
+        return Flow(self.core, entries, parameters, adding, self.alignment.free, shifted)
+
+    @property
+    def kind(self) -> str:
+        return str(self.inputs["relation"]["kind"])
 
     @property
     def values(self) -> str:
@@ -183,41 +193,52 @@ class _Proof:
 
     # The relation.
 
-    def relation(self, evaluation: Evaluation, start: Path, said: Expressions) -> dict[str, Number]:
+    def relation(self, evaluation: Evaluation, start: Path, said: Expressions, extra: str) -> dict[str, Number]:
         """Puts the data into the start; what `changed`, `delta` and `sign` stand for."""
-        kind, symbols = self.inputs["relation"]["kind"], self.symbols
-        if kind not in _RELATIONS:
-            raise Rejected(f"unknown relation {kind!r}")
+        symbols = self.symbols
+        if self.kind not in _RELATIONS:
+            raise Rejected(f"unknown relation {self.kind!r}")
         sort = "r" if self.values == "real" else "i"
-        length, entry = symbols.fresh("length", "i"), symbols.function("entry", sort)
-        start.known.append(symbols.compare(">=", length))
+        length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
         radius = said.number(start, parse(str(self.inputs["relation"].get("radius") or "1")))
         inside = self.inside(start, said)
+        start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}
-        if kind in ("one_query", "replace_one:entry"):
-            given = {"changed": symbols.fresh("changed", "i"), "delta": symbols.fresh("delta", sort)}
-            start.known += [symbols.compare(">=", given["changed"]), symbols.compare("<", given["changed"] - length)]
-            if kind == "one_query":
-                start.known.append(symbols.compare("<=", symbols.absolute(given["delta"]) - radius))
-            gap_of = lambda k: symbols.choice(symbols.equal(k, given["changed"]), given["delta"], ZERO)  # noqa: E731
-        elif kind in ("all_queries", "monotone_queries"):
-            gap = symbols.function("gap", sort)
-            if kind == "monotone_queries":
-                given = {"sign": symbols.fresh("sign", "i")}
-                start.known.append(symbols.equal(symbols.absolute(given["sign"]), ONE))
-            gap_of = lambda k: symbols.element(gap, k, lambda d: self.near(d, radius, given.get("sign")))  # noqa: E731
-        else:
-            raise Rejected(f"{kind} is not understood yet")
+        gap, changed, delta = symbols.function("gap", sort), symbols.fresh("changed", "i"), symbols.fresh("delta", sort)
+
+        def entry(index: Number) -> Number:
+            return symbols.element(entries, index, inside)
+
+        def valued(value: Scalar) -> Value:
+            return evaluation.pairs.compared("==", value, Scalar(ONE)) if self.values == "bool" else value
 
         def element(index: Number) -> Value:
-            change = gap_of(index)
-            one = symbols.element(entry, index, lambda x: (*inside(x), *inside(x + change)))
-            value = Scalar(one, change)
-            if self.values == "bool":
-                return evaluation.pairs.compared("==", value, Scalar(ONE))
-            return value
+            if self.kind in ("one_query", "replace_one:entry"):
+                change = symbols.choice(symbols.equal(index, changed), delta, ZERO)
+            elif extra:
+                shorter = entry(symbols.choice(symbols.compare("<", index - changed), index, index + ONE))
+                pair = (entry(index), shorter) if extra == "one" else (shorter, entry(index))
+                return valued(Scalar(pair[0], pair[1] - pair[0]))
+            else:
+                change = symbols.element(gap, index, lambda d: self.near(d, radius, given.get("sign")))
+            one = symbols.element(entries, index, lambda x: (*inside(x), *inside(x + change)))
+            return valued(Scalar(one, change))
 
-        start.values[self.core.data] = Sequence(Scalar(length), element)
+        if self.kind not in ("all_queries", "monotone_queries"):
+            given = {"changed": changed, "delta": delta}
+            start.known += [symbols.compare(">=", changed), symbols.compare("<", changed - length)]
+            start.known += [*inside(entry(changed)), *(() if extra else inside(entry(changed) + delta))]
+        if self.kind == "one_query":
+            start.known.append(symbols.compare("<=", symbols.absolute(delta) - radius))
+        if self.kind == "monotone_queries":
+            given = {"sign": symbols.fresh("sign", "i")}
+            start.known.append(symbols.equal(symbols.absolute(given["sign"]), ONE))
+        data = Sequence(Scalar(length), element)
+        if extra:
+            given = {"changed": changed, "delta": entry(changed), "sign": -ONE if extra == "one" else ONE}
+            both_lengths = Scalar(length, -ONE) if extra == "one" else Scalar(length - ONE, ONE)
+            data = Sequence(both_lengths, element, lambda index: valued(Scalar(entry(index))))
+        start.values[self.core.data] = data
         return given
 
     def near(self, gap: Number, radius: Number, sign: Number | None) -> list[str]:

@@ -78,6 +78,7 @@ class Path:
         goals: what is to be shown before the next loop head.
         taken: branches since the last loop head, with their outcome.
         reached: whether each run evaluates what is evaluated now.
+        long: counters of loops over a list that is longer in one run -> the index in the longer one.
     """
 
     values: dict[str, Value]
@@ -88,12 +89,12 @@ class Path:
     pending: tuple[Pending, ...] = ()
     reached: Truth = YES
     prophecies: dict[str, Value] = field(default_factory=dict)
+    long: dict[str, Number] = field(default_factory=dict)
 
     def fork(self) -> "Path":
         """The same path, to go on another way."""
-        return replace(
-            self, values=dict(self.values), known=list(self.known), goals=list(self.goals), prophecies=dict(self.prophecies)
-        )
+        lists = {"known": list(self.known), "goals": list(self.goals)}
+        return replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long), **lists)
 
     def must(self, truth: Truth, what: str, position: str) -> None:
         """Both runs, where they come here, need this to be defined."""
@@ -267,7 +268,9 @@ class Evaluation:
         return self.pairs.chosen(Truth(TRUE, FALSE), one, two)
 
     def item(self, path: Path, operation: Operation) -> Value:
-        value = self.sequence(path, operation.operands[0])
+        value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
+        if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
+            return value.aligned(long)
         index = self.number(path, operation.operands[1], operation.position)
         if not (index.one.whole and index.gap.whole):
             raise Rejected(f"an index at {operation.position} is no integer by its form")
@@ -341,10 +344,15 @@ class Evaluation:
             path.must(self.pairs.compared("==", sources[0].length, other.length), "arrays of one length", made.position)
         held = path.fork()
 
-        def element(index: Number) -> Value:
+        def body(elements: list[Value]) -> Value:
             held.goals.clear()
-            held.values.update({name: each.element(index) for name, each in zip(made.parameters, sources, strict=True)})
+            held.values.update(zip(made.parameters, elements, strict=True))
             return self.value(held, made.body)
+
+        def element(index: Number) -> Value:
+            return body([each.element(index) for each in sources])
+
+        along = sources[0].aligned if len(sources) == 1 else None
 
         place = self.symbols.fresh("place", "i")
         element(place)
@@ -353,7 +361,7 @@ class Evaluation:
             length = getattr(sources[0].length, run)
             inside = both(above, self.symbols.compare("<", place - length), getattr(path.reached, run))
             path.goals += [Goal(implies(inside, goal.formula), goal.what, goal.position) for goal in held.goals]
-        return Sequence(sources[0].length, element)
+        return Sequence(sources[0].length, element, along and (lambda index: body([along(index)])))
 
 
 _Handler = Callable[[Evaluation, Path, Operation], Value]

@@ -56,10 +56,15 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A list: its length, and its element at an index (the same in both runs)."""
+    """A list: its length, and its element at an index (the same in both runs).
+
+    Where one run's list has an entry more, `aligned` is the element at an index of the longer list: of both runs, or at
+    the added entry of the one run that has it.
+    """
 
     length: Scalar
     element: Callable[[Number], "Value"]
+    aligned: Callable[[Number], "Value"] | None = None
 
 
 Value = Truth | Scalar | Maybe | Sequence | tuple[Any, ...]
@@ -172,7 +177,7 @@ class Pairs:
         """The first value where the test holds, else the second, in each run by its own test.
 
         Raises:
-            Rejected: values of different kinds, or lists.
+            Rejected: values of different kinds.
         """
         if isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two):
             return tuple(self.chosen(test, a, b) for a, b in zip(one, two, strict=True))
@@ -181,10 +186,9 @@ class Pairs:
         if isinstance(one, Maybe) or isinstance(two, Maybe):
             a, b = self.special(one), self.special(two)
             return Maybe(self._chosen(test, a.special, b.special), self._chosen(test, a.number, b.number))
-        if isinstance(one, Sequence | tuple) or isinstance(two, Sequence | tuple):
-            if one is two:
-                return one
-            raise Rejected("a list may not depend on a branch that is free")
+        if isinstance(one, Sequence) and isinstance(two, Sequence):
+            a, b = one, two
+            return Sequence(self._chosen(test, a.length, b.length), lambda k: self.chosen(test, a.element(k), b.element(k)))
         return self._chosen(test, self.number(one), self.number(two))
 
     def _chosen(self, test: Truth, one: Scalar, two: Scalar) -> Scalar:

@@ -130,9 +130,9 @@ class Flow:
     def loop(self, loop: Loop, reached: Held) -> None:
         for part in (loop.head, loop.body, loop.step):
             self.statements(part, reached)
-        if self.lengths_differ and Variable(self.data) in loop.over:  # one run skips an iteration
-            for name in assigned(loop.body):
-                self.store(name, replace(self.held.get(name, NOTHING), differs=True, noisily_different=self.held.get(name, NOTHING).noisy), NOTHING)
+        if any(self.value(each).differs for each in loop.over):  # one run skips an iteration
+            for name in assigned((loop,)):
+                self.store(name, self.held.get(name, NOTHING), Held(differs=True))
 
     def store(self, name: str, held: Held, reached: Held) -> None:
         held = joined(self.held.get(name, NOTHING), held)
@@ -218,10 +218,7 @@ def _condition(test: Held) -> Held:
 def _compared(one: Held, two: Held, test: Held) -> Held:
     """What a choice between two values holds when the runs may choose differently."""
     held = joined(one, two)
-    if held.kind == "tuple":
-        return replace(held, parts=tuple(_compared(part, part, test) for part in held.parts))
-    if held.kind == "list":
-        return held
-    differs = held.differs or test.differs
-    noisy = held.noisy or test.noisy
-    return replace(held, noisy=noisy, differs=differs, noisily_different=held.noisily_different or (noisy and differs))
+    differs, noisy = held.differs or test.differs, held.noisy or test.noisy
+    parts = tuple(_compared(part, part, test) for part in held.parts)
+    mixed = held.noisily_different or (noisy and differs)
+    return replace(held, noisy=noisy, differs=differs, noisily_different=mixed, parts=parts)

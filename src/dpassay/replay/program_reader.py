@@ -128,6 +128,7 @@ class _Scope:
     prefix: str = ""
     names: dict[str, Read] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    parameters: set[str] = field(default_factory=set)
     result: str = ""
 
 
@@ -139,6 +140,7 @@ class _Reader:
         self.shapes: dict[str, str] = {}
         self.appended: dict[str, ast.AST] = {}
         self.aliases: list[tuple[str, str]] = []
+        self.handed: list[tuple[str, str]] = []
         self.loops = 0
         self.pure = False
         self.data = ""
@@ -199,6 +201,9 @@ class _Reader:
         pass
 
     def read_Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            self._parallel(node.targets[0], node.value)
+            return
         value, shape = self.value(node.value)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
@@ -230,21 +235,30 @@ class _Reader:
         if shape not in (SCALAR, LIST, ARRAY, TUPLE):
             raise _refuse(target, f"{shape} may not be assigned to a variable")
         name = self.bind(target.id, shape, target)
-        if shape in LISTS and isinstance(value, Variable) and not value.name.startswith(("at@", "moved@")):
+        if shape == LIST and isinstance(value, Variable):
             self.aliases.append((name, value.name))
         self.add(Assign(name, value, self.at(source)))
+
+    def _parallel(self, target: ast.Tuple, source: ast.Tuple) -> None:
+        """`a, b = x, y`: all values are there before a variable changes."""
+        if len(target.elts) != len(source.elts):
+            raise _refuse(target, "the tuple has another length")
+        values = [self.value(each) for each in source.elts]
+        kept = []
+        for place, (value, shape) in enumerate(values):
+            if shape == LIST and isinstance(value, Variable):
+                raise _refuse(source, "lists with names are assigned one by one")
+            kept.append(self.kept(f"part{place}", value, target, shape))
+        for each, part, (_, shape) in zip(target.elts, kept, values, strict=True):
+            self.assign(each, part, shape, source)
 
     def _unpack(self, target: ast.Tuple, value: Expression, shape: str, source: ast.AST) -> None:
         if shape != TUPLE:
             raise _refuse(target, "only a tuple can be unpacked")
-        if isinstance(value, Operation) and value.operator == "tuple":
-            if len(value.operands) != len(target.elts):
-                raise _refuse(target, "the tuple has another length")
-            parts = [self.kept(f"part{i}", part, target, SCALAR) for i, part in enumerate(value.operands)]
-        else:
-            whole = self.kept("tuple", value, target, TUPLE)
-            parts = [self.operation("part", (whole, Constant(i)), target) for i in range(len(target.elts))]
-            self.add(Assign(f"count@{self.at(target)}", self.operation("parts", (whole, Constant(len(parts))), target), self.at(target)))
+        whole = self.kept("tuple", value, target, TUPLE)
+        parts = [self.operation("part", (whole, Constant(i)), target) for i in range(len(target.elts))]
+        count = self.operation("parts", (whole, Constant(len(parts))), target)
+        self.add(Assign(f"count@{self.at(target)}", count, self.at(target)))
         for each, part in zip(target.elts, parts, strict=True):
             self.assign(each, part, SCALAR, source)
 
@@ -351,19 +365,27 @@ class _Reader:
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
             raise _refuse(node, f"{scope.function.name} returns {self.shapes[scope.result]} and {shape}")
-        if shape in LISTS and isinstance(value, Variable) and not value.name.startswith(scope.prefix):
-            self.aliases.append((scope.result, value.name))
+        if shape == LIST and isinstance(value, Variable):
+            own = value.name in {scope.prefix + name for name in scope.local - scope.parameters}
+            (self.handed if own else self.aliases).append((scope.result, value.name))
         self.add(Assign(scope.result, value, self.at(node)))
         self.add(Leave(scope.result))
 
     def _check_aliases(self) -> None:
-        """Two names of one list, one of which grows, would have to be followed; here each list has its own value."""
+        """Two names of one list, one of which grows, would have to be followed; here each list has its own value.
+
+        What a helper made is known by one name alone after it is returned, unless it had another one there.
+        """
+        named = {name for pair in self.aliases for name in pair}
+        while more := [pair for pair in self.handed if pair[1] in named and pair not in self.aliases]:
+            self.aliases += more
+            named |= {name for pair in more for name in pair}
         groups: dict[str, set[str]] = {}
         for one, two in self.aliases:
             joined = groups.get(one, {one}) | groups.get(two, {two})
             groups.update(dict.fromkeys(joined, joined))
         for name, node in self.appended.items():
-            if len(groups.get(name, {name})) > 1:
+            if sum("@" not in each for each in groups.get(name, ())) > 1:
                 raise _refuse(node, "a list with two names is appended to")
 
     # Iteration.
@@ -656,15 +678,21 @@ class _Reader:
         names, sources = self.iterated(loop, generator.target, generator.iter)
         if any(not isinstance(name, ast.Name) for name in names):
             raise _refuse(node, "a comprehension's targets are names")
-        index, listed = Variable(f"index@{self.at(loop)}"), f"at@{self.at(loop)}"
-        with self.inner_names({name.id: item for name, item in zip(names, self.items(sources, loop), strict=True)}):  # type: ignore[attr-defined]
+        targets, listed = [name.id for name in names], f"at@{self.at(loop)}"  # type: ignore[attr-defined]
+        items = inner_items = self.items(sources, loop)
+        parameter = f"index@{self.at(loop)}"
+        over: Expression = self.operation("range", (self.length(sources, loop),), loop)
+        if len(sources) == 1 and sources[0][1] in LISTS:  # element by element, without a counter
+            parameter, over = f"element0@{self.at(loop)}", sources[0][0]
+            inner_items = [Variable(parameter)]
+        with self.inner_names(dict(zip(targets, inner_items, strict=True))):
             pure, self.pure = self.pure, True
             with self.capture() as inner:
                 body = self.element(node.elt)
             self.pure = pure
             if not inner:
-                count = self.operation("range", (self.length(sources, loop),), loop)
-                return Elementwise((index.name,), (count,), body, self.at(loop))
+                return Elementwise((parameter,), (over,), body, self.at(loop))
+        with self.inner_names(dict(zip(targets, items, strict=True))):
             test = self.counted(loop, self.length(sources, loop))
             with self.capture() as steps:
                 self.add(Append(listed, self.element(node.elt), self.at(loop)))
@@ -920,29 +948,29 @@ class _Reader:
         below = (operator if call is left else _MIRRORED[operator])[0] == "<"
         arguments = self._arguments(call, ())
         count = self.number(arguments["size"]) if "size" in arguments else None
-        p = self.number(other)
-        p = p if below else self.operation("-", (Constant(1), p), node)
-        return self.drawn(call, "coin", p, count)
+        heads = self.drawn(call, "coin", self.number(other), count)
+        return heads if below else self.lifted(node, "not", heads)
 
     def _geometric(self, node: ast.BinOp) -> Read | None:
-        """The difference of two geometric draws: two-sided geometric noise."""
-        if not (isinstance(node.op, ast.Sub) and self._is_draw(node.left, "geometric") and self._is_draw(node.right, "geometric")):
+        """`x + rng.geometric(p) - rng.geometric(p)`: two-sided geometric noise, named by the first of the draws."""
+        if not isinstance(node.op, ast.Sub) or not self._is_draw(node.right, "geometric"):
             return None
-        assert isinstance(node.left, ast.Call)
+        inner, added = node.left, None
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Add):
+            added, inner = self.number(inner.left), inner.right
+        if not self._is_draw(inner, "geometric"):
+            raise _refuse(node, "geometric draws are understood in rng.geometric(p) - rng.geometric(p)")
+        assert isinstance(inner, ast.Call)
         assert isinstance(node.right, ast.Call)
-        one, two = self._arguments(node.left, ("p",)), self._arguments(node.right, ("p",))
-        if {name: ast.dump(each) for name, each in one.items()} != {name: ast.dump(each) for name, each in two.items()}:
-            raise _refuse(node, "both geometric draws must have the same p")
-        if "p" not in one:
-            raise _refuse(node, "a geometric draw needs p")
-        p = self.number(one["p"])
+        one, two = self._arguments(inner, ("p",)), self._arguments(node.right, ("p",))
+        if set(one) != {"p"} or set(two) != {"p"} or ast.dump(one["p"]) != ast.dump(two["p"]):
+            raise _refuse(node, "both geometric draws have the same p, and no size")
         with self.capture() as again:
-            self.number(two["p"])
+            p = self.number(one["p"])
         if again:
             raise _refuse(node, "p must be a plain expression")
-        if "size" in one:
-            raise _refuse(node, "geometric draws are understood one by one")
-        return self.drawn(node.left, "geometric", p, None)
+        noise = self.drawn(inner, "geometric", p, None)
+        return noise if added is None else (self.operation("+", (added, noise[0]), node), SCALAR)
 
     # Helper functions.
 
@@ -962,7 +990,7 @@ class _Reader:
             raise _refuse(node, f"{function.name} is called with other arguments than it has")
         prefix = f"{self.at(node)}>"
         scope = self._scope(function, prefix)
-        scope.result = f"moved@{self.at(node)}"
+        scope.result, scope.parameters = f"result@{self.at(node)}", set(names)
         self.shapes.pop(scope.result, None)
         for name in names:
             self._pass(scope, name, given.get(name, (defaults.get(name, Constant(None)), SCALAR)), node)
@@ -990,7 +1018,7 @@ class _Reader:
             scope.names[name] = (value, shape)
             return
         inner = scope.prefix + name
-        if shape in LISTS and isinstance(value, Variable):
+        if shape == LIST and isinstance(value, Variable):
             self.aliases.append((inner, value.name))
         scope.names[name] = (Variable(inner), shape)
         self.shapes[inner] = shape

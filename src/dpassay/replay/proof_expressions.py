@@ -2,7 +2,8 @@
 
 A name is a variable of the program and means the first run's value. What is ours has the form of a call: `d(x)` the
 difference, `other(x)` the second run's value, `same(x)`, `changed()`, `delta()`, `sign()`, `cost()`, `index("6:4")`,
-`acc("6:4")`, `best("6:4")`, `at("6:4")`, `inner("9:8>x")` for a helper's variable, `prophecy("K")`, `finite(x)`.
+`acc("6:4")`, `best("6:4")`, `at("6:4")`, `inner("9:8>x")` for a helper's variable, `prophecy("K")`, `finite(x)`
+(in both runs a number, not None or an infinity).
 """
 
 import ast
@@ -10,9 +11,9 @@ from collections.abc import Mapping
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
-from dpassay.replay.paired_values import Maybe, Sequence, Truth, Value
+from dpassay.replay.paired_values import Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_flow import NOTHING, Flow, Held, joined
-from dpassay.replay.symbolic_terms import FALSE, TRUE, Number, both, either, if_else, literal, negation
+from dpassay.replay.symbolic_terms import FALSE, Number, both, either, if_else, literal, negation
 
 MAX_TEXT = 2000
 INTERNAL = {"index": "index@", "acc": "acc@", "best": "best@", "at": "at@", "inner": ""}
@@ -163,7 +164,7 @@ class Expressions:
             return path.cost
         if name in ("d", "other", "same", "finite") and len(node.args) == 1:
             return self._relational(path, node, name)
-        if name in ("abs", "exp", "log") and len(node.args) == 1:
+        if name in ("abs", "exp", "log", "sqrt") and len(node.args) == 1:
             inner = self.number(path, node.args[0])
             return self.symbols.absolute(inner) if name == "abs" else self.symbols.applied(name, [inner])
         if name in ("min", "max") and len(node.args) > 1:
@@ -179,7 +180,8 @@ class Expressions:
         if name == "same":
             return both(*self.pairs.unchanged(value))
         if name == "finite":
-            return self.pairs.is_code(value.special.one, 0) if isinstance(value, Maybe) else TRUE
+            codes = (value.special.one, value.special.two) if isinstance(value, Maybe) else ()
+            return both(*(self.pairs.is_code(code, 0) for code in codes))
         if isinstance(value, Sequence | tuple):
             raise self._refused(node, "a number belongs here")
         return self.pairs.difference(value) if name == "d" else self._two(value, node)
@@ -192,6 +194,8 @@ class Expressions:
         if name is not None:
             if name in self.own and isinstance(node, ast.Name):
                 return self.own[name]
+            if name in path.long:
+                return Scalar(path.long[name])
             if name not in path.values:
                 raise self._refused(node, "there is no such variable here, or it may have no value")
             return path.values[name]

@@ -58,6 +58,15 @@ def _number(terms: Iterable[tuple[Monomial, Fraction]]) -> Number:
     return Number(tuple(sorted((monomial, factor) for monomial, factor in total.items() if factor)))
 
 
+def _common(number: Number) -> tuple[Monomial, Fraction]:
+    """What all terms of a sum have in common, with the first term's factor."""
+    if not number.terms:
+        return (), Fraction(1)
+    powers = [dict(monomial) for monomial, _ in number.terms]
+    lowest = {name: min(each.get(name, 0) for each in powers) for name in set().union(*powers)}
+    return tuple(sorted((name, power) for name, power in lowest.items() if power)), number.terms[0][1]
+
+
 def _product(one: Monomial, two: Monomial) -> Monomial:
     powers = dict(one)
     for name, power in two:
@@ -125,6 +134,7 @@ class Symbols:
         self.functions: dict[str, int] = {}
         self.named: dict[object, str] = {}
         self.exponents: dict[str, Number] = {}
+        self.squares: dict[str, Number] = {}
 
     def symbol(self, said: str, sort: str, axioms: Iterable[str] = ()) -> str:
         """A new symbol's name; `sort` is "i", "r" or "b"."""
@@ -169,9 +179,10 @@ class Symbols:
     def inverse(self, number: Number) -> Number:
         """1 / number, where that is not 0."""
         if len(number.terms) != 1:
-            first = number.terms[0][1] if number.terms else Fraction(1)
-            scaled = number * literal(1 / first)
-            number = self.defined(("sum", scaled), "sum", "r", lambda made: (self.equal(made, scaled),)) * literal(first)
+            common = _common(number)
+            scaled = number * Number(((tuple((name, -power) for name, power in common[0]), 1 / common[1]),))
+            made = self.defined(("sum", scaled), "sum", "r", lambda made: (self.equal(made, scaled),))
+            number = made * Number((common,))
         (monomial, factor), *_ = number.terms
         for name, power in monomial:
             if power > 0:
@@ -194,6 +205,8 @@ class Symbols:
         """Its absolute value."""
         if number.constant is not None:
             return literal(abs(number.constant))
+        if number.terms[0][1] < 0:
+            number = -number
         return self.choice(self.compare(">=", number), number, -number)
 
     def floor(self, number: Number) -> Number:
@@ -218,7 +231,31 @@ class Symbols:
             self.named[key] = self.function(function, sort)
             self.functions[self.named[key]] = len(numbers)
         call = f"({self.named[key]} {' '.join(self.real(number) for number in numbers)})"
-        return self.defined(("applied", call), function, sort, lambda made: (f"(= {self.term(made, sort)} {call})",))
+
+        def axioms(made: Number) -> list[str]:
+            root = [implies(self.compare(">=", numbers[0]), both(self.compare(">=", made), self.equal(made * made, numbers[0])))]
+            return [f"(= {self.term(made, sort)} {call})", *(root if function == "sqrt" else [])]
+
+        made = self.defined(("applied", call), function, sort, axioms)
+        if function == "sqrt":
+            self.squares[made.terms[0][0][0][0]] = numbers[0]
+        return made
+
+    def without_roots(self, number: Number) -> Number:
+        """The number with the square of sqrt(x) written as x; that x is not negative is shown where the root is taken."""
+        total = ZERO
+        for monomial, factor in number.terms:
+            made = literal(factor)
+            for name, power in monomial:
+                square = self.squares.get(name)
+                if square is not None and power % 2 == 0:
+                    base, power = (square if power > 0 else self.inverse(square)), abs(power) // 2
+                else:
+                    base = Number((((((name, 1 if power > 0 else -1)),), Fraction(1)),))
+                for _ in range(abs(power)):
+                    made = made * base
+            total = total + made
+        return total
 
     def element(self, function: str, index: Number, axioms: Callable[[Number], Iterable[str]]) -> Number:
         """The value of a function of integers, with axioms about it; `function` is from `function`."""
