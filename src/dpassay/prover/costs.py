@@ -129,9 +129,9 @@ def rates(search: Any) -> list[str]:
     """Factors of cost: the claim, real parameters, one over the scales."""
     problem, explored = search.problem, search.explored
     found: dict[Poly, str] = {}
-    texts = [problem.bound] if not search.search.infer else []
+    texts = [_atomic(problem.bound)] if not search.search.infer else []
     integers = [p for p, sort in problem.parameters.items() if sort == "int"]
-    texts += [f"({problem.bound}) / {p}" for p in integers] if not search.search.infer else []
+    texts += [f"{_atomic(problem.bound)} / {p}" for p in integers] if not search.search.infer else []
     claimed = {p for p in problem.parameters if p in problem.bound}
     for draw in explored.draws.values():
         if draw.kind == "choice":
@@ -155,6 +155,10 @@ def rates(search: Any) -> list[str]:
         except Untold:
             continue
     return list(found.values())
+
+
+def _atomic(text: str) -> str:
+    return text if text.replace("_", "").isalnum() else f"({text})"
 
 
 def templates(search: Any, position: str) -> list[str]:
@@ -617,15 +621,32 @@ def segment(
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
 
     facts = houdini.hypotheses(at, [total])
+    known = Substitution(settled(facts))
+    total = known.poly(total)
 
     def terms(loop: str, env: Env) -> list[tuple[str, Poly]]:
-        return [(text, substitution.poly(number_of(text, env, search.whole))) for text in by_loop[loop]]
+        return [
+            (text, known.poly(substitution.poly(number_of(text, env, search.whole)))) for text in by_loop[loop]
+        ]
 
     source = [] if leaf.source is None else terms(leaf.source, leaf.heads[-1][1])
     if leaf.target is None:
         ends = [(text, number_of(text, search.explored.entry)) for text in claims]
         return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
     return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
+
+
+def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
+    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
+    result: dict[Atom, Poly] = {}
+    for fact in facts:
+        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
+            constant = fact.args[0].terms.get((), Fraction(0))
+            for monomial, coefficient in fact.args[0].terms.items():
+                if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym":
+                    if len(fact.args[0].terms) == 1 or constant:
+                        result[monomial[0][0]] = poly(-constant / coefficient)
+    return result
 
 
 def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:

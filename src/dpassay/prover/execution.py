@@ -273,7 +273,9 @@ def scalar_arms(node: ast.If) -> bool:
         if isinstance(statement, ast.If):
             if not scalar_arms(statement):
                 return False
-        elif not isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or any(isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)):
+        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)):
+            return False
+        elif any(isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)):
             return False
     return True
 
@@ -797,10 +799,12 @@ class Path:
                 numbers = [self.number(arg) for arg in args]
                 start, stop = (Number(NOTHING, NOTHING), numbers[0]) if len(numbers) == 1 else numbers[:2]
                 step = numbers[2].first.constant if len(numbers) == 3 else Fraction(1)
-                if step not in (1, -1):
+                if not step or step.denominator != 1:
                     raise Unsupported("a range's step")
-                way = int(step)
-                count = Number((stop.first - start.first) * way, (stop.change - start.change) * way)
+                way, size = int(step), abs(int(step))
+                span = Number((stop.first - start.first) * (way // size), (stop.change - start.change) * (way // size))
+                rounded = Number(span.first + (size - 1), span.change)
+                count = span if size == 1 else arithmetic(ast.FloorDiv(), rounded, Number(poly(size), NOTHING))
                 return count, lambda index: Number(start.first + index * way, start.change)
         items = self.value(node)
         if isinstance(items, Sequence_):

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpassay.prover.execution import ONE_CHANGED, Env, Explored, Leaf, Number, Owed, Sequence_, Truth, read_facts
-from dpassay.prover.expressions import Untold, formula_of
+from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, equal
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, equal, negate
 
 
 def written(name: str) -> str:
@@ -88,8 +88,25 @@ def candidates(
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
+    yield from tests(position, head, explored)
     data = next(v for v in explored.entry.values() if isinstance(v, Sequence_)).name
     yield from (f"{x} <= len({data})" for x in counters)
+
+
+def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:
+    """The program's own public tests in a loop, and their negations."""
+    printer = Printer(head)
+    for branch in explored.branches.values():
+        if position not in branch.loops:
+            continue
+        for condition in branch.conditions:
+            if any(a.role in ("noise", "data", "bool") for a in condition.first.support):
+                continue
+            for formula in (condition.first, negate(condition.first)):
+                try:
+                    yield printer.formula(formula)
+                except Untold:
+                    continue
 
 
 def list_candidates(
@@ -101,6 +118,14 @@ def list_candidates(
     for known in prophecy:
         yield from (f'd({name}[k]) == {t} or k != prophecy("{known}")' for t in targets)
         yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
+
+
+def _multiplies(goal: Formula) -> bool:
+    """Whether a comparison has a product of parameters, and of nothing else."""
+    if goal.kind not in ("le", "lt", "eq") or any(a.role in ("noise", "data") for a in goal.support):
+        return False
+    monomials = [m for m in goal.args[0].terms if len(m) > 1 or any(p != 1 for _, p in m)]
+    return bool(monomials) and all(a.role == "parameter" for m in monomials for a, _ in m)
 
 
 class Broken(Exception):
@@ -219,6 +244,9 @@ class Houdini:
         if asked:
             solver = Solver(self.translator, self.hypotheses(at, asked))
             held = set(solver.holding(asked))
+            hard = [goal for goal in asked if goal not in held and _multiplies(goal)]
+            if hard:  # products of parameters: asked once more, as products
+                held |= set(Solver(Translator(products=True), self.hypotheses(at, asked), 150).holding(hard))
             for each, formula in owed:
                 if formula.kind != "true" and formula not in held:
                     raise Broken(leaf, each)

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from dpassay.prover.costs import Unaffordable, budget
@@ -351,6 +352,11 @@ class Attempts:
             if draw.shift.kind == "read":
                 for fact in leaf.facts:
                     del fact
+        for leaf in self.explored.leaves:
+            for _, _, value, _ in leaf.appends:
+                for own in leaf.current():
+                    if own.position == position and own.shift in value.change.support:
+                        self.tell(value.change - poly(own.shift), own, rests)
         for change, index in self.explored.uses:
             for atom in change.support:
                 if atom.kind == "read" and atom.args[0] == draw.shift.args[0]:
@@ -363,7 +369,7 @@ class Attempts:
                         rests[text] = None
         result: list[str] = []
         for rest in [*rests] or ["0"]:
-            for target in self.targets:
+            for target in self.scaled(rest, draw):
                 moved = target if rest == "0" else rest if target == "0" else f"{target} + {rest}"
                 if self.strategy.prophecies:
                     mine = position if draw.shift.kind == "read" else self.innermost(draw)
@@ -373,6 +379,36 @@ class Attempts:
         if "0" not in result:
             result.append("0")
         return [dict.fromkeys(keys, text) for text in dict.fromkeys(result)]
+
+    def scaled(self, rest: str, draw: Draw) -> list[str]:
+        """The targets for a value that moves by -rest: where entries are scaled, its own range first."""
+        try:
+            moved = number_of(rest, draw.env, self.whole)
+        except Untold:
+            return self.targets
+        size = poly(0)
+        for monomial, coefficient in moved.terms.items():
+            factor = poly(abs(coefficient))
+            entries = 0
+            for atom, power in monomial:
+                if atom.role == "data" or atom.kind == "ite":
+                    entries += power
+                else:
+                    factor = factor * Poly({((atom, power),): Fraction(1)})
+            if entries != 1:
+                return self.targets
+            size = size + factor
+        try:
+            text = Printer(self.explored.entry).poly(size * number_of(self.problem.radius, self.explored.entry))
+        except (Untold, StopIteration):
+            return self.targets
+        if size.constant == 1 or not size.terms:
+            return self.targets
+        if text not in self.magnitudes:
+            self.magnitudes.append(text)
+            rise = f"{text} * (1 + sign()) / 2"
+            self.targets = [*([rise] if self.problem.relation == "monotone_queries" else []), text, *self.targets]
+        return self.targets
 
     def tell(self, rest: Poly, draw: Draw, into: dict[str, None]) -> None:
         """Writes -rest at a draw, if that can be written."""
