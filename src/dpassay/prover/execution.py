@@ -393,7 +393,7 @@ def entry_facts(problem: Problem, value: Poly, change: Poly, env: Env) -> list[F
 def read_facts(problem: Problem, support: frozenset[Atom], env: Env) -> list[Formula]:
     """What the relation says of the entries that terms speak of."""
     facts = []
-    for atom in support:
+    for atom in sorted(support, key=lambda atom: atom.number):
         if atom.kind == "read" and atom.args[0] == "change":
             value = poly(Atom("read", "data", atom.args[1], integer=atom.integer, role="data"))
             facts += entry_facts(problem, value, poly(atom), env)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.execution import ONE_CHANGED, Env, Explored, Leaf, Number, Owed, Sequence_, Truth, read_facts
+from dpassay.prover.execution import ONE_CHANGED, Env, Explored, Leaf, Number, Owed, Sequence_, Truth, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, equal, negate
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
 
 
 def written(name: str) -> str:
@@ -115,9 +116,20 @@ def list_candidates(
     """Atoms about element k of a list."""
     yield f"d({name}[k]) == 0"
     yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    monotone = ("sign() < 0 or d({0}[k]) >= 0", "sign() > 0 or d({0}[k]) <= 0") if "sign()" in targets else ()
+    yield from (text.format(name) for text in monotone)
     for known in prophecy:
+        yield from (f'k == prophecy("{known}") or {text.format(name)}' for text in monotone)
         yield from (f'd({name}[k]) == {t} or k != prophecy("{known}")' for t in targets)
         yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
+
+
+def _times(fact: Formula, factor: Poly, change: Poly) -> Formula:
+    """A comparison of an entry's change, times a positive factor."""
+    if fact.kind in ("or", "and"):
+        return (both if fact.kind == "and" else either)(*(_times(f, factor, change) for f in fact.args))
+    atom = change.atom()
+    return compare(fact.kind, fact.args[0] * factor) if fact.args and atom in fact.support else fact
 
 
 def _multiplies(goal: Formula) -> bool:
@@ -203,7 +215,28 @@ class Houdini:
                 if found is not None:
                     known.append(found)
         support = frozenset[Atom]().union(*(f.support for f in (*known, *extra)))
-        return known + read_facts(self.problem, support, self.explored.entry)
+        known += read_facts(self.problem, support, self.explored.entry)
+        return known + [fact for each in (*known, *extra) for fact in self.scaled(each)]
+
+    def scaled(self, value: Formula | Poly) -> Iterator[Formula]:
+        """Ranges of products of parameters and an entry's change, for a solver to whom products are opaque."""
+        if isinstance(value, Formula):
+            for part in value.args:
+                if isinstance(part, Formula | Poly):
+                    yield from self.scaled(part)
+            return
+        for monomial in value.terms:
+            entries = [a for a, p in monomial if a.role == "data" and a.kind == "read" and a.args[0] == "change"]
+            factors = tuple((a, p) for a, p in monomial if a.role == "parameter")
+            if len(entries) == 1 and factors and len(factors) + 1 == len(monomial):
+                change, factor = poly(entries[0]), Poly({factors: Fraction(1)})
+                value = poly(Atom("read", "data", entries[0].args[1], integer=entries[0].integer, role="data"))
+                for fact in entry_facts(self.problem, value, change, self.explored.entry):
+                    yield _times(fact, factor, change)
+            for atom, _ in monomial:
+                if atom.kind == "ite":
+                    for part in atom.args:
+                        yield from self.scaled(part)
 
     def run(self) -> Inductive:
         """The invariants.

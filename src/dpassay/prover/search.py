@@ -306,10 +306,14 @@ class Attempts:
             atom = index.atom()
             if atom is not None and draw.index.atom() is not None:
                 value = Substitution({atom: draw.index}).poly(value)
-        try:
-            return self.printer(draw).poly(value)
-        except (Untold, StopIteration):
-            return None
+        printer = self.printer(draw)
+        text = None
+        for part in (value, _seen(value, printer)):  # what is not seen at the draw may turn out to be 0
+            try:
+                text = text or printer.poly(part)
+            except (Untold, StopIteration):
+                continue
+        return text
 
     def solve_element(self, change: Poly, draw: Draw) -> str | None:
         """The same for a list of draws: its element at some index."""
@@ -330,7 +334,8 @@ class Attempts:
             if isinstance(value, Number) and value.change.terms and ":" not in name:
                 result.append(f"d({name}) != 0")
         loops = [name for name in draw.env if name.startswith("index:")]
-        result += [f'index("{name[6:]}") == changed()' for name in loops]
+        data = Printer(self.explored.entry).data()
+        result += [f'd({data}[index("{name[6:]}")]) != 0' for name in loops]
         return list(dict.fromkeys(result))
 
     def survivor_options(self, position: str) -> list[dict[Key, str]]:
@@ -495,9 +500,12 @@ class Attempts:
     def raise_shift(self, broken: Broken, place: dict[Key, int], chosen: Mapping[Key, str]) -> bool:
         """Tries the next shift of a draw that a broken obligation has; False if none is left."""
         formula = broken.owed.formula
+        facts = frozenset[Atom]().union(*(fact.support for fact in broken.leaf.facts))
         for draw in reversed(broken.leaf.draws):
-            if draw.shift in formula.support or any(
-                a.kind == "read" and a.args[0] == draw.shift.args[0] for a in formula.support
+            if (
+                draw.shift in formula.support
+                or (draw.kind == "coin" and draw.shift in facts)
+                or any(a.kind == "read" and a.args[0] == draw.shift.args[0] for a in formula.support)
             ):
                 key = (draw.position, draw.when)
                 if key in chosen or key not in self.options:
@@ -536,6 +544,18 @@ class Attempts:
                 for name, (variable, loop) in self.strategy.prophecies.items()
             },
         }
+
+
+def _seen(value: Poly, printer: Printer) -> Poly:
+    """The terms of a polynomial that have an expression."""
+    result = poly(0)
+    for monomial, coefficient in value.terms.items():
+        try:
+            printer.poly(Poly({monomial: coefficient}))
+        except (Untold, StopIteration):
+            continue
+        result = result + Poly({monomial: coefficient})
+    return result
 
 
 def _variable(name: str) -> str:
