@@ -36,14 +36,13 @@ from dpassay.replay.symbolic_terms import (
     TRUE,
     ZERO,
     Number,
-    Symbols,
     both,
-    either,
     if_else,
     implies,
     literal,
     negation,
     of_symbol,
+    symbols_in_common,
 )
 
 MAX_PATHS = 3000
@@ -84,6 +83,7 @@ class Runs:
         zcdp: costs are those of zero-concentrated privacy.
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
         extra: the run whose list has an entry more, "one" or "two"; "" if none has.
+        sign: guesses whether a symbol is above 0 (1) or below (-1) on all paths, or neither (0).
     """
 
     def __init__(
@@ -96,18 +96,21 @@ class Runs:
         bound: Number,
         finish: Callable[[Path, str], None],
         extra: str,
+        sign: Callable[[str], int],
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
         self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
         self.said = Expressions(evaluation, given)
         self.finished = finish
         self.extra = extra
+        self.sign = sign
         self.paths = 0
         self.element_functions: dict[tuple[str, ...], str] = {}
 
     # Statements.
 
     def block(self, path: Path, statements: tuple[Statement, ...]) -> list[Left]:
+        """The paths through statements, one after the other."""
         lefts: list[Left] = [(path, "")]
         for each in statements:
             going = [(at, label) for at, label in lefts if label]
@@ -121,6 +124,7 @@ class Runs:
         return lefts
 
     def statement(self, path: Path, statement: Statement) -> list[Left]:
+        """The paths through one statement."""
         if isinstance(statement, Assign):
             path.values[statement.name] = self.evaluation.value(path, statement.value)
         elif isinstance(statement, Append):
@@ -143,6 +147,7 @@ class Runs:
         return [(path, "")]
 
     def append(self, path: Path, statement: Append) -> None:
+        """A list grows by an element, in both runs."""
         old = self.evaluation.sequence(path, Variable(statement.name))
         value = self.evaluation.value(path, statement.value)
         place = old.length
@@ -158,6 +163,7 @@ class Runs:
         path.values[statement.name] = Sequence(self.pairs.added(place, Scalar(ONE)), element)
 
     def returned(self, path: Path, statement: Return) -> None:
+        """The output must be the same, and the cost within the bound."""
         value = self.evaluation.value(path, statement.value)
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same output in both runs", statement.position)
@@ -166,12 +172,13 @@ class Runs:
 
     def finish(self, path: Path, where: str) -> None:
         """A path at the end of its segment: unless a case was guessed wrongly, its goals are shown."""
-        if all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if path.guessed_right():
             self.finished(path, where)
 
     # Branches.
 
     def branch(self, path: Path, branch: Branch) -> list[Left]:
+        """Both ways of a branch, or one path through one that is free."""
         test = self.evaluation.truth(path, branch.test)
         if branch.position in self.alignment.free:
             path.values = self.merged(path, test, branch.then, branch.otherwise)
@@ -189,13 +196,18 @@ class Runs:
         if one == FALSE:
             return []
         made = path.fork()
-        made.show(TRUE if test.one == test.two else test.two if outcome else negation(test.two), "the same branch in both runs", position)
+        made.show(
+            TRUE if test.one == test.two else test.two if outcome else negation(test.two),
+            "the same branch in both runs",
+            position,
+        )
         made.known.append(one)
         made.taken = (*made.taken, (position, outcome))
-        possible = all(each.possible(dict(made.taken[each.since :])) for each in made.pending)
-        return [made] if possible else []
+        return [made] if made.guesses_possible() else []
 
-    def merged(self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]) -> dict[str, Value]:
+    def merged(
+        self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> dict[str, Value]:
         """The variables after a branch that each run takes by itself."""
         arms, outer = [], path.reached
         for truth, statements in ((test, then), (Truth(negation(test.one), negation(test.two)), otherwise)):
@@ -248,6 +260,7 @@ class Runs:
         return found
 
     def noise(self, path: Path, draw: Draw, scale: Scalar, said: ast.expr | None) -> Scalar:
+        """A draw's value: the second run's is larger by the shift."""
         shift = ZERO if said is None else self.said.number(path, said)
         self.pay(path, draw, scale, shift)
         value = self.symbols.fresh("noise", "i" if draw.kind == "geometric" else "r")
@@ -260,24 +273,35 @@ class Runs:
         symbols, at = self.symbols, draw.position
         path.show(symbols.compare("==", scale.gap), "the same scale in both runs", at)
         path.show(symbols.compare(">", scale.one), "a scale above 0", at)
-        size = symbols.absolute(shift)
+        ratio = shift * symbols.inverse(scale.one)
         if draw.kind == "geometric":
             path.show(symbols.compare("<", scale.one - ONE), "a probability below 1", at)
             path.show(symbols.equal(shift, symbols.floor(shift)), "a whole shift", at)
-            cost = size * self.rate(path, scale.one)
+            cost = symbols.absolute(shift) * self.rate(path, scale.one)
         elif draw.kind == "normal":
             if not self.zcdp:
                 path.show(symbols.compare("==", shift), "no shift of Gaussian noise under a pure claim", at)
-            ratio = shift * symbols.inverse(scale.one)
             path.cost = path.cost + symbols.without_roots(ratio * ratio) * HALF if self.zcdp else path.cost
             return
         else:
-            cost = size * symbols.inverse(scale.one)
+            cost = self.size(path, ratio, at)
         if draw.kind in ("exponential", "gumbel"):
             path.show(symbols.compare(">=", shift), f"a shift of {draw.kind} noise that is at least 0", at)
             if self.zcdp:
                 path.show(symbols.compare("==", shift), f"no shift of {draw.kind} noise under zCDP", at)
         self.spend(path, cost)
+
+    def size(self, path: Path, number: Number, position: str) -> Number:
+        """The absolute value; symbols whose sign is known whatever the data (guessed, and then shown) stay outside."""
+        if number == ZERO:
+            return ZERO
+        outside = literal(abs(number.terms[0][1]))
+        for name, power in symbols_in_common(number):
+            if sign := self.sign(name):
+                path.show(self.symbols.compare(">", literal(sign) * of_symbol(name)), f"the sign of {name}", position)
+                outside = outside * Number(((((name, power),), Fraction(sign)),))
+        rest = number * self.symbols.inverse(outside)
+        return outside * self.symbols.absolute(rest)
 
     def spend(self, path: Path, cost: Number) -> None:
         """Adds a pure cost; eps-DP is (eps^2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.4)."""
@@ -286,11 +310,13 @@ class Runs:
     def rate(self, path: Path, p: Number) -> Number:
         """-log(1 - p), the rate of two-sided geometric noise."""
         found = -self.symbols.applied("log", [ONE - p])
-        if len(found.terms) == 1 and found.terms[0][0]:
-            path.known.append(self.symbols.compare(">", found))  # 0 < p < 1 is a goal of the same path
+        inside = both(self.symbols.compare(">", p), self.symbols.compare("<", p - ONE))
+        path.known.append(implies(inside, self.symbols.compare(">", found)))
         for name, argument in self.symbols.exponents.items():
             exponential = of_symbol(name)
-            path.known.append(implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument)))
+            path.known.append(
+                implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument))
+            )
             path.known.append(implies(self.symbols.equal(ONE - p, exponential), self.symbols.equal(found, -argument)))
         return found
 
@@ -312,7 +338,9 @@ class Runs:
                 possible = implies(self.symbols.compare(">", chance_one), self.symbols.compare(">", chance_two))
                 path.show(implies(case, possible), "a chance in the second run too", draw.position)
                 path.known += [implies(case, fact) for fact in self.log_ratio(log_ratio, chance_one, chance_two)]
-        self.spend(path, log_ratio)
+        if self.zcdp:  # what the outcome itself decides is no cost of a draw
+            path.show(self.symbols.compare("==", log_ratio), "a coin without cost under zCDP", draw.position)
+        path.cost = path.cost + log_ratio
         return Truth(heads, other)
 
     def log_ratio(self, cost: Number, one: Number, two: Number) -> list[str]:
@@ -334,13 +362,15 @@ class Runs:
     # Loops.
 
     def loop(self, path: Path, loop: Loop) -> list[Left]:
+        """The paths that leave a loop; those within it end at its head."""
         changed = assigned((loop,))
         if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
             return self.longer(path, loop, changed)
         self.arrive(path, loop, changed)
-        if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if not path.guessed_right():
             return []
         head = self.forgotten(path, loop, changed)
+        names = set(head.values)
         found: list[Left] = []
         for at, label in self.block(head, loop.head):
             if label:
@@ -351,7 +381,7 @@ class Runs:
                 found += self.left(outside, loop)
             for inside in self.taken(at, test, loop.position, True):
                 self.foretold(inside, loop)
-                found += self.iteration(inside, loop, changed)
+                found += self.iteration(inside, loop, changed, names)
         return found
 
     def longer(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
@@ -363,9 +393,10 @@ class Runs:
         limit, added = getattr(length, self.extra), self.given["changed"]
         path.long[index] = ZERO
         self.arrive(path, loop, changed)
-        if not all(each.right(dict(path.taken[each.since :])) for each in path.pending):
+        if not path.guessed_right():
             return []
         head = self.forgotten(path, loop, changed, skip=True)
+        names = set(head.values)
         long = head.long[index]
         more = self.symbols.compare("<", long - limit)
         found: list[Left] = []
@@ -378,10 +409,10 @@ class Runs:
             alone.known.append(there)
             self.alone(alone, loop)
             alone.long[index] = long + ONE
-            self.arrive(alone, loop, changed)
+            self.arrive(alone, loop, changed, names)
             together.known.append(negation(there))
             self.foretold(together, loop)
-            found += self.iteration(together, loop, changed)
+            found += self.iteration(together, loop, changed, names)
         return found
 
     def alone(self, path: Path, loop: Loop) -> None:
@@ -404,7 +435,8 @@ class Runs:
         one, two = (long, behind) if self.extra == "one" else (behind, long)
         return Scalar(one, two - one)
 
-    def iteration(self, path: Path, loop: Loop, changed: set[str]) -> list[Left]:
+    def iteration(self, path: Path, loop: Loop, changed: set[str], names: set[str]) -> list[Left]:
+        """The paths of one iteration that leave the loop."""
         found: list[Left] = []
         for at, label in self.block(path, loop.body):
             if label == "break":
@@ -413,7 +445,7 @@ class Runs:
                 for stepped, _ in self.block(at, loop.step):
                     if (index := f"index@{loop.position}") in stepped.long:
                         stepped.long[index] = stepped.long[index] + ONE
-                    self.arrive(stepped, loop, changed)
+                    self.arrive(stepped, loop, changed, names)
             else:
                 found.append((at, label))
         return found
@@ -430,6 +462,7 @@ class Runs:
         return [(path, "")]
 
     def foretold(self, path: Path, loop: Loop) -> None:
+        """An iteration begins: what its prophecies name is a new constant."""
         for each in self.alignment.prophecies:
             if each.scope == loop.position:
                 path.prophecies[each.name] = self.prophecy(each)
@@ -441,14 +474,18 @@ class Runs:
             raise Rejected(f"{prophecy.variable} is no integer, so it cannot be foretold")
         return self.anything(prophecy.name, Held(held.kind, held.special), [])
 
-    def arrive(self, path: Path, loop: Loop, changed: set[str]) -> None:
-        """Shows the invariants at the loop's head."""
+    def arrive(self, path: Path, loop: Loop, changed: set[str], names: set[str] | None = None) -> None:
+        """Shows the invariants at the loop's head; `names` had a value there before."""
+        if names is not None and not names <= set(path.values):
+            raise Rejected(f"a variable may lose its value in the loop at {loop.position}")
         for name in sorted(changed & set(path.values)):
             value = path.values[name]
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
                 path.show(formula, f"what is known of {name} by itself", loop.position)
             for node in self.alignment.lists.get(name, ()):
-                path.show(self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position)
+                path.show(
+                    self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position
+                )
         for formula in self.counters(path, loop):
             path.show(formula, "a counter within its bounds", loop.position)
         for node in self.alignment.loops.get(loop.position, ()):
@@ -485,23 +522,37 @@ class Runs:
 
     def regular(self, held: Held, value: Value) -> list[str]:
         """What is known of a variable without an invariant: whole numbers are whole, what cannot differ does not."""
+        self.require_kind(held, value)
+        if isinstance(value, Sequence) and value.length == Scalar(ZERO):
+            return []
         if isinstance(value, tuple):
             return [part for inner, each in zip(held.parts, value, strict=True) for part in self.regular(inner, each)]
         if isinstance(value, Sequence):
             found = [self.symbols.compare(">=", value.length.one), self.symbols.compare("==", value.length.gap)]
             if not held.parts:
-                return found
+                return [*found, self.symbols.compare("==", value.length.one)]
             place = self.symbols.fresh("place", "i")
             inside = both(self.symbols.compare(">=", place), self.symbols.compare("<", place - value.length.one))
             return found + [implies(inside, part) for part in self.regular(held.parts[0], value.element(place))]
         if isinstance(value, Truth):
             return [] if held.differs else self.pairs.unchanged(value)
         if isinstance(value, Maybe):
-            return [*self.regular(Held("int", differs=held.differs), value.special), *self.regular(held, value.number)]
+            number = Held("" if held.kind == "" else held.kind.replace("truth", "int"), differs=held.differs)
+            return [
+                *self.regular(Held("int", differs=held.differs), value.special),
+                *self.regular(number, value.number),
+            ]
         found = [] if held.differs else [self.symbols.compare("==", value.gap)]
         if held.kind == "int":
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
         return found
+
+    def require_kind(self, held: Held, value: Value) -> None:
+        """Raises unless the value is of the kind that the program's flow says, so that `anything` may stand for it."""
+        kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
+        expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
+        if not isinstance(value, expected):
+            raise Rejected("a variable changes its kind")
 
     def forgotten(self, path: Path, loop: Loop, changed: set[str], skip: bool = False) -> Path:
         """The path at the loop's head, of which only the invariants are known."""
@@ -535,7 +586,7 @@ class Runs:
             return Sequence(length, lambda place: self.anything(unique, inner, known, place))
         if held.special:
             special = self.some(f"{name}.special", "i", held.differs, index)
-            kind = "i" if held.kind in ("int", "truth", "") else "r"
+            kind = "i" if held.kind in ("int", "truth") else "r"
             return Maybe(special, self.some(name, kind, held.differs, index))
         if held.kind == "truth":
             if index is None:
@@ -550,7 +601,9 @@ class Runs:
         if index is None:
             return Scalar(self.symbols.fresh(name, sort), self.symbols.fresh(f"d{name}", sort) if differs else ZERO)
         one, gap = (
-            self.symbols.element(self._function(name, what, sort), index, lambda _: ()) if what == "one" or differs else ZERO
+            self.symbols.element(self._function(name, what, sort), index, lambda _: ())
+            if what == "one" or differs
+            else ZERO
             for what in ("one", "gap")
         )
         return Scalar(one, gap)
@@ -601,7 +654,9 @@ class Runs:
             value = unmoved.element(index)
             head.values[f"index@{loop.position}"] = Scalar(index)
             if isinstance(value, Truth):
-                return value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                return (
+                    value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                )
             assert isinstance(value, Scalar)
             if draw.kind == "exponential":
                 for symbol in self.pairs.symbols_of(value):

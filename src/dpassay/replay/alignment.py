@@ -4,13 +4,15 @@ Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bo
 "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
 alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
 {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
-{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column" in the text.
+{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
 
 import ast
-from collections.abc import Mapping
+import functools
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,9 +24,20 @@ from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused, Statement
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
-from dpassay.replay.proof import solve
-from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
-from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation
+from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
+from dpassay.replay.proof_expressions import Expressions, parse, variable
+from dpassay.replay.symbolic_terms import (
+    FALSE,
+    ONE,
+    ZERO,
+    Number,
+    Symbols,
+    both,
+    implies,
+    literal,
+    negation,
+    of_symbol,
+)
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
@@ -34,7 +47,9 @@ _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
-    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT))
+    fields(
+        inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT)
+    )
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
@@ -44,7 +59,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         core = read(inputs["program"]["text"], inputs["program"]["entry"])
     except Refused as refusal:
         raise Rejected(f"the program is not understood: {refusal}") from None
-    if tuple(inputs["parameters"]) and set(inputs["parameters"]) != set(core.parameters):
+    if set(inputs["parameters"]) != set(core.parameters):
         raise Rejected(f"the parameters are {', '.join(core.parameters)}")
     alignment = _alignment(inputs, core)
     proof = _Proof(inputs, core, alignment)
@@ -73,7 +88,12 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     if zcdp and prophecies:
         raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
     free = frozenset(inputs.get("free", []))
-    named = {"shift": (shifts, draws), "coin": (coins, draws), "loop": (invariants, loops), "free branch": (free, branches)}
+    named: dict[str, tuple[Collection[str], Collection[str]]] = {
+        "shift": (shifts, draws),
+        "coin": (coins, draws),
+        "loop": (invariants, loops),
+        "free branch": (free, branches),
+    }
     for what, (given, there) in named.items():
         if unknown := set(given) - set(there):
             raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
@@ -95,12 +115,9 @@ def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[st
 
 def _list_name(text: Any) -> str:
     """The variable that "out", 'at("5:3")' or 'best("5:3")' names."""
-    node = parse(text)
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL:
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            return INTERNAL[node.func.id] + node.args[0].value
+    name = variable(parse(text))
+    if name is not None:
+        return name
     raise Rejected(f"{text!r} names no variable")
 
 
@@ -154,7 +171,17 @@ class _Proof:
         bound = said.number(start, parse(self.inputs["claim"]["bound"]))
         flow = self.flow()
         zcdp = self.inputs["claim"]["notion"] == "zcdp"
-        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra)
+        assumed = list(start.known)
+
+        @functools.cache
+        def sign(name: str) -> int:
+            for found in (1, -1):
+                negated = self.symbols.compare("<=", literal(found) * of_symbol(name))
+                if seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS):
+                    return found
+            return 0
+
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, sign)
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)
@@ -274,39 +301,45 @@ class _Proof:
             self.returns.append(list(path.known))
         if FALSE in path.known:
             return
-        formulas = [goal.formula for goal in goals]
-        if not formulas or self.proved(path.known, both(*formulas)):
+        if not goals or self.proved(path, *goals, milliseconds=MILLISECONDS // 5):
             return
         for goal in goals:
-            if not self.proved(path.known, goal.formula):
+            if not self.proved(path, goal, milliseconds=MILLISECONDS):
                 raise Rejected(f"not proved at {goal.position}: {goal.what}{self.example(path, goal)}")
-        raise Rejected(f"not proved together: {', '.join(goal.what for goal in goals)}")
 
-    def proved(self, known: list[str], formula: str) -> bool:
-        if formula == TRUE:
-            return True
-        query = self.symbols.query([*known, negation(formula)])
-        return set(solve(query, MILLISECONDS).values()) == {"unsat"}
+    def proved(self, path: Path, *goals: Goal, milliseconds: int) -> bool:
+        """Whether all goals follow from what is known on the path."""
+        negated = negation(both(*(goal.formula for goal in goals)))
+        return negated == FALSE or unsatisfiable(self.symbols.query([*path.known, negated]), milliseconds)
 
     def example(self, path: Path, goal: Goal) -> str:
         return f" (after {', '.join(f'{at} {outcome}' for at, outcome in path.taken)})" if path.taken else ""
 
     def require_a_run(self) -> None:
         """Raises unless some path to a return can be taken: nothing is proved of nothing."""
-        for known in self.returns:
-            if "sat" in solve(self.symbols.query(known), MILLISECONDS).values():
-                return
-        raise Rejected("no run of the program meets the assumptions")
+        if not any(satisfiable(self.symbols.query(known), MILLISECONDS) for known in self.returns):
+            raise Rejected("no run of the program meets the assumptions")
 
     def result(self) -> dict[str, Any]:
-        claim = self.inputs["claim"]
-        said = {"epsilon": "-differential privacy", "zcdp": "-zCDP"}[claim["notion"]]
-        entry, relation = self.inputs["program"]["entry"], self.inputs["relation"]["kind"]
-        assumed = "".join(f", {each}" for each in self.inputs["assume"])
         return {
             "supports": "holds",
-            "statement": f"{entry} has ({claim['bound']}){said} for {relation}{' where' * bool(assumed)}{assumed[1:]}",
+            "statement": statement(self.inputs),
+            "assumes": list(self.inputs["assume"]),
             "conditions": self.conditions,
             "paths": self.paths,
             "summary": f"{self.conditions} conditions on {self.paths} paths proved again by z3 and cvc5",
         }
+
+
+def statement(inputs: Mapping[str, Any]) -> str:
+    """The claim about a program, as certificates of its proofs and of its counterexamples state it."""
+    program, relation, claim = inputs["program"], inputs["relation"], inputs["claim"]
+    digest = hashlib.sha256(program["text"].encode()).hexdigest()
+    notion = {"epsilon": "differentially private", "zcdp": "zero-concentrated differentially private"}[claim["notion"]]
+    sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
+    details = [f"{name} {relation[name]}" for name in ("bounds", "values", "radius") if relation.get(name) is not None]
+    assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""
+    return (
+        f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is ({claim['bound']})-{notion} "
+        f"for {relation['kind']} ({', '.join(details)}){assumed}"
+    )

@@ -26,7 +26,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Constant:
-    """A number (int or Fraction), a truth value, a text, None, or "inf" and "-inf" as `special`."""
+    """A number (int or Fraction), a truth value, a text, None, "inf" or "-inf" as `special`.
+
+    The special "error" with a text ends a run where it is returned, as an exception does.
+    """
 
     value: int | Fraction | bool | str | None
     special: str = ""
@@ -44,8 +47,8 @@ class Operation:
     """An operator or a pure function on values; `and`, `or`, `if` evaluate the operands that Python evaluates.
 
     Operators: + - * / // % ** negate, < <= > >= == !=, not and or if, abs min max, item (list, index), length, tuple,
-    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, number (of a truth
-    value), and the names of pure functions (exp, log, sqrt, floor, ceil, round, int, ...).
+    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, and the names of pure
+    functions (exp, log, sqrt, floor, ceil, round, int, ...).
     """
 
     operator: str
@@ -86,7 +89,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Draw:
-    """`name` becomes a fresh draw: laplace, exponential, normal, gumbel (one scale), geometric (p; two-sided) or coin (p)."""
+    """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided) or coin (p)."""
 
     name: str
     kind: str

@@ -191,9 +191,25 @@ def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
     return "\n".join([*lines, "(check-sat)"])
 
 
-def solve(text: str, milliseconds: int = TIMEOUT_MILLISECONDS) -> dict[str, str]:
+def solve(text: str) -> dict[str, str]:
     """Each solver's answer to a query: sat, unsat or unknown."""
-    return {"z3": _z3(text, milliseconds), "cvc5": _cvc5(text, milliseconds)}
+    return {"z3": _z3(text, TIMEOUT_MILLISECONDS), "cvc5": _cvc5(text, TIMEOUT_MILLISECONDS)}
+
+
+def seems_unsatisfiable(text: str, milliseconds: int) -> bool:
+    """What one solver says: good for a guess, which is then shown."""
+    return _z3(text, milliseconds) == "unsat"
+
+
+def unsatisfiable(text: str, milliseconds: int) -> bool:
+    """Whether both solvers say so in that time; the second is asked once the first does."""
+    return _z3(text, milliseconds) == "unsat" and _cvc5(text, milliseconds) == "unsat"
+
+
+def satisfiable(text: str, milliseconds: int) -> bool:
+    """Whether one solver says so, and the other does not contradict it."""
+    found = {_z3(text, milliseconds), _cvc5(text, milliseconds)}
+    return "sat" in found and "unsat" not in found
 
 
 def _smt(step: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
 """Numbers and truths of a run that is not known: polynomials over symbols, and formulas of SMT-LIB about them.
 
-A number is a polynomial whose exponents may be negative: x / y is x y^-1, so that a scale 2c/epsilon and a cost epsilon
-|s| / (2c) are single terms, and noise cancels in a difference. Whoever divides proves that the divisor is not 0. What is
-no polynomial (a choice, a list's element, exp) is a symbol of its own with axioms that say what it is. A query takes the
-axioms of the symbols that occur in it and in those axioms.
+A number is a polynomial whose exponents may be negative: x / y is x y^-1, so that a scale 2c/epsilon and a cost
+epsilon |s| / (2c) are single terms, and noise cancels in a difference. Whoever divides proves the divisor not to be 0.
+What is no polynomial (a choice, a list's element, exp) is a symbol of its own with axioms that say what it is. A query
+takes the axioms of the symbols that occur in it and in those axioms.
 """
 
 import re
@@ -58,6 +58,11 @@ def _number(terms: Iterable[tuple[Monomial, Fraction]]) -> Number:
     return Number(tuple(sorted((monomial, factor) for monomial, factor in total.items() if factor)))
 
 
+def symbols_in_common(number: Number) -> Monomial:
+    """The symbols of which every term of a sum has a power, with the lowest."""
+    return _common(number)[0]
+
+
 def _common(number: Number) -> tuple[Monomial, Fraction]:
     """What all terms of a sum have in common, with the first term's factor."""
     if not number.terms:
@@ -104,7 +109,7 @@ def either(*parts: str) -> str:
 
 def implies(one: str, two: str) -> str:
     """The second holds if the first does."""
-    if one == TRUE or two == TRUE or one == FALSE:
+    if one in (TRUE, FALSE) or two == TRUE:
         return two if one == TRUE else TRUE
     return TRUE if one == two else f"(=> {one} {two})"
 
@@ -233,8 +238,11 @@ class Symbols:
         call = f"({self.named[key]} {' '.join(self.real(number) for number in numbers)})"
 
         def axioms(made: Number) -> list[str]:
-            root = [implies(self.compare(">=", numbers[0]), both(self.compare(">=", made), self.equal(made * made, numbers[0])))]
-            return [f"(= {self.term(made, sort)} {call})", *(root if function == "sqrt" else [])]
+            if function != "sqrt":
+                return [f"(= {self.term(made, sort)} {call})"]
+            square = implies(self.compare(">=", numbers[0]), self.equal(made * made, numbers[0]))
+            signs = [implies(self.compare(sign, numbers[0]), self.compare(sign, made)) for sign in (">=", ">")]
+            return [f"(= {self.term(made, sort)} {call})", square, *signs]
 
         made = self.defined(("applied", call), function, sort, axioms)
         if function == "sqrt":
@@ -242,7 +250,7 @@ class Symbols:
         return made
 
     def without_roots(self, number: Number) -> Number:
-        """The number with the square of sqrt(x) written as x; that x is not negative is shown where the root is taken."""
+        """The number with the square of sqrt(x) written as x, which is shown not to be negative where its root is."""
         total = ZERO
         for monomial, factor in number.terms:
             made = literal(factor)
@@ -262,7 +270,9 @@ class Symbols:
         call = f"({function} {self.integer(index)})"
         sort = _FUNCTION.fullmatch(function) and function.split("_", 1)[1][0]
         assert sort
-        return self.defined(("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made)))
+        return self.defined(
+            ("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made))
+        )
 
     def _exponential(self, number: Number) -> Number:
         """exp of a sum is the product of exp of its terms; of a negative term it is an inverse."""
