@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ONE_CHANGED, Draw, Env, Leaf, Number, Sequence_, Truth, as_number
 from dpassay.prover.expressions import Printer, Untold, number_of
-from dpassay.prover.invariants import Houdini, Inductive, written
+from dpassay.prover.invariants import Broken, Houdini, Inductive, written
 from dpassay.prover.solving import Solver
 from dpassay.prover.terms import (
     Atom,
@@ -589,12 +589,60 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     return costs
 
 
+class Payment:
+    """Whether invariants suffice for what run 2 owes, and at some parameters for the bounds on the cost."""
+
+    def __init__(self, search: Any, houdini: Houdini, costs: Costs):
+        self.search, self.houdini = search, houdini
+        problem, explored = search.problem, search.explored
+        point = points(search)[-1]
+        values = {atom: poly(Fraction(value)) for atom, value in point.values.items()}
+        self.point = Substitution(values)
+        self.owed: list[Formula] = []
+        claim = number_of(costs.claim or problem.bound, explored.entry)
+        for at, leaf in enumerate(explored.leaves):
+            total = path_cost(search, houdini, at, leaf)
+            ends = []
+            for loop, env in ((leaf.source, leaf.heads[-1][1] if leaf.heads else {}), (leaf.target, leaf.env)):
+                text = "0" if loop is None else costs.invariants[loop][0].removeprefix("cost() <= ")
+                ends.append(houdini.substitutions[at].poly(number_of(text, env, search.whole)))
+            bound = claim if leaf.target is None else ends[1]
+            self.owed.append(self.point.formula(at_most(ends[0] + total, bound)))
+
+    def stands(self) -> bool:
+        """Whether all of it holds."""
+        for at, owed in enumerate(self.owed):
+            try:
+                if self.houdini.step(at):
+                    return False
+            except Broken:
+                return False
+            if owed.kind == "true":
+                continue
+            known = [self.point.formula(fact) for fact in self.houdini.hypotheses(at, [owed])]
+            if not Solver(self.search.translator, known).implies(owed):
+                return False
+        return True
+
+
+def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
+    """What the draws of a segment cost."""
+    substitution = houdini.substitutions[at]
+    total = poly(0)
+    for draw in leaf.current():
+        shift = Formula("sym", draw.shift) if draw.kind == "coin" else poly(draw.shift)
+        moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
+        total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
+    return total
+
+
 def _sum(parts: Sequence[tuple[Fraction, str]]) -> str:
     result = ""
     for value, text in sorted(parts, key=lambda part: part[0] < 0):
         sign = "-" if value < 0 else "+"
-        size = "" if abs(value) == 1 else f"{abs(value)} * "
-        body = f"{size}{text}" if not size or "/" not in size else f"{abs(value).numerator} * {text} / {abs(value).denominator}"
+        size = abs(value)
+        body = text if size.numerator == 1 else f"{size.numerator} * {text}"
+        body = body if size.denominator == 1 else f"{body} / {size.denominator}"
         result += f" {sign} {body}" if result else body if sign == "+" else f"-({body})"
     return result or "0"
 

@@ -273,9 +273,7 @@ def scalar_arms(node: ast.If) -> bool:
         if isinstance(statement, ast.If):
             if not scalar_arms(statement):
                 return False
-        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)):
-            return False
-        elif any(isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)):
+        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)) or any(isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)):
             return False
     return True
 
@@ -944,6 +942,9 @@ class Path:
             raise Unsupported(f"line {index.lineno}: an index")
         at = where.first.constant
         place = items.length.first + where.first if at is not None and at < 0 else where.first
+        if at is None:
+            inside = both(at_most(0, place), less(place, items.length.first))
+            self.obligations.append(Owed(f"index {self.at(index)}", inside, ()))
         return items.get(place)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Sequence_:

@@ -58,6 +58,11 @@ def parse(text: str) -> ast.expr:
     return _PARSED[text]
 
 
+def tidy(text: str) -> str:
+    """An expression without needless parentheses."""
+    return ast.unparse(parse(text)).replace("'", '"')
+
+
 class Evaluator:
     """Values of expressions in a state; `delta()` is an integer where entries are."""
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.costs import Unaffordable, budget
+from dpassay.prover.costs import Payment, Unaffordable, budget
 from dpassay.prover.execution import Draw, Explored, Explorer, Leaf, Number, Unsupported, numbers_of
-from dpassay.prover.expressions import Printer, Untold, formula_of, number_of
-from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, list_candidates
+from dpassay.prover.expressions import Printer, Untold, formula_of, number_of, tidy
+from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, list_candidates, simplest
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
@@ -58,14 +58,25 @@ class Strategy:
         return f"branches {sorted(self.free)} free; {dict(self.prophecies)} known beforehand"
 
 
-def find_alignment(program: Program, problem: Problem) -> dict[str, Any] | Failure:
-    """Inputs of an `alignment` certificate, which the checker has yet to accept."""
-    return Search(program, problem).run()
+def find_alignment(program: Program, problem: Problem, seconds: float = MAX_SECONDS) -> dict[str, Any] | Failure:
+    """Inputs of an `alignment` certificate, which the checker has yet to accept.
+
+    Args:
+        program: the mechanism's text.
+        problem: the relation, the claim and what is assumed.
+        seconds: of processor time at most, and twice as many by the clock.
+    """
+    return Search(program, problem, seconds).run()
 
 
-def infer_bound(program: Program, problem: Problem) -> tuple[str, dict[str, Any]] | Failure:
-    """The smallest bound that is found provable, as an expression over the parameters, with its certificate's inputs."""
-    search = Search(program, problem, infer=True)
+def infer_bound(
+    program: Program, problem: Problem, seconds: float = MAX_SECONDS
+) -> tuple[str, dict[str, Any]] | Failure:
+    """The smallest bound found provable, an expression over the parameters, and its certificate's inputs.
+
+    The bound of `problem` is not looked at; the other arguments are those of `find_alignment`.
+    """
+    search = Search(program, problem, seconds, infer=True)
     found = search.run()
     return found if isinstance(found, Failure) else (found["claim"]["bound"], found)
 
@@ -73,15 +84,15 @@ def infer_bound(program: Program, problem: Problem) -> tuple[str, dict[str, Any]
 class Search:
     """One search."""
 
-    def __init__(self, program: Program, problem: Problem, infer: bool = False):
-        self.program, self.problem, self.infer = program, problem, infer
+    def __init__(self, program: Program, problem: Problem, seconds: float = MAX_SECONDS, infer: bool = False):
+        self.program, self.problem, self.infer, self.seconds = program, problem, infer, seconds
         self.whole = problem.values != "real"
         self.tried: list[str] = []
-        self.start = time.process_time()
+        self.start, self.began = time.process_time(), time.monotonic()
 
     def late(self) -> bool:
         """Whether the time is spent."""
-        return time.process_time() - self.start > MAX_SECONDS
+        return time.process_time() - self.start > self.seconds or time.monotonic() - self.began > 2 * self.seconds
 
     def run(self) -> dict[str, Any] | Failure:
         """Tries strategies in turn."""
@@ -375,7 +386,7 @@ class Attempts:
         result: list[str] = []
         for rest in [*rests] or ["0"]:
             for target in self.scaled(rest, draw):
-                moved = target if rest == "0" else rest if target == "0" else f"{target} + {rest}"
+                moved = target if rest == "0" else rest if target == "0" else self.together(target, rest, draw)
                 if self.strategy.prophecies:
                     mine = position if draw.shift.kind == "read" else self.innermost(draw)
                     if mine is not None:
@@ -414,6 +425,14 @@ class Attempts:
             rise = f"{text} * (1 + sign()) / 2"
             self.targets = [*([rise] if self.problem.relation == "monotone_queries" else []), text, *self.targets]
         return self.targets
+
+    def together(self, target: str, rest: str, draw: Draw) -> str:
+        """Their sum, written plainly if it can be."""
+        text = f"{target} + {rest}"
+        try:
+            return self.printer(draw).poly(number_of(text, draw.env, self.whole))
+        except (Untold, StopIteration):
+            return text
 
     def tell(self, rest: Poly, draw: Draw, into: dict[str, None]) -> None:
         """Writes -rest at a draw, if that can be written."""
@@ -457,7 +476,7 @@ class Attempts:
                 costs = budget(self, substitutions, inductive)
             except Unaffordable as error:
                 return Failure(str(error))
-            return self.inputs(texts, inductive, costs)
+            return self.inputs(texts, self.needed(substitutions, inductive, costs, released), costs)
 
     def substitution(self, leaf: Leaf, texts: Mapping[Key, str]) -> Substitution:
         """The shifts of a leaf's draws as terms."""
@@ -497,6 +516,30 @@ class Attempts:
         }
         return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator, released).run()
 
+    def needed(
+        self, substitutions: Sequence[Substitution], inductive: Inductive, costs: Any, released: frozenset[str]
+    ) -> Inductive:
+        """The invariants without those that others imply or that no obligation rests on."""
+        loops = {position: list(simplest(texts)) for position, texts in inductive.loops.items()}
+        houdini = Houdini(
+            self.explored, self.problem, substitutions, loops, inductive.lists, self.translator, released
+        )
+        pay = Payment(self, houdini, costs)
+        left = houdini.left
+        if not pay.stands():
+            return inductive
+        houdini.strict = True
+        for texts in (*left.loops.values(), *left.lists.values()):
+            for text in sorted(texts, key=len, reverse=True):
+                if self.search.late() or text not in texts:
+                    continue
+                kept = [(each, list(each)) for each in (*left.loops.values(), *left.lists.values())]
+                texts.remove(text)
+                if not pay.stands():
+                    for each, before in kept:
+                        each[:] = before
+        return left
+
     def raise_shift(self, broken: Broken, place: dict[Key, int], chosen: Mapping[Key, str]) -> bool:
         """Tries the next shift of a draw that a broken obligation has; False if none is left."""
         formula = broken.owed.formula
@@ -534,7 +577,13 @@ class Attempts:
             "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
             "selections": costs.selections,
             "loops": {
-                position: {"invariant": [*inductive.loops[position], *costs.invariants.get(position, [])]}
+                position: {
+                    "invariant": [
+                        tidy(text)
+                        for text in (*inductive.loops[position], *costs.invariants[position])
+                        if not text.startswith("d(len(")  # which the checker knows
+                    ]
+                }
                 for position in self.explored.loops
             },
             "lists": lists,
@@ -579,11 +628,11 @@ def _cases(cases: Mapping[tuple[tuple[str, bool], ...], str], word: str, default
             needed = without
     rows: list[dict[str, Any]] = []
     for when, text in zip(needed, cases.values(), strict=True):
-        row = {"when": when, word: text}
-        if text != common and row not in rows:
+        row = {"when": when, word: tidy(text)}
+        if text != common and row not in rows and tidy(text) != tidy(common):
             rows.append(row)
     del default
-    return [*rows, {"when": {}, word: common}]
+    return [*rows, {"when": {}, word: tidy(common)}]
 
 
 def _told(whens: Sequence[Mapping[str, bool]], texts: Sequence[str]) -> bool:
