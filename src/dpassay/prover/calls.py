@@ -190,7 +190,9 @@ def known(path: Path, node: ast.Call, name: str, nodes: list[ast.expr]) -> Any:
         return Sequence_(count, item)
     if name == "index" and len(nodes) == 2 and isinstance(nodes[1], ast.Call):
         match nodes[1]:
-            case ast.Call(func=ast.Name(id="max" | "min" as extreme), args=[same]) if ast.dump(same) == ast.dump(nodes[0]):
+            case ast.Call(func=ast.Name(id="max" | "min" as extreme), args=[same]) if ast.dump(same) == ast.dump(
+                nodes[0]
+            ):
                 return reduction(path, node, f"arg{extreme}", path.value(nodes[0]))
     values = [path.value(argument) for argument in nodes]
     keywords = {k.arg: k.value for k in node.keywords}

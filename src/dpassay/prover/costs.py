@@ -183,7 +183,11 @@ def templates(search: Any, position: str) -> list[str]:
                 weights.append(x)
             elif fresh and not name.startswith(("acc:", "best:")):
                 alone.append(x)
-            if value.change.terms and position not in foreseen and not (value.change.integer and name.startswith("best:")):
+            if (
+                value.change.terms
+                and position not in foreseen
+                and not (value.change.integer and name.startswith("best:"))
+            ):
                 weights.append(f"abs(d({x}))")
         elif isinstance(value, Sequence_) and fresh and value.built:
             weights.append(f"len({x})")
@@ -460,7 +464,7 @@ def points(search: Any) -> list[Point]:
         scales = [point.constant(as_number(d.scale).first) for d in explored.draws.values() if d.kind != "choice"]
         if holds and all(s is None or s > 0 for s in scales):
             result.append(point)
-        if len(result) == POINTS:
+        if len(result) == POINTS + len(problem.parameters):
             break
     if not result:
         raise Unaffordable("no values of the parameters meet the assumptions")
@@ -595,7 +599,7 @@ class Payment:
     def __init__(self, search: Any, houdini: Houdini, costs: Costs):
         self.search, self.houdini = search, houdini
         problem, explored = search.problem, search.explored
-        point = points(search)[-1]
+        point = max(points(search), key=lambda point: sum(point.values.values()))  # small integers leave paths out
         values = {atom: poly(Fraction(value)) for atom, value in point.values.items()}
         self.point = Substitution(values)
         self.owed: list[Formula] = []
@@ -673,9 +677,7 @@ def segment(
     total = known.poly(total)
 
     def terms(loop: str, env: Env) -> list[tuple[str, Poly]]:
-        return [
-            (text, known.poly(substitution.poly(number_of(text, env, search.whole)))) for text in by_loop[loop]
-        ]
+        return [(text, known.poly(substitution.poly(number_of(text, env, search.whole)))) for text in by_loop[loop]]
 
     source = [] if leaf.source is None else terms(leaf.source, leaf.heads[-1][1])
     if leaf.target is None:
@@ -732,15 +734,13 @@ def add_cell(program: Program, point: Point, step: Step, cell: Cell) -> None:
 
 
 def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dict[Any, float]]:
-    """Bounds of squares x^2 of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known, in general by the interval's ends."""
+    """Bounds of squares of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known."""
     result = []
     for monomial in used:
         if len(monomial) == 1 and monomial[0][1] == 2:
             single = ((monomial[0][0], 1),)
             result.append({monomial: -1.0})
-            bounds = [
-                -c.get((), 0.0) / c[single] for c in constraints if set(c) <= {single, ()} and c.get(single)
-            ]
+            bounds = [-c.get((), 0.0) / c[single] for c in constraints if set(c) <= {single, ()} and c.get(single)]
             if bounds:
                 largest = max(abs(b) for b in bounds)
                 result.append({monomial: 1.0, (): -(largest**2)})

@@ -1,7 +1,7 @@
 """Symbolic execution of a program text in two runs at once: the paths between its cut points.
 
-A path is executed from the program's start; at a loop's head the variables that the loop assigns become fresh symbols, and
-the path goes on through the body once, or past the loop. Choices are replayed, so that a path is one plain recursive
+A path is executed from the program's start; at a loop's head the variables that the loop assigns become fresh symbols,
+and the path goes on through the body once, or past the loop. Choices are replayed, so that a path is one plain recursive
 evaluation of the syntax tree. Nothing here needs to be sound: the certificate's checker has its own executor.
 """
 
@@ -273,7 +273,9 @@ def scalar_arms(node: ast.If) -> bool:
         if isinstance(statement, ast.If):
             if not scalar_arms(statement):
                 return False
-        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)) or any(isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)):
+        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)) or any(
+            isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)
+        ):
             return False
     return True
 

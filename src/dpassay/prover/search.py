@@ -361,9 +361,7 @@ class Attempts:
                         for number in numbers_of(value):
                             if own.shift in number.change.support:
                                 rest = number.change - poly(own.shift)
-                                if own.shift not in rest.support and not any(
-                                    a.role == "shift" for a in rest.support
-                                ):
+                                if own.shift not in rest.support and not any(a.role == "shift" for a in rest.support):
                                     self.tell(rest, own, rests)
             if draw.shift.kind == "read":
                 for fact in leaf.facts:
@@ -384,9 +382,9 @@ class Attempts:
                     if text is not None:
                         rests[text] = None
         result: list[str] = []
-        for rest in [*rests] or ["0"]:
-            for target in self.scaled(rest, draw):
-                moved = target if rest == "0" else rest if target == "0" else self.together(target, rest, draw)
+        for told in [*rests] or ["0"]:
+            for target in self.scaled(told, draw):
+                moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
                     mine = position if draw.shift.kind == "read" else self.innermost(draw)
                     if mine is not None:
@@ -504,9 +502,7 @@ class Attempts:
         loops = {
             position: list(
                 dict.fromkeys(
-                    candidates(
-                        position, heads[0], self.explored, self.problem, self.targets, self.magnitudes, prophecy
-                    )
+                    candidates(position, heads[0], self.explored, self.problem, self.targets, self.magnitudes, prophecy)
                 )
             )
             for position, heads in self.explored.loops.items()
@@ -521,9 +517,7 @@ class Attempts:
     ) -> Inductive:
         """The invariants without those that others imply or that no obligation rests on."""
         loops = {position: list(simplest(texts)) for position, texts in inductive.loops.items()}
-        houdini = Houdini(
-            self.explored, self.problem, substitutions, loops, inductive.lists, self.translator, released
-        )
+        houdini = Houdini(self.explored, self.problem, substitutions, loops, inductive.lists, self.translator, released)
         pay = Payment(self, houdini, costs)
         left = houdini.left
         if not pay.stands():

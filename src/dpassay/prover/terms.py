@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Union
+from typing import Any, ClassVar
 
 Monomial = tuple[tuple["Atom", int], ...]
 
@@ -14,10 +14,16 @@ class Atom:
     `app` (function's name, *arguments), `inverse` (a polynomial of more than one term).
     """
 
-    __slots__ = ("args", "integer", "kind", "number", "role", "support")
-    table: dict[tuple[Any, ...], "Atom"] = {}
+        table: ClassVar[dict[tuple[Any, ...], "Atom"]] = {}
+    args: tuple[Any, ...]
+    integer: bool
+    kind: str
+    number: int
+    role: str
+    support: frozenset["Atom"]
 
     def __new__(cls, kind: str, *args: Any, integer: bool = False, role: str = "state") -> "Atom":
+        """The atom of that kind and those arguments."""
         key = (kind, *args)
         found = cls.table.get(key)
         if found is None:
@@ -75,7 +81,7 @@ class Poly:
     def __hash__(self) -> int:
         return self._hash
 
-    def __add__(self, other: "Number") -> "Poly":
+    def __add__(self, other: "Poly | int | Fraction") -> "Poly":
         total = dict(self.terms)
         for monomial, coefficient in poly(other).terms.items():
             total[monomial] = total.get(monomial, Fraction(0)) + coefficient
@@ -86,13 +92,13 @@ class Poly:
     def __neg__(self) -> "Poly":
         return Poly({m: -c for m, c in self.terms.items()})
 
-    def __sub__(self, other: "Number") -> "Poly":
+    def __sub__(self, other: "Poly | int | Fraction") -> "Poly":
         return self + -poly(other)
 
-    def __rsub__(self, other: "Number") -> "Poly":
+    def __rsub__(self, other: "Poly | int | Fraction") -> "Poly":
         return poly(other) - self
 
-    def __mul__(self, other: "Number") -> "Poly":
+    def __mul__(self, other: "Poly | int | Fraction") -> "Poly":
         total: dict[Monomial, Fraction] = {}
         for m1, c1 in self.terms.items():
             for m2, c2 in poly(other).terms.items():
@@ -120,14 +126,14 @@ class Poly:
         content = min(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
         return Poly({((Atom("inverse", self * (1 / content)), 1),): 1 / content})
 
-    def __truediv__(self, other: "Number") -> "Poly":
+    def __truediv__(self, other: "Poly | int | Fraction") -> "Poly":
         return self * poly(other).inverse()
 
     def __repr__(self) -> str:
         return " + ".join(f"{c}*{'*'.join(f'{a}^{p}' for a, p in m) or 1}" for m, c in self.terms.items()) or "0"
 
 
-Number = Union[Poly, int, Fraction]
+Number = Poly | int | Fraction
 
 
 def _times(first: Monomial, second: Monomial) -> Monomial:
@@ -154,10 +160,13 @@ def symbol(name: str, integer: bool = False, role: str = "state") -> Poly:
 class Formula:
     """`true`, `sym` (name), `le`, `lt`, `eq` (a polynomial against 0), `not`, `and`, `or`, `iff`; hash-consed."""
 
-    __slots__ = ("args", "kind", "support")
-    table: dict[tuple[Any, ...], "Formula"] = {}
+        table: ClassVar[dict[tuple[Any, ...], "Formula"]] = {}
+    args: tuple[Any, ...]
+    kind: str
+    support: frozenset[Atom]
 
     def __new__(cls, kind: str, *args: Any) -> "Formula":
+        """The formula of that kind and those arguments."""
         key = (kind, *args)
         found = cls.table.get(key)
         if found is None:
@@ -281,7 +290,7 @@ def absolute(value: Poly) -> Poly:
 
 
 class Substitution:
-    """Replaces symbols by polynomials (symbols of truth by formulas), everywhere; `read` atoms may be replaced by a function of their index."""
+    """Replaces symbols by polynomials (symbols of truth by formulas), and `read` atoms by a function of their index."""
 
     def __init__(self, symbols: Mapping[Atom, Any], reads: Mapping[str, Callable[[Poly], Poly]] | None = None):
         self.symbols, self.reads = symbols, reads or {}
