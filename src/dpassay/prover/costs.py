@@ -693,9 +693,9 @@ def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
         if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
             constant = fact.args[0].terms.get((), Fraction(0))
             for monomial, coefficient in fact.args[0].terms.items():
-                if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym":
-                    if len(fact.args[0].terms) == 1 or constant:
-                        result[monomial[0][0]] = poly(-constant / coefficient)
+                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
+                if single and (len(fact.args[0].terms) == 1 or constant):
+                    result[monomial[0][0]] = poly(-constant / coefficient)
     return result
 
 

@@ -1,8 +1,8 @@
 """Symbolic execution of a program text in two runs at once: the paths between its cut points.
 
-A path is executed from the program's start; at a loop's head the variables that the loop assigns become fresh symbols,
-and the path goes on through the body once, or past the loop. Choices are replayed, so that a path is one plain recursive
-evaluation of the syntax tree. Nothing here needs to be sound: the certificate's checker has its own executor.
+A path is executed from the program's start; at a loop's head the variables that the loop assigns become fresh
+symbols, and the path goes on through the body once, or past the loop. Choices are replayed, so that a path is one plain
+recursive evaluation of the syntax tree. Nothing here needs to be sound: the certificate's checker has its own executor.
 """
 
 import ast

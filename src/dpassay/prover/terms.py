@@ -14,7 +14,7 @@ class Atom:
     `app` (function's name, *arguments), `inverse` (a polynomial of more than one term).
     """
 
-        table: ClassVar[dict[tuple[Any, ...], "Atom"]] = {}
+    table: ClassVar[dict[tuple[Any, ...], "Atom"]] = {}
     args: tuple[Any, ...]
     integer: bool
     kind: str
@@ -160,7 +160,7 @@ def symbol(name: str, integer: bool = False, role: str = "state") -> Poly:
 class Formula:
     """`true`, `sym` (name), `le`, `lt`, `eq` (a polynomial against 0), `not`, `and`, `or`, `iff`; hash-consed."""
 
-        table: ClassVar[dict[tuple[Any, ...], "Formula"]] = {}
+    table: ClassVar[dict[tuple[Any, ...], "Formula"]] = {}
     args: tuple[Any, ...]
     kind: str
     support: frozenset[Atom]
