@@ -1,0 +1,767 @@
+"""What shifts cost: an upper bound at each loop's head, found by linear programs at a few values of the parameters.
+
+On each segment, the bound at its start and the costs of its draws must be at most the bound at its end. The bounds are
+sums of templates with unknown coefficients. Where the segment's case distinctions are decided everything is linear in
+the state, and by Farkas' lemma an inequality follows from linear hypotheses if and only if it is a nonnegative
+combination of them: one linear program over coefficients and multipliers.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix
+
+from dpassay.prover.execution import ONE_CHANGED, Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.expressions import Printer, Untold, number_of
+from dpassay.prover.invariants import Broken, Houdini, Inductive, written
+from dpassay.prover.solving import Solver
+from dpassay.prover.terms import (
+    Atom,
+    Formula,
+    Poly,
+    Substitution,
+    absolute,
+    apply,
+    at_most,
+    choose,
+    negate,
+    poly,
+    symbol,
+)
+
+POINTS = 4
+MAX_CELLS = 60
+
+
+class Unaffordable(Exception):
+    """No bound on the cost was found."""
+
+
+@dataclass
+class Costs:
+    """Cost invariants, selections' ranges, and the inferred claim."""
+
+    invariants: dict[str, list[str]] = field(default_factory=dict)
+    selections: dict[str, dict[str, str]] = field(default_factory=dict)
+    claim: str | None = None
+
+
+def log_odds(chance: Poly) -> Poly:
+    """log(p / (1 - p)), simplified where p is a ratio of exponentials."""
+    inverses = {a for m in chance.terms for a, p in m if a.kind == "inverse" and p == 1}
+    below = poly(1)
+    above = chance
+    if len(inverses) == 1:
+        (inverse,) = inverses
+        below, above = inverse.args[0], poly(0)
+        for monomial, coefficient in chance.terms.items():
+            powers = dict(monomial)
+            if powers.pop(inverse, 0):
+                above = above + Poly({tuple(powers.items()): coefficient})
+            else:
+                above = above + Poly({monomial: coefficient}) * below
+    one, two = _logarithm(above), _logarithm(below - above)
+    if one is None or two is None:
+        return apply("log", chance / (1 - chance))
+    return one - two
+
+
+def _logarithm(value: Poly) -> Poly | None:
+    if len(value.terms) != 1:
+        return None
+    ((monomial, coefficient),) = value.terms.items()
+    if coefficient <= 0:
+        return None
+    result = apply("log", poly(coefficient))
+    for atom, power in monomial:
+        if atom.kind != "app" or atom.args[0] != "exp":
+            return None
+        result = result + atom.args[1] * power
+    return result
+
+
+def squared(value: Poly) -> Poly:
+    """value^2, roots resolved."""
+    result = poly(0)
+    for monomial, coefficient in (value * value).terms.items():
+        part = poly(coefficient)
+        for atom, power in monomial:
+            if atom.kind == "app" and atom.args[0] == "sqrt" and power % 2 == 0:
+                base, times = atom.args[1], power // 2
+            else:
+                base, times = poly(atom), power
+            for _ in range(abs(times)):
+                part = part * base if times > 0 else part / base
+        result = result + part
+    return result
+
+
+def cost_of(draw: Draw, moved: Any, notion: str) -> Poly:
+    """What a draw's shift costs; for a coin `moved` is when it falls the other way."""
+    if draw.kind == "choice":
+        return symbol("selection")
+    scale = as_number(draw.scale).first
+    if draw.kind == "coin":
+        return choose(moved, absolute(log_odds(scale)), poly(0))
+    if notion == "zcdp":
+        if draw.kind != "normal":
+            raise Unaffordable(f"{draw.kind} noise under zCDP")
+        return squared(moved) / (2 * squared(scale))
+    match draw.kind:
+        case "laplace" | "exponential" | "gumbel":
+            return absolute(moved) / scale
+        case "geometric":
+            rate = _logarithm(1 - scale)
+            return absolute(moved) * -(rate if rate is not None else apply("log", 1 - scale))
+    raise Unaffordable(f"{draw.kind} noise has no pure epsilon")
+
+
+# -- templates
+
+
+def rates(search: Any) -> list[str]:
+    """Factors of cost: the claim, real parameters, one over the scales."""
+    problem, explored = search.problem, search.explored
+    found: dict[Poly, str] = {}
+    texts = [_atomic(problem.bound)] if not search.search.infer else []
+    integers = [p for p, sort in problem.parameters.items() if sort == "int"]
+    texts += [f"{_atomic(problem.bound)} / {p}" for p in integers] if not search.search.infer else []
+    claimed = {p for p in problem.parameters if p in problem.bound}
+    for draw in explored.draws.values():
+        if draw.kind == "choice":
+            continue
+        if draw.kind == "coin":
+            rate = absolute(log_odds(as_number(draw.scale).first))
+        else:
+            try:
+                rate = cost_of(draw, poly(1), problem.notion)
+            except (Unaffordable, ZeroDivisionError, ValueError):
+                continue
+        try:
+            printer = Printer(explored.entry)
+            found.setdefault(rate, printer.poly(rate))
+        except (Untold, StopIteration):
+            continue
+    texts += [p for p in claimed if problem.parameters[p] == "real"]
+    for text in texts:
+        try:
+            found.setdefault(number_of(text, explored.entry), text)
+        except Untold:
+            continue
+    return list(found.values())
+
+
+def _atomic(text: str) -> str:
+    return text if text.replace("_", "").isalnum() else f"({text})"
+
+
+def templates(search: Any, position: str) -> list[str]:
+    """Terms of a loop's cost bound, as expressions."""
+    explored, problem = search.explored, search.problem
+    head = explored.loops[position][0]
+    factors = rates(search)
+    own = f"@{position}#"
+    index = f'index("{position}")'
+    foreseen = {loop for _, loop in search.strategy.prophecies.values()}
+    weights = ["1", index]
+    alone = []
+    if problem.relation in ONE_CHANGED:
+        for loop in explored.loop_of[position]:
+            weights.append(f'(1 if changed() >= index("{loop}") else 0)')
+    weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
+    for name, value in head.items():
+        x = written(name)
+        fresh = own in repr(getattr(value, "first", None) or getattr(value, "length", None))
+        if isinstance(value, Number):
+            if fresh and value.first.integer:
+                weights.append(x)
+            elif fresh and not name.startswith(("acc:", "best:")):
+                alone.append(x)
+            if (
+                value.change.terms
+                and position not in foreseen
+                and not (value.change.integer and name.startswith("best:"))
+            ):
+                weights.append(f"abs(d({x}))")
+        elif isinstance(value, Sequence_) and fresh and value.built:
+            weights.append(f"len({x})")
+        elif isinstance(value, Truth) and fresh:
+            weights.append(f"(1 if {x} else 0)")
+    for known in search.strategy.prophecies:
+        weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
+    result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
+    return [*result, *alone]
+
+
+# -- segments as linear programs
+
+
+@dataclass
+class Cell:
+    """One decided case of a segment: linear hypotheses (each at most 0), and the terms with their case resolved."""
+
+    constraints: list[Poly]
+    resolve: "Resolver"
+
+
+class Resolver:
+    """Replaces decided case distinctions."""
+
+    def __init__(self, decided: Mapping[Formula, bool]):
+        self.decided = decided
+        self.done: dict[Poly, Poly] = {}
+
+    def poly(self, value: Poly) -> Poly:
+        """The term without the distinctions that are decided."""
+        if value not in self.done:
+            total = poly(0)
+            for monomial, coefficient in value.terms.items():
+                part = poly(coefficient)
+                for atom, power in monomial:
+                    factor = self.atom(atom)
+                    for _ in range(abs(power)):
+                        part = part * factor if power > 0 else part / factor
+                total = total + part
+            self.done[value] = total
+        return self.done[value]
+
+    def atom(self, atom: Atom) -> Poly:
+        """An atom's value."""
+        if atom.kind == "ite":
+            test, then, otherwise = atom.args
+            known = self.formula(test)
+            if known is not None:
+                return self.poly(then if known else otherwise)
+        return poly(atom)
+
+    def formula(self, value: Formula) -> bool | None:
+        """Whether a formula is decided, and how."""
+        if value in self.decided:
+            return self.decided[value]
+        if value.kind == "true":
+            return True
+        if value.kind == "not":
+            inner = self.formula(value.args[0])
+            return None if inner is None else not inner
+        if value.kind in ("and", "or"):
+            parts = [self.formula(f) for f in value.args]
+            stop = value.kind == "or"
+            if stop in parts:
+                return stop
+            return None if None in parts else not stop
+        if negate(value) in self.decided:
+            return not self.decided[negate(value)]
+        return None
+
+
+def literals(value: Poly | Formula) -> Iterator[Formula]:
+    """The comparisons on which a term's cases depend."""
+    if isinstance(value, Formula):
+        if value.kind in ("le", "lt", "eq"):
+            yield from literals(value.args[0])
+            yield value
+        elif value.kind == "sym":
+            yield value
+        else:
+            for part in value.args:
+                yield from literals(part)
+    else:
+        for monomial in value.terms:
+            for atom, _ in monomial:
+                if atom.kind == "ite":
+                    for arg in atom.args:
+                        yield from literals(arg)
+
+
+@dataclass
+class Step:
+    """One segment: from where, to where, with the terms of both bounds."""
+
+    source: list[tuple[str, Poly]]
+    target: list[tuple[str, Poly]]
+    cost: Poly
+    claim: Poly | None
+    facts: list[Formula]
+    cells: list[Cell] = field(default_factory=list)
+
+
+def relevant(facts: Sequence[Formula], support: frozenset[Atom]) -> list[Formula]:
+    """Facts that speak of some of the atoms, and of no noise."""
+    known = {a for a in support if a.role not in ("noise", "parameter")}
+    for _ in range(2):
+        for fact in facts:
+            if any(a.role in ("noise", "bool") for a in fact.support):
+                continue
+            own = {a for a in fact.support if a.kind != "ite"}
+            if own & known and fact.kind == "eq":
+                known |= {a for a in own if a.role != "parameter"}
+    result = []
+    for fact in facts:
+        own = {a for a in fact.support if a.kind in ("sym", "read", "app")}
+        if fact.kind in ("or", "iff") and not {a for a in own if a.role != "parameter"} <= known:
+            continue
+        if own & known and not any(a.role == "noise" for a in own):
+            result.append(fact)
+    return result
+
+
+def split(step: Step, translator: Any, disjunctions: bool) -> None:
+    """The consistent cases of a segment; without its disjunctive facts if need be, for there may be too many."""
+    terms = [step.cost, *(p for _, p in step.source), *(p for _, p in step.target)]
+    support = frozenset().union(*(t.support for t in terms))
+    facts = [f for f in relevant(step.facts, support) if disjunctions or f.kind not in ("or", "iff", "not")]
+    step.cells = []
+    splitters: dict[Formula, None] = {}
+    for term in terms:
+        splitters.update(dict.fromkeys(literals(term)))
+    for fact in facts:
+        if fact.kind in ("or", "iff", "and", "not") or any(a.kind == "ite" for a in fact.support):
+            splitters.update(dict.fromkeys(lit for lit in literals(fact) if lit is not fact))
+    pending = [s for s in splitters if not any(a.role == "noise" for a in s.support)]
+    solver = Solver(translator, step.facts, 300)
+    inner = solver.solver
+    inner.add(*translator.axioms)
+    found: list[dict[Formula, bool]] = []
+
+    def descend(at: int, decided: dict[Formula, bool]) -> None:
+        if len(found) > MAX_CELLS:
+            return
+        if at == len(pending):
+            found.append(dict(decided))
+            return
+        literal = pending[at]
+        for outcome in (True, False):
+            goal = literal if outcome else negate(literal)
+            inner.push()
+            inner.add(translator.formula(goal))
+            inner.add(*translator.axioms)
+            if str(inner.check()) != "unsat":
+                descend(at + 1, decided | {literal: outcome})
+            inner.pop()
+
+    descend(0, {})
+    if len(found) > MAX_CELLS:
+        raise Unaffordable("too many cases in the costs")
+    for decided in found:
+        resolver = Resolver(decided)
+        constraints: list[Poly] = []
+        for literal, outcome in decided.items():
+            constraints += _linear(literal, outcome, resolver)
+        for fact in facts:
+            constraints += _linear(fact, True, resolver)
+        step.cells.append(Cell(list(dict.fromkeys(constraints)), resolver))
+
+
+def _linear(formula: Formula, outcome: bool, resolver: Resolver) -> list[Poly]:
+    """A decided comparison as polynomials that are at most 0."""
+    if formula.kind == "not":
+        return _linear(formula.args[0], not outcome, resolver)
+    if formula.kind == ("and" if outcome else "or"):
+        return [p for part in formula.args for p in _linear(part, outcome, resolver)]
+    if formula.kind not in ("le", "lt", "eq"):
+        return []
+    difference = resolver.poly(formula.args[0])
+    if formula.kind == "eq":
+        return [difference, -difference] if outcome else []
+    if outcome:
+        return [difference]
+    turned = negate(formula)
+    return [resolver.poly(turned.args[0])]
+
+
+# -- numbers
+
+
+class Point:
+    """Values of the parameters."""
+
+    def __init__(self, values: Mapping[Atom, float]):
+        self.values = values
+        self.done: dict[Any, Any] = {}
+
+    def linear(self, value: Poly) -> dict[tuple[tuple[Atom, int], ...], float]:
+        """Coefficients of what is left when the parameters have values."""
+        if value not in self.done:
+            result: dict[tuple[tuple[Atom, int], ...], float] = {}
+            for monomial, coefficient in value.terms.items():
+                number, left = float(coefficient), []
+                for atom, power in monomial:
+                    inner = self.number(atom)
+                    if inner is None:
+                        left.append((atom, power))
+                    else:
+                        number *= inner**power
+                result[tuple(left)] = result.get(tuple(left), 0.0) + number
+            self.done[value] = result
+        return self.done[value]
+
+    def number(self, atom: Atom) -> float | None:
+        """An atom's value, if the parameters decide it."""
+        if atom not in self.done:
+            self.done[atom] = self._number(atom)
+        return self.done[atom]
+
+    def _number(self, atom: Atom) -> float | None:
+        if atom in self.values:
+            return self.values[atom]
+        if atom.kind in ("inverse", "app"):
+            inner = [self.constant(a) for a in atom.args if isinstance(a, Poly)]
+            if None in inner:
+                return None
+            if atom.kind == "inverse":
+                return 1 / inner[0] if inner[0] else None  # type: ignore[operator]
+            function = getattr(math, str(atom.args[0]), None)
+            return None if function is None else float(function(*inner))
+        if atom.kind == "ite":
+            test = self.formula(atom.args[0])
+            return None if test is None else self.constant(atom.args[1] if test else atom.args[2])
+        return None
+
+    def constant(self, value: Poly) -> float | None:
+        """A polynomial's value, if the parameters decide it."""
+        linear = {m: c for m, c in self.linear(value).items() if m}
+        return None if linear else self.linear(value).get((), 0.0)
+
+    def formula(self, value: Formula) -> bool | None:
+        """Whether the parameters decide a condition."""
+        if value.kind in ("le", "lt", "eq"):
+            number = self.constant(value.args[0])
+            if number is None:
+                return None
+            return {"le": number <= 1e-12, "lt": number < -1e-12, "eq": abs(number) < 1e-12}[value.kind]
+        if value.kind == "true":
+            return True
+        inner = [self.formula(f) for f in value.args if isinstance(f, Formula)]
+        if None in inner or not inner:
+            return None
+        return {"not": not inner[0], "and": all(inner), "or": any(inner), "iff": inner[0] == inner[-1]}[value.kind]
+
+
+def points(search: Any) -> list[Point]:
+    """A few values of the parameters under which the assumptions hold and scales are positive."""
+    problem, explored = search.problem, search.explored
+    result: list[Point] = []
+    rng = np.random.default_rng(26)
+    size = Atom("sym", "n")
+    sized = any(size in as_number(d.scale).first.support for d in explored.draws.values() if d.kind != "choice")
+    wholes, reals = [1, 2, 3, 7, 4, 5], [1.0, 0.5, 2.0, 0.25, 3.0, 1.5]
+    for attempt in range(300):
+        values = {}
+        for at, (name, sort) in enumerate(problem.parameters.items()):
+            pool = wholes if sort == "int" else reals
+            pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
+            values[Atom("sym", name, role="parameter")] = float(pick)
+        if sized:
+            values[size] = float(wholes[int(rng.integers(2, 6))])
+        point = Point(values)
+        holds = all(point.formula(fact) is not False for fact in explored.facts)
+        scales = [point.constant(as_number(d.scale).first) for d in explored.draws.values() if d.kind != "choice"]
+        if holds and all(s is None or s > 0 for s in scales):
+            result.append(point)
+        if len(result) == POINTS + len(problem.parameters):
+            break
+    if not result:
+        raise Unaffordable("no values of the parameters meet the assumptions")
+    return result
+
+
+# -- the linear program
+
+
+class Program:
+    """Columns: the templates' coefficients, then multipliers."""
+
+    def __init__(self, names: Sequence[tuple[str, str]]):
+        self.columns = {name: at for at, name in enumerate(names)}
+        self.width = 2 * len(names)
+        self.rows: list[tuple[dict[int, float], float]] = []
+        self.equalities: list[tuple[dict[int, float], float]] = []
+
+    def coefficient(self, row: dict[int, float], name: tuple[str, str], value: float) -> None:
+        """Adds a template's coefficient: its positive and negative part."""
+        at = 2 * self.columns[name]
+        row[at] = row.get(at, 0.0) + value
+        row[at + 1] = row.get(at + 1, 0.0) - value
+
+    def implied(self, constraints: Sequence[dict[Any, float]], goal: Mapping[Any, Any], constant: Any) -> None:
+        """goal . x + constant <= 0 wherever all constraints (each c . x + c0 <= 0) hold."""
+        start = self.width
+        self.width += len(constraints)
+        by_column: dict[Any, dict[int, float]] = {}
+        bound: dict[int, float] = {}
+        for at, constraint in enumerate(constraints):
+            for monomial, value in constraint.items():
+                if monomial:
+                    by_column.setdefault(monomial, {})[start + at] = value
+                else:
+                    bound[start + at] = value
+        for monomial in {*by_column, *goal}:  # goal = sum of multipliers * constraints
+            row: dict[int, float] = {}
+            number = self.add(row, goal.get(monomial, []))
+            for column, value in by_column.get(monomial, {}).items():
+                row[column] = row.get(column, 0.0) - value
+            self.equalities.append((row, -number))
+        row = {}
+        number = self.add(row, constant)
+        for column, value in bound.items():
+            row[column] = row.get(column, 0.0) - value
+        self.rows.append((row, -number))
+
+    def add(self, row: dict[int, float], parts: Sequence[tuple[tuple[str, str] | None, float]]) -> float:
+        """Adds terms to a row; the sum of those without an unknown."""
+        number = 0.0
+        for name, value in parts:
+            if name is None:
+                number += value
+            else:
+                self.coefficient(row, name, value)
+        return number
+
+    def solve(self, weights: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], Fraction] | None:
+        """The unknowns of least weight; None if there are none."""
+        if not self.width:
+            return {} if all(bound >= -1e-9 for _, bound in self.rows) else None
+        objective = np.zeros(self.width)
+        for name, at in self.columns.items():
+            objective[2 * at : 2 * at + 2] = weights.get(name, 1.0)
+
+        def matrix(rows: Sequence[tuple[dict[int, float], float]]) -> Any:
+            entries = [(i, j, v) for i, (row, _) in enumerate(rows) for j, v in row.items() if v]
+            i, j, v = zip(*entries, strict=True) if entries else ((), (), ())
+            return csr_matrix((v, (i, j)), shape=(len(rows), self.width))
+
+        answer = linprog(
+            objective,
+            A_ub=matrix(self.rows) if self.rows else None,
+            b_ub=[b for _, b in self.rows] if self.rows else None,
+            A_eq=matrix(self.equalities) if self.equalities else None,
+            b_eq=[b for _, b in self.equalities] if self.equalities else None,
+            bounds=(0, None),
+            method="highs-ds",
+        )
+        if answer.status != 0:
+            return None
+        values = {n: answer.x[2 * at] - answer.x[2 * at + 1] for n, at in self.columns.items()}
+        return {n: Fraction(float(v)).limit_denominator(720) for n, v in values.items() if abs(v) > 1e-7}
+
+
+def budget(search: Any, substitutions: Sequence[Substitution], inductive: Inductive) -> Costs:
+    """Bounds on the cost at each loop's head.
+
+    Raises:
+        Unaffordable: none was found with these templates.
+    """
+    explored, problem = search.explored, search.problem
+    houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
+    by_loop = {position: templates(search, position) for position in explored.loops}
+    claims = rates(search) if search.search.infer else []
+    claim = None if search.search.infer else number_of(problem.bound, explored.entry)
+    steps = []
+    for at, leaf in enumerate(explored.leaves):
+        step = segment(search, houdini, at, leaf, by_loop, claim, claims)
+        if step is not None:
+            steps.append(step)
+    names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
+    weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
+    weights |= {name: 1000.0 for name in names if name[0] == "claim"}
+    places = points(search)
+    for disjunctions in (False, True):
+        program = Program(names)
+        for step in steps:
+            split(step, search.translator, disjunctions)
+            for point in places:
+                for cell in step.cells:
+                    add_cell(program, point, step, cell)
+        solution = program.solve(weights)
+        if solution is not None:
+            break
+    else:
+        raise Unaffordable("the costs of the shifts exceed the claim")
+    texts: dict[str, list[tuple[Fraction, str]]] = {}
+    for (loop, text), value in solution.items():
+        if value:
+            texts.setdefault(loop, []).append((value, text))
+    sums = {loop: _sum(texts.get(loop, [])) for loop in (*explored.loops, "claim")}
+    costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops})
+    costs.claim = sums["claim"] if claims else None
+    return costs
+
+
+class Payment:
+    """Whether invariants suffice for what run 2 owes, and at some parameters for the bounds on the cost."""
+
+    def __init__(self, search: Any, houdini: Houdini, costs: Costs):
+        self.search, self.houdini = search, houdini
+        problem, explored = search.problem, search.explored
+        point = max(points(search), key=lambda point: sum(point.values.values()))  # small integers leave paths out
+        values = {atom: poly(Fraction(value)) for atom, value in point.values.items()}
+        self.point = Substitution(values)
+        self.owed: list[Formula] = []
+        claim = number_of(costs.claim or problem.bound, explored.entry)
+        for at, leaf in enumerate(explored.leaves):
+            total = path_cost(search, houdini, at, leaf)
+            ends = []
+            for loop, env in ((leaf.source, leaf.heads[-1][1] if leaf.heads else {}), (leaf.target, leaf.env)):
+                text = "0" if loop is None else costs.invariants[loop][0].removeprefix("cost() <= ")
+                ends.append(houdini.substitutions[at].poly(number_of(text, env, search.whole)))
+            bound = claim if leaf.target is None else ends[1]
+            self.owed.append(self.point.formula(at_most(ends[0] + total, bound)))
+
+    def stands(self) -> bool:
+        """Whether all of it holds."""
+        for at, owed in enumerate(self.owed):
+            try:
+                if self.houdini.step(at):
+                    return False
+            except Broken:
+                return False
+            if owed.kind == "true":
+                continue
+            known = [self.point.formula(fact) for fact in self.houdini.hypotheses(at, [owed])]
+            if not Solver(self.search.translator, known).implies(owed):
+                return False
+        return True
+
+
+def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
+    """What the draws of a segment cost."""
+    substitution = houdini.substitutions[at]
+    total = poly(0)
+    for draw in leaf.current():
+        shift = Formula("sym", draw.shift) if draw.kind == "coin" else poly(draw.shift)
+        moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
+        total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
+    return total
+
+
+def _sum(parts: Sequence[tuple[Fraction, str]]) -> str:
+    result = ""
+    for value, text in sorted(parts, key=lambda part: part[0] < 0):
+        sign = "-" if value < 0 else "+"
+        size = abs(value)
+        body = text if size.numerator == 1 else f"{size.numerator} * {text}"
+        body = body if size.denominator == 1 else f"{body} / {size.denominator}"
+        result += f" {sign} {body}" if result else body if sign == "+" else f"-({body})"
+    return result or "0"
+
+
+def segment(
+    search: Any,
+    houdini: Houdini,
+    at: int,
+    leaf: Leaf,
+    by_loop: Mapping[str, Sequence[str]],
+    claim: Poly | None,
+    claims: Sequence[str],
+) -> Step | None:
+    """A leaf's inequality."""
+    substitution = houdini.substitutions[at]
+    total = poly(0)
+    for draw in leaf.current():
+        if draw.kind == "coin":
+            moved: Any = substitution.formula(Formula("sym", draw.shift))
+        elif draw.shift.kind == "read":
+            moved = substitution.poly(poly(draw.shift))
+        else:
+            moved = substitution.poly(poly(draw.shift))
+        total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
+
+    facts = houdini.hypotheses(at, [total])
+    known = Substitution(settled(facts))
+    total = known.poly(total)
+
+    def terms(loop: str, env: Env) -> list[tuple[str, Poly]]:
+        return [(text, known.poly(substitution.poly(number_of(text, env, search.whole)))) for text in by_loop[loop]]
+
+    source = [] if leaf.source is None else terms(leaf.source, leaf.heads[-1][1])
+    if leaf.target is None:
+        ends = [(text, number_of(text, search.explored.entry)) for text in claims]
+        return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
+    return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
+
+
+def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
+    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
+    result: dict[Atom, Poly] = {}
+    for fact in facts:
+        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
+            constant = fact.args[0].terms.get((), Fraction(0))
+            for monomial, coefficient in fact.args[0].terms.items():
+                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
+                if single and (len(fact.args[0].terms) == 1 or constant):
+                    result[monomial[0][0]] = poly(-constant / coefficient)
+    return result
+
+
+def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:
+    return [((loop, text), value) for text, value in terms]
+
+
+def add_cell(program: Program, point: Point, step: Step, cell: Cell) -> None:
+    """The inequality of one case at one point."""
+    goal: dict[Any, list[tuple[Any, float]]] = {}
+
+    def put(name: Any, value: Poly, sign: float) -> None:
+        for monomial, coefficient in point.linear(cell.resolve.poly(value)).items():
+            if coefficient:
+                goal.setdefault(monomial, []).append((name, sign * coefficient))
+
+    put(None, step.cost, 1.0)
+    for name, value in step.source:
+        put(name, value, 1.0)
+    for name, value in step.target:
+        put(name, value, -1.0)
+    if step.claim is not None:
+        put(None, step.claim, -1.0)
+    constant = goal.pop((), [])
+    used = set(goal)
+    constraints = []
+    for constraint in cell.constraints:
+        linear = point.linear(constraint)
+        if set(linear) - {()}:
+            constraints.append(linear)
+        elif linear.get((), 0.0) > 1e-9:
+            return  # this case does not occur here
+    constraints += squares(used, constraints)
+    if feasible(constraints):
+        program.implied(constraints, goal, constant)
+
+
+def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dict[Any, float]]:
+    """Bounds of squares of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known."""
+    result = []
+    for monomial in used:
+        if len(monomial) == 1 and monomial[0][1] == 2:
+            single = ((monomial[0][0], 1),)
+            result.append({monomial: -1.0})
+            bounds = [-c.get((), 0.0) / c[single] for c in constraints if set(c) <= {single, ()} and c.get(single)]
+            if bounds:
+                largest = max(abs(b) for b in bounds)
+                result.append({monomial: 1.0, (): -(largest**2)})
+    return result
+
+
+def feasible(constraints: Sequence[dict[Any, float]]) -> bool:
+    """Whether linear constraints can hold together."""
+    columns = {m: at for at, m in enumerate({m for c in constraints for m in c if m})}
+    if not columns:
+        return True
+    matrix = np.zeros((len(constraints), len(columns)))
+    bound = np.zeros(len(constraints))
+    for at, constraint in enumerate(constraints):
+        for monomial, value in constraint.items():
+            if monomial:
+                matrix[at, columns[monomial]] = value
+            else:
+                bound[at] = -value
+    answer = linprog(np.zeros(len(columns)), A_ub=matrix, b_ub=bound, bounds=(None, None), method="highs")
+    return answer.status != 2
+
+
+__all__ = ["Costs", "Unaffordable", "at_most", "budget", "itertools"]

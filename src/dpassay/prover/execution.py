@@ -1,0 +1,1235 @@
+"""Symbolic execution of a program text in two runs at once: the paths between its cut points.
+
+A path is executed from the program's start; at a loop's head the variables that the loop assigns become fresh
+symbols, and the path goes on through the body once, or past the loop. Choices are replayed, so that a path is one plain
+recursive evaluation of the syntax tree. Nothing here needs to be sound: the certificate's checker has its own executor.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from dpassay.prover.problem import Problem
+from dpassay.prover.terms import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Poly,
+    absolute,
+    apply,
+    at_most,
+    both,
+    choose,
+    either,
+    equal,
+    less,
+    maximum,
+    negate,
+    poly,
+    same_truth,
+    symbol,
+    truth,
+    truth_symbol,
+)
+
+MAX_PATHS = 400
+
+
+class Unsupported(Exception):
+    """The search does not understand the program here."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in run 1 and what run 2's is more."""
+
+    first: Poly
+    change: Poly
+
+    @property
+    def second(self) -> Poly:
+        """Run 2's value."""
+        return self.first + self.change
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A truth value in both runs."""
+
+    first: Formula
+    second: Formula
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A text or None."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Items:
+    """A tuple."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Sequence_:
+    """A list: its length, its element at an index, and the name under which formulas speak of its elements."""
+
+    length: Number
+    get: Callable[[Poly], Any]
+    name: str | None = None
+    built: bool = False
+    draws: bool = False
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)`."""
+
+    start: Number
+    stop: Number
+    step: int
+
+
+Env = dict[str, Any]
+NOTHING = poly(0)
+
+
+def constant(value: Any) -> Any:
+    """A Python constant as a value."""
+    if isinstance(value, bool):
+        return Truth(truth(value), truth(value))
+    if isinstance(value, int | float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise Unsupported("an infinite constant")
+        return Number(poly(Fraction(str(value))), NOTHING)
+    return Constant(value)
+
+
+@dataclass
+class Draw:
+    """One draw on a path: its shift's symbol, and the branches taken after it before the next cut point."""
+
+    position: str
+    kind: str
+    shift: Atom
+    scale: Any
+    env: Env
+    start: int
+    value: Any
+    when: tuple[tuple[str, bool], ...] = ()
+    segment: int = 0
+    index: Poly | None = None
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What run 2 owes on a path, and the differences (run 2 less run 1) that decide it.
+
+    Attributes:
+      exact: whether the differences must be 0 (what is released), not of one sign alone.
+    """
+
+    position: str
+    formula: Formula
+    changes: tuple[Poly, ...]
+    exact: bool = False
+
+
+def parallel(first: Formula, second: Formula) -> Iterator[Poly]:
+    """Differences of the comparisons at the same places of two formulas."""
+    if first.kind != second.kind or len(first.args) != len(second.args):
+        return
+    for one, two in zip(first.args, second.args, strict=True):
+        if isinstance(one, Poly):
+            yield from differences(one, two)
+        elif isinstance(one, Formula):
+            yield from parallel(one, two)
+
+
+def differences(first: Poly, second: Poly) -> Iterator[Poly]:
+    """Their difference, and those of the arguments of functions and choices in them at the same places."""
+    if not (second - first).terms:
+        return
+    yield second - first
+    kinds = ("app", "ite", "inverse")
+    ones, twos = (
+        [atom for monomial in value.terms for atom, _ in monomial if atom.kind in kinds] for value in (first, second)
+    )
+    for one, two in zip(ones, twos, strict=False):
+        if one.kind == two.kind and len(one.args) == len(two.args):
+            for a, b in zip(one.args, two.args, strict=True):
+                if isinstance(a, Poly) and isinstance(b, Poly):
+                    yield from differences(a, b)
+                elif isinstance(a, Formula) and isinstance(b, Formula):
+                    yield from parallel(a, b)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A path's last segment: what holds on it, what run 2 owes, and where it arrives."""
+
+    facts: tuple[Formula, ...]
+    heads: tuple[tuple[str, Env], ...]
+    reads: tuple[tuple[str, Poly, Env], ...]
+    draws: tuple[Draw, ...]
+    obligations: tuple["Owed", ...]
+    segment: int
+    target: str | None
+    env: Env
+    result: Any = None
+    outcomes: tuple[tuple[str, bool], ...] = ()
+    appends: tuple[tuple[str, Poly, Any, Env], ...] = ()
+
+    @property
+    def source(self) -> str | None:
+        """The loop at whose head the segment starts, or None."""
+        return self.heads[-1][0] if self.heads else None
+
+    def current(self) -> list[Draw]:
+        """The draws of the last segment."""
+        return [draw for draw in self.draws if draw.segment == self.segment]
+
+
+class _Ended(Exception):
+    pass
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+@dataclass
+class _Return(Exception):
+    value: Any
+
+
+@dataclass
+class Explored:
+    """All segments of a program under one choice of free branches."""
+
+    leaves: list[Leaf]
+    loops: dict[str, list[Env]]
+    draws: dict[str, Draw]
+    lists: dict[str, bool]
+    branches: dict[str, "Branch"]
+    entry: Env
+    facts: tuple[Formula, ...]
+    magnitudes: list[str]
+    reductions: dict[str, str] = field(default_factory=dict)
+    loop_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    uses: list[tuple[Poly, Poly]] = field(default_factory=list)
+    numeric: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Branch:
+    """A branch: whether its arms only assign scalars, the scalars, the loops around it, and its conditions seen."""
+
+    scalar: bool
+    assigned: tuple[str, ...]
+    loops: tuple[str, ...]
+    conditions: list[Truth] = field(default_factory=list)
+
+
+def assigned_names(nodes: Sequence[ast.AST]) -> list[str]:
+    """The variables that statements assign or append to, in order."""
+    names: dict[str, None] = {}
+    for node in nodes:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                names[inner.id] = None
+            elif (
+                isinstance(inner, ast.Call)
+                and isinstance(inner.func, ast.Attribute)
+                and inner.func.attr == "append"
+                and isinstance(inner.func.value, ast.Name)
+            ):
+                names[inner.func.value.id] = None
+    for node in nodes:  # a comprehension's variable is its own
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.ListComp):
+                for generator in inner.generators:
+                    for name in ast.walk(generator.target):
+                        if isinstance(name, ast.Name):
+                            names.pop(name.id, None)
+    return list(names)
+
+
+def scalar_arms(node: ast.If) -> bool:
+    """Whether the arms of a branch do nothing but assign scalars without noise."""
+    statements = [*node.body, *node.orelse]
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            if not scalar_arms(statement):
+                return False
+        elif not (isinstance(statement, ast.Assign | ast.AugAssign | ast.Pass) or _appends(statement)) or any(
+            isinstance(inner, ast.Name) and inner.id == "rng" for inner in ast.walk(statement)
+        ):
+            return False
+    return True
+
+
+def _appends(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(), "append"), [_], [])):
+            return True
+    return False
+
+
+class Explorer:
+    """Enumerates the paths of a program's text.
+
+    Args:
+      text: the module's text.
+      entry: the function's name.
+      problem: relation, parameters, assumptions.
+      free: positions of branches in which the runs may part.
+      reals: variables that are not integers although they begin as such, by (loop, name).
+      prophecies: for each loop, the variable that is known on leaving it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        entry: str,
+        problem: Problem,
+        free: frozenset[str] = frozenset(),
+        reals: frozenset[tuple[str, str]] = frozenset(),
+        prophecies: dict[str, tuple[str, str]] | None = None,
+        numeric: frozenset[str] = frozenset(),
+    ):
+        tree = ast.parse(text)
+        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.constants = {
+            node.targets[0].id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+        self.entry, self.problem, self.free, self.reals = self.functions[entry], problem, free, reals
+        self.prophecies, self.numeric = prophecies or {}, set(numeric)
+        self.leaves: list[Leaf] = []
+        self.arrived: set[tuple[Any, ...]] = set()
+        self.loops: dict[str, list[Env]] = {}
+        self.all_draws: dict[str, Draw] = {}
+        self.lists: dict[str, bool] = {}
+        self.branches: dict[str, Branch] = {}
+        self.magnitudes: dict[str, None] = {}
+        self.reductions: dict[str, str] = {}
+        self.loop_of: dict[str, tuple[str, ...]] = {}
+        self.uses: list[tuple[Poly, Poly]] = []
+
+    def explore(self) -> Explored:
+        """All segments.
+
+        Raises:
+          Unsupported: a construct is not understood, or there are too many paths.
+        """
+        pending: list[tuple[bool, ...]] = [()]
+        runs = 0
+        entry_env: Env = {}
+        base: tuple[Formula, ...] = ()
+        while pending:
+            runs += 1
+            if runs > MAX_PATHS:
+                raise Unsupported("too many paths")
+            path = Path(self, pending.pop())
+            path.run()
+            entry_env, base = path.entry_env, tuple(path.base)
+            taken = path.taken
+            for at in range(len(path.given), len(taken)):
+                pending.append((*taken[:at], not taken[at]))
+        return Explored(
+            self.leaves,
+            self.loops,
+            self.all_draws,
+            self.lists,
+            self.branches,
+            entry_env,
+            base,
+            list(self.magnitudes),
+            self.reductions,
+            self.loop_of,
+            self.uses,
+            self.numeric,
+        )
+
+
+ONE_CHANGED = ("one_query", "replace_one:entry")
+
+
+def entry_facts(problem: Problem, value: Poly, change: Poly, env: Env) -> list[Formula]:
+    """What the relation says of an entry and its change."""
+    from dpassay.prover.expressions import evaluate
+
+    facts = []
+    if problem.relation not in ONE_CHANGED:
+        radius = evaluate(problem.radius, env).first
+        up = equal(symbol("sign", integer=True), 1)
+        if problem.relation == "all_queries":
+            facts = [at_most(change, radius), at_most(-change, radius)]
+        elif problem.relation == "monotone_queries":
+            facts = [
+                either(negate(up), both(at_most(0, change), at_most(change, radius))),
+                either(up, both(at_most(change, 0), at_most(-radius, change))),
+            ]
+    bounds = ("0", "1") if problem.bounds is None and problem.values == "bool" else problem.bounds
+    if bounds is not None:
+        low, high = (evaluate(str(bound), env).first for bound in bounds)
+        facts += [f for x in (value, value + change) for f in (at_most(low, x), at_most(x, high))]
+    return facts
+
+
+def read_facts(problem: Problem, support: frozenset[Atom], env: Env) -> list[Formula]:
+    """What the relation says of the entries that terms speak of."""
+    facts = []
+    for atom in sorted(support, key=lambda atom: atom.number):
+        if atom.kind == "read" and atom.args[0] == "change":
+            value = poly(Atom("read", "data", atom.args[1], integer=atom.integer, role="data"))
+            facts += entry_facts(problem, value, poly(atom), env)
+    return facts
+
+
+def relation_facts(problem: Problem) -> list[Formula]:
+    """What holds of the relation's own symbols."""
+    size, where = symbol("n", integer=True), symbol("changed", integer=True)
+    facts = [at_most(0, size)]
+    if problem.relation in ("one_query", "replace_one:entry", "add_or_remove_one:entry"):
+        facts += [at_most(0, where), less(where, size)]
+    if problem.relation in ("monotone_queries", "add_or_remove_one:entry"):
+        sign = symbol("sign", integer=True)
+        facts += [either(equal(sign, 1), equal(sign, -1))]
+    return facts
+
+
+class Path:
+    """One path, from the program's start to a loop's head reached again or a return."""
+
+    def __init__(self, explorer: Explorer, given: tuple[bool, ...]):
+        self.explorer, self.problem, self.given = explorer, explorer.problem, given
+        self.taken: list[bool] = []
+        self.env: Env = {}
+        self.facts: list[Formula] = []
+        self.heads: list[tuple[str, Env]] = []
+        self.reads: list[tuple[str, Poly, Env]] = []
+        self.draws: list[Draw] = []
+        self.obligations: list[Owed] = []
+        self.appends: list[tuple[str, Poly, Any, Env]] = []
+        self.outcomes: list[tuple[str, bool]] = []
+        self.segment = 0
+        self.counter = 0
+        self.prefix = ""
+        self.loop_stack: list[str] = []
+        self.generic = 0
+        self.base: list[Formula] = []
+        self.entry_env: Env = {}
+        self.depth = 0
+        self.hidden: set[str] = set()
+
+    # -- the start
+
+    def run(self) -> None:
+        """Executes the path and records its arrivals."""
+        self.begin()
+        try:
+            self.block(self.explorer.entry.body)
+            self.finish(Constant(None))
+        except _Return as returned:
+            self.finish(returned.value)
+        except _Ended:
+            pass
+
+    def begin(self) -> None:
+        """The parameters, the data, what is assumed."""
+        from dpassay.prover.expressions import evaluate
+
+        arguments = self.explorer.entry.args.args
+        self.rng, self.data = arguments[0].arg, arguments[1].arg
+        for argument in arguments[2:]:
+            sort = self.problem.parameters.get(argument.arg, "real")
+            if sort == "bool":
+                flag = truth_symbol(argument.arg)
+                self.env[argument.arg] = Truth(flag, flag)
+            else:
+                self.env[argument.arg] = Number(symbol(argument.arg, integer=sort == "int", role="parameter"), NOTHING)
+        self.facts += relation_facts(self.problem)
+        if self.problem.relation == "one_query":
+            radius = evaluate(self.problem.radius, self.env).first
+            change = self.delta()
+            self.facts += [at_most(change, radius), at_most(-change, radius)]
+        size = symbol("n", integer=True)
+        self.env[self.data] = Sequence_(Number(size, NOTHING), self.entry, self.data)
+        for condition in self.problem.assume:
+            self.facts.append(evaluate(condition, self.env).first)
+        self.base, self.entry_env = list(self.facts), dict(self.env)
+
+    def delta(self) -> Poly:
+        """The changed entry's change."""
+        return symbol("delta", integer=self.problem.values != "real")
+
+    def entry(self, index: Poly) -> Number:
+        """An entry of the data, its change, and what the relation says of them."""
+        whole = self.problem.values != "real"
+        value = poly(Atom("read", "data", index, integer=whole, role="data"))
+        if self.problem.relation in ONE_CHANGED:
+            change = choose(equal(index, symbol("changed", integer=True)), self.delta(), NOTHING)
+        else:
+            change = poly(Atom("read", "change", index, integer=whole, role="data"))
+        self.know(*entry_facts(self.problem, value, change, self.entry_env))
+        return Number(value, change)
+
+    def know(self, *facts: Formula) -> None:
+        """Adds facts once."""
+        for fact in facts:
+            if fact is not TRUE and fact not in self.facts:
+                self.facts.append(fact)
+
+    # -- cut points
+
+    def leaf(self, target: str | None, result: Any = None) -> None:
+        """Records an arrival, once for each sequence of choices."""
+        for draw in self.draws:
+            if draw.segment == self.segment:
+                draw.when = tuple(self.outcomes[draw.start :])
+        key = (tuple(self.taken), self.segment, target)
+        if key not in self.explorer.arrived:
+            self.explorer.arrived.add(key)
+            self.explorer.leaves.append(
+                Leaf(
+                    tuple(self.facts),
+                    tuple(self.heads),
+                    tuple(self.reads),
+                    tuple(replace(draw) for draw in self.draws),
+                    tuple(self.obligations),
+                    self.segment,
+                    target,
+                    dict(self.env),
+                    result,
+                    tuple(self.outcomes),
+                    tuple(self.appends),
+                )
+            )
+
+    def finish(self, value: Any) -> None:
+        """The program returns."""
+        self.owe("return", value)
+        self.leaf(None, value)
+
+    def owe(self, position: str, value: Any) -> None:
+        """Run 2 must release the same value."""
+        if isinstance(value, Number):
+            if value.change.terms:
+                changes = tuple(differences(value.first, value.second))
+                self.obligations.append(Owed(position, equal(value.change, 0), changes, True))
+        elif isinstance(value, Truth):
+            if value.first is not value.second:
+                changes = tuple(parallel(value.first, value.second))
+                self.obligations.append(Owed(position, same_truth(value.first, value.second), changes))
+        elif isinstance(value, Items):
+            for item in value.items:
+                self.owe(position, item)
+        elif isinstance(value, Sequence_):
+            self.owe(position, value.length)
+            if value.name != self.data or not value.built:
+                index = symbol(f"k#{self.segment}", integer=True)
+                self.know(at_most(0, index), less(index, value.length.first))
+                self.owe(position, value.get(index))
+
+    def fresh(self, name: str, loop: str, value: Any) -> Any:
+        """An unknown value of the same shape."""
+        label = f"{name}@{loop}#{self.segment}"
+        if isinstance(value, Number):
+            whole = (loop, name) not in self.explorer.reals and value.first.integer
+            steps = (loop, name) not in self.explorer.reals and value.change.integer
+            return Number(symbol(label, integer=whole), symbol(f"d {label}", integer=steps and whole))
+        if isinstance(value, Truth):
+            return Truth(truth_symbol(label), truth_symbol(f"other {label}"))
+        if isinstance(value, Items):
+            return Items(tuple(self.fresh(f"{name}.{i}", loop, item) for i, item in enumerate(value.items)))
+        if isinstance(value, Sequence_) and value.built:
+            length = Number(symbol(f"len {label}", integer=True), symbol(f"d len {label}", integer=True))
+            self.know(at_most(0, length.first), at_most(0, length.second))
+            return replace(value, length=length)
+        return value
+
+    def loop(
+        self,
+        position: str,
+        names: Sequence[str],
+        test: Callable[[Poly], Truth],
+        body: Callable[[Poly], None],
+        start: Env | None = None,
+        bound: Callable[[Poly], list[Formula]] | None = None,
+    ) -> None:
+        """A loop: arrival, an arbitrary later state, and either the body once or what comes after."""
+        self.env.update(start or {})
+        index_key = f"index:{position}"
+        self.env[index_key] = Number(poly(0), NOTHING)
+        self.leaf(position)
+        self.segment += 1
+        for name in names:
+            if name in self.env:
+                self.env[name] = self.fresh(name, position, self.env[name])
+        index = symbol(f"index:{position}#{self.segment}", integer=True)
+        self.env[index_key] = Number(index, NOTHING)
+        self.know(at_most(0, index), *(bound(index) if bound else []))
+        self.heads.append((position, dict(self.env)))
+        self.explorer.loops.setdefault(position, []).append(dict(self.env))
+        self.obligations, self.appends = [], []
+        self.loop_stack.append(position)
+        self.explorer.loop_of[position] = tuple(self.loop_stack)
+        if self.branch(position, test(index), named=False):
+            try:
+                body(index)
+            except _Continue:
+                pass
+            except _Break:
+                self.leave(position)
+                return
+            self.env[index_key] = Number(index + 1, NOTHING)
+            self.leaf(position)
+            raise _Ended
+        self.leave(position)
+
+    def leave(self, position: str) -> None:
+        """After a loop: its prophecy is resolved."""
+        self.loop_stack.pop()
+        for name, (variable, loop) in self.explorer.prophecies.items():
+            if loop == position:
+                known = symbol(f"prophecy {name}", integer=True)
+                value = self.env.get(variable)
+                if isinstance(value, Number):
+                    self.know(equal(value.first, known))
+                    self.env[variable] = Number(known, value.second - known)
+                    self.obligations.append(Owed(position, equal(value.second, known), ()))
+
+    # -- branches
+
+    def pick(self) -> bool:
+        """The next choice."""
+        at = len(self.taken)
+        choice = self.given[at] if at < len(self.given) else True
+        self.taken.append(choice)
+        return choice
+
+    def branch(self, position: str, test: Truth, named: bool = True) -> bool:
+        """Which way run 1 goes; run 2 owes the same."""
+        if test.first in (TRUE, FALSE) and test.second in (TRUE, FALSE):
+            return test.first is TRUE
+        if test.first in self.facts:
+            outcome = True
+        elif negate(test.first) in self.facts:
+            outcome = False
+        else:
+            outcome = self.pick()
+            self.know(test.first if outcome else negate(test.first))
+        owed = test.second if outcome else negate(test.second)
+        if test.second is not test.first:
+            self.obligations.append(Owed(position, owed, tuple(parallel(test.first, test.second))))
+        if named:
+            self.outcomes.append((position, outcome))
+        return outcome
+
+    # -- statements
+
+    def at(self, node: ast.AST) -> str:
+        """A node's position."""
+        return f"{self.prefix}{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Executes statements in order."""
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Executes one statement."""
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[item])):
+                self.append(name, self.value(item))
+            case ast.Assign(targets=targets, value=value):
+                result = self.value(value)
+                for target in targets:
+                    self.assign(target, result)
+            case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
+                self.assign(target, self.value(value))
+            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                self.env[name] = self.binary(op, self.env[name], self.value(value), node)
+            case ast.If():
+                self.conditional(node)
+            case ast.For():
+                self.for_loop(node)
+            case ast.While(test=test, body=body):
+                position = self.at(node)
+                self.loop(
+                    position,
+                    assigned_names([node]),
+                    lambda _: self.test(test),
+                    lambda _: self.block(body),
+                )
+            case ast.Break():
+                raise _Break
+            case ast.Continue():
+                raise _Continue
+            case ast.Return(value=value):
+                raise _Return(Constant(None) if value is None else self.value(value))
+            case _:
+                raise Unsupported(f"line {node.lineno}: {type(node).__name__}")
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Binds a name or names."""
+        if isinstance(target, ast.Name):
+            if isinstance(value, Sequence_) and value.name is not None and value.name.startswith("at("):
+                self.explorer.lists.setdefault(value.name, value.draws)
+            if isinstance(value, Sequence_) and value.built and value.name is None:
+                value = self.named_list(target.id, value)
+            self.env[target.id] = value
+        elif isinstance(target, ast.Tuple) and isinstance(value, Items) and len(value.items) == len(target.elts):
+            for part, item in zip(target.elts, value.items, strict=True):
+                self.assign(part, item)
+        else:
+            raise Unsupported(f"line {target.lineno}: assignment")
+
+    def named_list(self, name: str, value: Sequence_) -> Sequence_:
+        """A list that is appended to: its elements are known by its formulas alone."""
+        self.explorer.lists[name] = True
+        return replace(value, get=lambda index: self.element(name, index), name=name)
+
+    def element(self, name: str, index: Poly) -> Any:
+        """An element of a list of which only formulas are known."""
+        self.reads.append((name, index, dict(self.env)))
+        return nameless_element(name).get(index) if name in self.explorer.numeric else Constant("an item")
+
+    def append(self, name: str, value: Any) -> None:
+        """`name.append(value)`."""
+        items = self.env[name]
+        if not isinstance(items, Sequence_) or not items.built:
+            raise Unsupported(f"append to {name}")
+        if isinstance(value, Number):
+            self.explorer.numeric.add(items.name or name)
+            self.appends.append((items.name or name, items.length.first, value, dict(self.env)))
+        else:
+            self.owe("append", value)
+        self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
+
+    def conditional(self, node: ast.If) -> None:
+        """`if`: a branch of the trace, or one in which the runs may part."""
+        position = self.at(node)
+        test = self.test(node.test)
+        known = self.explorer.branches.setdefault(
+            position, Branch(scalar_arms(node), tuple(assigned_names([node])), tuple(self.loop_stack))
+        )
+        if test not in known.conditions:
+            known.conditions.append(test)
+        if position not in self.explorer.free:
+            self.block(node.body if self.branch(position, test) else node.orelse)
+            return
+        before, appended = dict(self.env), self.append
+        arms: list[tuple[Env, list[tuple[str, Any]]]] = []
+        for body in (node.body, node.orelse):
+            self.env, added = dict(before), []
+            self.append = lambda name, value, added=added: added.append((name, value))  # type: ignore[method-assign]
+            self.block(body)
+            arms.append((self.env, added))
+        self.append = appended  # type: ignore[method-assign]
+        first, second = (self.pick() for _ in range(2))
+        self.know(test.first if first else negate(test.first), test.second if second else negate(test.second))
+        (env1, added1), (env2, added2) = arms[not first], arms[not second]
+        self.env = {name: self.merged(env1.get(name), env2.get(name)) for name in env1 if name in env2}
+        if [name for name, _ in added1] != [name for name, _ in added2]:
+            raise Unsupported("the arms of a free branch append differently")
+        for (name, one), (_, two) in zip(added1, added2, strict=True):
+            self.append(name, self.merged(one, two))
+
+    def merged(self, first: Any, second: Any) -> Any:
+        """Run 1's value from one arm and run 2's from another."""
+        if first == second:
+            return first
+        if isinstance(first, Number) and isinstance(second, Number):
+            return Number(first.first, second.second - first.first)
+        if isinstance(first, Truth) and isinstance(second, Truth):
+            return Truth(first.first, second.second)
+        raise Unsupported("the arms of a free branch")
+
+    def for_loop(self, node: ast.For) -> None:
+        """`for target in items`."""
+        if node.orelse:
+            raise Unsupported(f"line {node.lineno}: for-else")
+        count, item = self.iteration(node.iter)
+        targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+        for name in targets:
+            self.env.pop(name, None)
+
+        def body(index: Poly) -> None:
+            self.assign(node.target, item(index))
+            self.block(node.body)
+
+        names = [name for name in assigned_names(node.body) if name not in targets]
+        self.loop(
+            self.at(node),
+            names,
+            lambda index: Truth(less(index, count.first), less(index, count.second)),
+            body,
+            bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+        )
+        for name in targets:
+            self.env.pop(name, None)
+
+    def iteration(self, node: ast.expr) -> tuple[Number, Callable[[Poly], Any]]:
+        """How many items there are and the item at an index."""
+        match node:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[items]):
+                count, item = self.iteration(items)
+                return count, lambda index: Items((Number(index, NOTHING), item(index)))
+            case ast.Call(func=ast.Name(id="zip"), args=[one, two]):
+                (count, item), (_, other) = self.iteration(one), self.iteration(two)
+                return count, lambda index: Items((item(index), other(index)))
+            case ast.Call(func=ast.Name(id="range"), args=args):
+                numbers = [self.number(arg) for arg in args]
+                start, stop = (Number(NOTHING, NOTHING), numbers[0]) if len(numbers) == 1 else numbers[:2]
+                step = numbers[2].first.constant if len(numbers) == 3 else Fraction(1)
+                if not step or step.denominator != 1:
+                    raise Unsupported("a range's step")
+                way, size = int(step), abs(int(step))
+                span = Number((stop.first - start.first) * (way // size), (stop.change - start.change) * (way // size))
+                rounded = Number(span.first + (size - 1), span.change)
+                count = span if size == 1 else arithmetic(ast.FloorDiv(), rounded, Number(poly(size), NOTHING))
+                return count, lambda index: Number(start.first + index * way, start.change)
+        items = self.value(node)
+        if isinstance(items, Sequence_):
+            return items.length, items.get
+        raise Unsupported(f"line {node.lineno}: a loop over this")
+
+    # -- expressions
+
+    def number(self, node: ast.expr) -> Number:
+        """An expression that is a number."""
+        return as_number(self.value(node))
+
+    def test(self, node: ast.expr) -> Truth:
+        """An expression as a condition."""
+        return as_truth(self.value(node))
+
+    def value(self, node: ast.expr) -> Any:
+        """An expression's value."""
+        match node:
+            case ast.Constant(value=value):
+                return constant(value)
+            case ast.Name(id=name):
+                if name in self.env:
+                    return self.env[name]
+                if name in self.explorer.constants:
+                    return self.value(self.explorer.constants[name])
+                raise Unsupported(f"line {node.lineno}: {name} is not known here")
+            case ast.BinOp(left=left, op=op, right=right):
+                found = self.geometric(node)
+                return found if found is not None else self.binary(op, self.value(left), self.value(right), node)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return lifted(lambda a: Number(-as_number(a).first, -as_number(a).change), self.value(operand))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.value(operand)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                test = self.test(operand)
+                return Truth(negate(test.first), negate(test.second))
+            case ast.BoolOp(op=op, values=values):
+                tests = [self.test(value) for value in values]
+                join = both if isinstance(op, ast.And) else either
+                return Truth(join(*(t.first for t in tests)), join(*(t.second for t in tests)))
+            case ast.Compare():
+                return self.comparison(node)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.choice(node, test, body, orelse)
+            case ast.Tuple(elts=elements):
+                return Items(tuple(self.value(element) for element in elements))
+            case ast.List(elts=[]):
+                return Sequence_(Number(NOTHING, NOTHING), lambda _: None, built=True)
+            case ast.List(elts=elements):
+                return literal_list([self.value(element) for element in elements])
+            case ast.Subscript(value=items, slice=index):
+                return self.subscript(self.value(items), index)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node)
+            case ast.Call():
+                from dpassay.prover.calls import call
+
+                return call(self, node)
+            case ast.Attribute(value=ast.Name(id="math" | "np"), attr="pi" | "e" as name):
+                return Number(apply(name), NOTHING)
+            case ast.Attribute(value=items, attr="size"):
+                return self.value(items).length
+            case _:
+                raise Unsupported(f"line {node.lineno}: {type(node).__name__}")
+
+    def choice(self, node: ast.IfExp, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Any:
+        """`a if c else b`: a branch, but no branch inside the element of a list."""
+        position, condition = self.at(node), self.test(test)
+        quiet = not (self.draws_noise(body) or self.draws_noise(orelse))
+        if self.generic:
+            return merge(condition, self.value(body), self.value(orelse))
+        known = self.explorer.branches.setdefault(position, Branch(quiet, (), tuple(self.loop_stack)))
+        if condition not in known.conditions:
+            known.conditions.append(condition)
+        if position in self.explorer.free:
+            return merge(condition, self.value(body), self.value(orelse))
+        return self.value(body if self.branch(position, condition) else orelse)
+
+    def geometric(self, node: ast.BinOp) -> Number | None:
+        """`rng.geometric(p) - rng.geometric(p)`: one two-sided geometric draw."""
+        match node:  # x + geometric - geometric
+            case ast.BinOp(ast.BinOp(rest, ast.Add(), ast.Call() as one), ast.Sub(), ast.Call() as two):
+                noise = self.geometric(ast.BinOp(one, ast.Sub(), two))
+                if noise is not None:
+                    return arithmetic(ast.Add(), self.number(rest), noise)
+        if isinstance(node.op, ast.Sub) and all(
+            isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "geometric"
+            for side in (node.left, node.right)
+        ):
+            assert isinstance(node.left, ast.Call)
+            arguments = [*node.left.args, *(keyword.value for keyword in node.left.keywords)]
+            if len(arguments) == 1:
+                return self.draw("geometric", self.at(node.left), self.number(arguments[0]), whole=True)
+        return None
+
+    def binary(self, op: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
+        """Arithmetic, elementwise on lists."""
+        if isinstance(left, Sequence_) and isinstance(op, ast.Mult) and left.name is None and not left.built:
+            pass
+        return lifted(lambda a, b: arithmetic(op, as_number(a), as_number(b)), left, right)
+
+    def comparison(self, node: ast.Compare) -> Any:
+        """A chain of comparisons; with `rng.random()` on one side a coin."""
+        sides = [node.left, *node.comparators]
+        if len(sides) == 2:
+            for at, side in enumerate(sides):
+                if _is_uniform(side, self.rng):
+                    return self.coin(side, node.ops[0], sides[1 - at], at == 0)
+        values = [self.value(side) for side in sides]
+        results = [
+            lifted(lambda a, b, op=op: compared(op, a, b), one, two)
+            for op, one, two in zip(node.ops, values, values[1:], strict=False)
+        ]
+        result = results[0]
+        for other in results[1:]:
+            result = Truth(both(result.first, other.first), both(result.second, other.second))
+        return result
+
+    def coin(self, draw: ast.expr, op: ast.cmpop, other: ast.expr, left: bool) -> Truth:
+        """`rng.random() < p`, or its mirror image."""
+        chance = self.number(other)
+        below = isinstance(op, ast.Lt | ast.LtE) == left
+        label = self.label(self.at(draw))
+        value, flip = truth_symbol(f"coin {label}"), truth_symbol(f"flip {label}")
+        event = self.event("coin", self.at(draw), flip.args[0], chance, value)
+        del event
+        first, second = value, Formula("iff", value, negate(flip))
+        return Truth(first, second) if below else Truth(negate(first), negate(second))
+
+    def subscript(self, items: Any, index: ast.expr) -> Any:
+        """`items[index]`."""
+        where = self.value(index)
+        if isinstance(items, Items) and (at := where.first.constant) is not None:
+            return items.items[int(at)]
+        if not isinstance(items, Sequence_) or not isinstance(where, Number):
+            raise Unsupported(f"line {index.lineno}: an index")
+        at = where.first.constant
+        place = items.length.first + where.first if at is not None and at < 0 else where.first
+        if at is None:
+            inside = both(at_most(0, place), less(place, items.length.first))
+            self.obligations.append(Owed(f"index {self.at(index)}", inside, ()))
+        return items.get(place)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Sequence_:
+        """A list comprehension: composed where it draws nothing, else a loop that appends."""
+        (generator,) = node.generators
+        if generator.ifs:
+            raise Unsupported(f"line {node.lineno}: a condition in a comprehension")
+        count, item = self.iteration(generator.iter)
+        position = self.at(node)
+
+        def bind(index: Poly) -> Any:
+            saved = dict(self.env)
+            self.assign(generator.target, item(index))
+            value = self.value(node.elt)
+            targets = {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+            self.env = {k: v for k, v in self.env.items() if k not in targets} | {
+                k: v for k, v in saved.items() if k in targets
+            }
+            return value
+
+        if not self.draws_noise(node.elt):
+
+            def compose(index: Poly) -> Any:
+                self.generic += 1
+                try:
+                    return bind(index)
+                finally:
+                    self.generic -= 1
+
+            return Sequence_(count, compose)
+        name = f'at("{position}")'
+
+        targets = assigned_names([generator.target])
+
+        def body(index: Poly) -> None:
+            self.assign(generator.target, item(index))
+            self.hidden |= set(targets)
+            value = self.value(node.elt)
+            if isinstance(value, Number):
+                self.explorer.numeric.add(name)
+                self.appends.append((name, index, value, dict(self.env)))
+            else:
+                self.owe("append", value)
+
+        saved = dict(self.env)
+        self.loop(
+            position,
+            [],
+            lambda index: Truth(less(index, count.first), less(index, count.second)),
+            body,
+            bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+        )
+        self.hidden -= set(targets)
+        self.env = {k: v for k, v in self.env.items() if k not in targets} | {
+            k: v for k, v in saved.items() if k in targets
+        }
+        self.explorer.lists[name] = True
+        return Sequence_(count, lambda index: self.element(name, index), name)
+
+    def draws_noise(self, node: ast.AST) -> bool:
+        """Whether the generator occurs in it."""
+        return any(isinstance(inner, ast.Name) and inner.id == self.rng for inner in ast.walk(node))
+
+    # -- draws
+
+    def label(self, position: str) -> str:
+        """A name for a draw's symbols, its own on each path."""
+        self.counter += 1
+        return f"{position}#{self.segment}.{self.counter}"
+
+    def event(self, kind: str, position: str, shift: Atom, scale: Any, value: Any, index: Poly | None = None) -> Draw:
+        """Records a draw."""
+        seen = {name: item for name, item in self.env.items() if name not in self.hidden}
+        draw = Draw(position, kind, shift, scale, seen, len(self.outcomes), value, (), self.segment, index)
+        self.draws.append(draw)
+        if isinstance(scale, Number) and scale.change.terms:
+            self.obligations.append(Owed(position, equal(scale.change, 0), ()))
+        if kind == "exponential":
+            self.obligations.append(Owed(position, at_most(0, poly(shift)), ()))
+        self.explorer.all_draws.setdefault(position, draw)
+        return draw
+
+    def draw(self, kind: str, position: str, scale: Number, whole: bool = False) -> Number:
+        """A draw: noise in run 1, and the unknown shift."""
+        label = self.label(position)
+        noise, shift = symbol(f"noise {label}", whole, "noise"), symbol(f"shift {label}", whole, "shift")
+        atom = shift.atom()
+        assert atom is not None
+        self.event(kind, position, atom, scale, noise)
+        if kind == "exponential":
+            self.know(at_most(0, noise))
+        return Number(noise, shift)
+
+    def sized_draw(self, kind: str, position: str, scale: Number, size: Number, whole: bool = False) -> Sequence_:
+        """A list of independent draws: a loop that draws, whose element k has its own shift."""
+        name = f'at("{position}")'
+
+        def body(index: Poly) -> None:
+            label = self.label(position)
+            shift = Atom("read", f"shift {position}", index, integer=whole, role="shift")
+            self.event(kind, position, shift, scale, symbol(f"noise {label}", whole, "noise"), index)
+
+        self.loop(
+            position,
+            [],
+            lambda index: Truth(less(index, size.first), less(index, size.second)),
+            body,
+            bound=lambda index: [either(at_most(index, size.first), equal(index, 0))],
+        )
+        return Sequence_(
+            size,
+            lambda index: Number(
+                poly(Atom("read", f"noise {position}", index, integer=whole, role="noise")),
+                poly(Atom("read", f"shift {position}", index, integer=whole, role="shift")),
+            ),
+            name,
+            draws=True,
+        )
+
+
+def _is_uniform(node: ast.expr, rng: str) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("random", "uniform")
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == rng
+        and not node.args
+        and not node.keywords
+    )
+
+
+def as_number(value: Any) -> Number:
+    """A number; truth counts as 0 or 1."""
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, Truth):
+        first, second = (choose(f, poly(1), poly(0)) for f in (value.first, value.second))
+        return Number(first, second - first)
+    raise Unsupported("a number is needed")
+
+
+def as_truth(value: Any) -> Truth:
+    """A condition; a number counts as whether it is not 0."""
+    if isinstance(value, Truth):
+        return value
+    if isinstance(value, Number):
+        return Truth(negate(equal(value.first, 0)), negate(equal(value.second, 0)))
+    raise Unsupported("a condition is needed")
+
+
+def lifted(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of scalars, elementwise where an argument is a list."""
+    lists = [value for value in values if isinstance(value, Sequence_)]
+    if not lists:
+        return function(*values)
+
+    def get(index: Poly) -> Any:
+        return function(*(value.get(index) if isinstance(value, Sequence_) else value for value in values))
+
+    return Sequence_(lists[0].length, get)
+
+
+def merge(test: Truth, then: Any, otherwise: Any) -> Any:
+    """then if test else otherwise, each run for itself."""
+    if isinstance(then, Truth) and isinstance(otherwise, Truth):
+        return Truth(
+            either(both(test.first, then.first), both(negate(test.first), otherwise.first)),
+            either(both(test.second, then.second), both(negate(test.second), otherwise.second)),
+        )
+    one, two = as_number(then), as_number(otherwise)
+    first = choose(test.first, one.first, two.first)
+    if test.first is test.second:
+        return Number(first, choose(test.first, one.change, two.change))
+    return Number(first, choose(test.second, one.second, two.second) - first)
+
+
+def literal_list(values: list[Any]) -> Sequence_:
+    """`[a, b, c]`."""
+
+    def get(index: Poly) -> Any:
+        at = index.constant
+        if at is not None:
+            return values[int(at)]
+        result = values[-1]
+        for i in range(len(values) - 2, -1, -1):
+            here = equal(index, i)
+            result = merge(Truth(here, here), values[i], result)
+        return result
+
+    return Sequence_(Number(poly(len(values)), NOTHING), get)
+
+
+def of_both(function: Callable[..., Poly], *values: Number) -> Number:
+    """A function applied in each run."""
+    first = function(*(value.first for value in values))
+    if all(value.change == NOTHING for value in values):
+        return Number(first, NOTHING)
+    return Number(first, function(*(value.second for value in values)) - first)
+
+
+def arithmetic(op: ast.operator, a: Number, b: Number) -> Number:
+    """a op b."""
+    match op:
+        case ast.Add():
+            return Number(a.first + b.first, a.change + b.change)
+        case ast.Sub():
+            return Number(a.first - b.first, a.change - b.change)
+        case ast.Mult():
+            return Number(a.first * b.first, a.second * b.second - a.first * b.first)
+        case ast.Div():
+            if b.change == NOTHING:
+                return Number(a.first / b.first, a.change / b.first)
+            return of_both(lambda x, y: x / y, a, b)
+        case ast.FloorDiv():
+            return of_both(lambda x, y: apply("floordiv", x, y, integer=x.integer and y.integer), a, b)
+        case ast.Mod():
+            return of_both(lambda x, y: apply("mod", x, y, integer=x.integer and y.integer), a, b)
+        case ast.Pow():
+            power = b.first.constant
+            if power is not None and power.denominator == 1 and abs(power) <= 4:
+                return of_both(lambda x: _power(x, int(power)), a)
+            return of_both(lambda x, y: apply("pow", x, y), a, b)
+    raise Unsupported(type(op).__name__)
+
+
+def _power(base: Poly, exponent: int) -> Poly:
+    result = poly(1)
+    for _ in range(abs(exponent)):
+        result = result * base if exponent > 0 else result / base
+    return result
+
+
+def compared(op: ast.cmpop, a: Any, b: Any) -> Truth:
+    """a op b."""
+    if isinstance(a, Constant) or isinstance(b, Constant):
+        if not isinstance(op, ast.Eq | ast.NotEq):
+            raise Unsupported("a comparison of texts")
+        same = isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value
+        return constant(same == isinstance(op, ast.Eq))
+    if isinstance(a, Truth) and isinstance(b, Truth) and isinstance(op, ast.Eq | ast.NotEq):
+        first, second = same_truth(a.first, b.first), same_truth(a.second, b.second)
+        return Truth(first, second) if isinstance(op, ast.Eq) else Truth(negate(first), negate(second))
+    one, two = as_number(a), as_number(b)
+
+    def formula(x: Poly, y: Poly) -> Formula:
+        match op:
+            case ast.Lt():
+                return less(x, y)
+            case ast.LtE():
+                return at_most(x, y)
+            case ast.Gt():
+                return less(y, x)
+            case ast.GtE():
+                return at_most(y, x)
+            case ast.Eq():
+                return equal(x, y)
+            case ast.NotEq():
+                return negate(equal(x, y))
+        raise Unsupported(type(op).__name__)
+
+    return Truth(formula(one.first, two.first), formula(one.second, two.second))
+
+
+def numbers_of(value: Any) -> Iterator[Number]:
+    """The numbers in a value."""
+    if isinstance(value, Number):
+        yield value
+    elif isinstance(value, Items):
+        for item in value.items:
+            yield from numbers_of(item)
+
+
+__all__ = ["Explored", "Explorer", "absolute", "maximum"]
+
+
+def nameless_element(name: str) -> Sequence_:
+    """A comprehension's list as its formulas read it."""
+    zero = Number(NOTHING, NOTHING)
+    return Sequence_(
+        zero,
+        lambda index: Number(
+            poly(Atom("read", f"item {name}", index, role="noise")), poly(Atom("read", f"d item {name}", index))
+        ),
+        name,
+    )

@@ -1,0 +1,193 @@
+"""The search finds alignments that the checker accepts, and none for what is broken."""
+
+import json
+
+import pytest
+
+from dpassay.prover.problem import Problem
+from dpassay.prover.program_text import Program
+from dpassay.prover.search import Failure, find_alignment, infer_bound
+from dpassay.replay import Rejected, alignment
+
+SVT = """
+def above(rng, queries, epsilon, c: int, threshold):
+    rho = rng.laplace(0, 2 / epsilon)
+    answers = []
+    count = 0
+    for query in queries:
+        if query + rng.laplace(0, SCALE * c / epsilon) >= threshold + rho:
+            answers.append(True)
+            count += 1
+            if count >= c:
+                break
+        else:
+            answers.append(False)
+    return answers
+"""
+NOISY_MAX = """
+def winner(rng, queries, epsilon):
+    best, largest = 0, 0
+    for i, query in enumerate(queries):
+        noisy = query + rng.NOISE
+        if i == 0 or noisy > largest:
+            best, largest = i, noisy
+    return best
+"""
+ARGMAX = """
+import numpy as np
+
+def winner(rng, queries, epsilon):
+    return np.argmax(np.asarray(queries) + rng.laplace(scale=2 / epsilon, size=len(queries)))
+"""
+SUM = """
+def total(rng, values, epsilon):
+    result = 0
+    for value in values:
+        result += min(max(value, 0), BOUND)
+    return result + rng.laplace(0, BOUND / epsilon)
+"""
+HISTOGRAM = """
+def cells(rng, counts, epsilon):
+    return [count + rng.laplace(0, 1 / epsilon) for count in counts]
+"""
+SMART_SUM = """
+def smart(rng, queries, epsilon, block: int):
+    answers = []
+    released = 0
+    total = 0
+    for i, query in enumerate(queries):
+        if (i + 1) % block == 0:
+            released = total + query + rng.laplace(0, 1 / epsilon)
+            total = 0
+        else:
+            released = released + query + rng.laplace(0, 1 / epsilon)
+            total += query
+        answers.append(released)
+    return answers
+"""
+COINS = """
+import math
+
+def answers(rng, bits, epsilon):
+    p = 1 / (1 + math.exp(-epsilon))
+    told = []
+    for bit in bits:
+        told.append(bit if rng.random() < p else 1 - bit)
+    return told
+"""
+GAUSSIAN = """
+import math
+
+def total(rng, queries, rho):
+    return sum(queries) + rng.normal(0, 1 / math.sqrt(2 * rho))
+"""
+
+
+def stated(text, relation, parameters=None, **claim):
+    entry = text.split("def ")[1].split("(")[0]
+    parameters = parameters or {"epsilon": "real"}
+    assume = (*(f"{name} > 0" for name in parameters if name in ("epsilon", "rho")), *claim.pop("assume", ()))
+    program = Program(text, entry, parameters, "", ((1, "there", 1),))
+    return program, Problem(relation, parameters=parameters, assume=assume, **claim)
+
+
+SVT_PARAMETERS = {"epsilon": "real", "c": "int", "threshold": "real"}
+ONE_OR_MORE = {"parameters": SVT_PARAMETERS, "assume": ("c >= 1",)}
+BITS = {"bounds": ("0", "1"), "values": "int"}
+PROVABLE = {
+    "sparse vector": stated(SVT.replace("SCALE", "4"), "all_queries", **ONE_OR_MORE),
+    "monotone sparse vector": stated(SVT.replace("SCALE", "2"), "monotone_queries", **ONE_OR_MORE),
+    "noisy max": stated(NOISY_MAX.replace("NOISE", "laplace(0, 2 / epsilon)"), "all_queries"),
+    "noisy max, exponential": stated(NOISY_MAX.replace("NOISE", "exponential(2 / epsilon)"), "all_queries"),
+    "argmax": stated(ARGMAX, "all_queries"),
+    "clipped sum": stated(SUM.replace("BOUND", "5"), "replace_one:entry"),
+    "histogram": stated(HISTOGRAM, "one_query"),
+    "smart sum": stated(SMART_SUM, "one_query", {"epsilon": "real", "block": "int"}, bound="2 * epsilon",
+                        assume=("block >= 1",)),
+    "randomized response": stated(COINS, "replace_one:entry", **BITS),
+    "gaussian sum": stated(GAUSSIAN, "one_query", {"rho": "real"}, notion="zcdp", bound="rho"),
+}  # fmt: skip
+BROKEN = {
+    "sparse vector, half the noise": stated(SVT.replace("SCALE", "2"), "all_queries", **ONE_OR_MORE),
+    "noisy max, half the noise": stated(NOISY_MAX.replace("NOISE", "laplace(0, 1 / epsilon)"), "all_queries"),
+    "noisy max, its value": stated(
+        NOISY_MAX.replace("NOISE", "laplace(0, 2 / epsilon)").replace("return best", "return largest"), "all_queries"
+    ),
+    "smart sum claims too little": stated(SMART_SUM, "one_query", {"epsilon": "real", "block": "int"}),
+    "histogram, all cells": stated(HISTOGRAM, "all_queries"),
+    "one coin for two bits": stated(
+        COINS.replace("    told = []\n", "    told = []\n    truth = rng.random() < p\n").replace(
+            "rng.random() < p else", "truth else"
+        ),
+        "replace_one:entry",
+        **BITS,
+    ),
+    "gaussian sum, half the variance": stated(
+        GAUSSIAN.replace("2 * rho", "4 * rho"), "one_query", {"rho": "real"}, notion="zcdp", bound="rho"
+    ),
+}
+
+
+def found_for(name):
+    """The certificate's inputs for one of the programs."""
+    found = find_alignment(*PROVABLE[name])
+    assert not isinstance(found, Failure), found
+    return found
+
+
+def checked(inputs):
+    """What the checker says of what the search found, as it would come from a file."""
+    return alignment.compute(json.loads(json.dumps(inputs)))
+
+
+@pytest.mark.parametrize("name", PROVABLE)
+def test_what_is_found_is_accepted(name):
+    assert checked(found_for(name))["supports"] == "holds"
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_nothing_is_proved_of_what_is_broken(name):
+    found = find_alignment(*BROKEN[name])
+    if not isinstance(found, Failure):
+        with pytest.raises(Rejected):
+            checked(found)
+
+
+def test_a_proof_says_no_more_than_it_needs():
+    found = found_for("sparse vector")
+    assert found["shifts"]["3:10"] == [{"when": {}, "shift": "1"}]
+    invariant = found["loops"]["6:4"]["invariant"]
+    assert len(invariant) <= 5
+    assert invariant[-1].startswith("cost() <= epsilon / 2")
+
+
+def test_every_invariant_is_needed():
+    found = found_for("sparse vector")
+    texts = found["loops"]["6:4"]["invariant"]
+    cut = texts[:-1]
+    with pytest.raises(Rejected):
+        checked({**found, "loops": {"6:4": {"invariant": cut}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), [("histogram", "epsilon"), ("smart sum", "2 * epsilon"), ("clipped sum", "epsilon")]
+)
+def test_the_smallest_bound_is_inferred(name, bound):
+    found = infer_bound(*PROVABLE[name])
+    assert not isinstance(found, Failure), found
+    assert found[0] == bound
+    assert checked(found[1])["supports"] == "holds"
+
+
+def test_what_is_not_understood_is_said():
+    text = "def f(rng, data, epsilon):\n    with rng:\n        return 0\n"
+    found = find_alignment(*stated(text, "one_query"))
+    assert isinstance(found, Failure)
+    assert "line 2" in found.reason
+
+
+def test_the_limit_of_time_is_kept():
+    program, problem = PROVABLE["sparse vector"]
+    found = find_alignment(program, problem, seconds=0)
+    assert isinstance(found, Failure)
+    assert "time" in found.reason
