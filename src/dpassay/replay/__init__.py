@@ -36,6 +36,7 @@ CHECKERS: Mapping[str, str] = {
     "reproduction": "dpassay.replay.reproduction",
     "kernel": "dpassay.replay.kernel",
     "audit": "dpassay.replay.audit",
+    "integration": "dpassay.replay.integration",
 }
 AUDIT = "AUDIT"
 """What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""

@@ -8,10 +8,12 @@ other variable are integrated in Arb (rigorous quadrature); Gumbel variables of 
 each other are ordered.
 """
 
+import functools
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import Ordering, acb, arb, ctx, fmpq, fmpq_mpoly_ctx
@@ -23,7 +25,9 @@ MAX_SUMMANDS = 40_000
 _TAIL = fmpq(1, 2**80)  # what may be left out of a series or of the line, as part of the enclosure
 _QUADRATURE_BITS = 100
 
-Linear = tuple[Any, ...]  # coefficients of the variables, then the constant
+Linear = tuple[Any, ...]  # coefficients of the variables, then the constant: ints, Fractions where they must be
+_Cell = frozenset[Linear]
+_Integrand = dict[Linear, Any]  # exponent -> polynomial
 
 
 def probability(noises: Sequence[Noise], bounds: Bounds) -> Any:
@@ -59,10 +63,28 @@ def _components(bounds: Bounds) -> list[Bounds]:
 
 
 def _component(noises: Sequence[Noise], bounds: Bounds) -> Any:
-    variables = sorted({index for direction in bounds for index, _ in direction})
-    kinds = {noises[index].kind for index in variables}
-    if len(variables) == 1:
-        return _interval(noises[variables[0]], *_ends(bounds))
+    """Probability of bounds on variables that hang together."""
+    place = {index: i for i, index in enumerate(sorted({index for direction in bounds for index, _ in direction}))}
+    renamed = {tuple((place[index], each) for index, each in direction): bound for direction, bound in bounds.items()}
+    own = tuple(noises[index] for index in place)
+    if not all(isinstance(each, fmpq) for each in (*bounds.values(), *(noise.scale for noise in own))):
+        return _connected(own, renamed)
+    key = tuple(sorted((direction, int(bound.p), int(bound.q)) for direction, bound in renamed.items()))
+    return _kept(tuple((noise.kind, int(noise.scale.p), int(noise.scale.q)) for noise in own), key)
+
+
+@functools.lru_cache(maxsize=50_000)
+def _kept(noises: tuple[tuple[str, int, int], ...], bounds: tuple[tuple[Direction, int, int], ...]) -> Any:
+    """The same regions come again and again, on other paths and inputs."""
+    own = [Noise(kind, fmpq(p, q)) for kind, p, q in noises]
+    return _connected(own, {direction: fmpq(p, q) for direction, p, q in bounds})
+
+
+def _connected(noises: Sequence[Noise], bounds: Bounds) -> Any:
+    variables = range(len(noises))
+    kinds = {noise.kind for noise in noises}
+    if len(noises) == 1:
+        return _interval(noises[0], *_ends(bounds))
     if "geometric" in kinds:
         return _summed(noises, bounds)
     if kinds == {"normal"}:
@@ -70,7 +92,7 @@ def _component(noises: Sequence[Noise], bounds: Bounds) -> Any:
     if kinds == {"gumbel"}:
         return _ordered(noises, bounds, variables)
     if kinds <= {"laplace", "exponential", "uniform"}:
-        return _integrated(noises, bounds, variables)
+        return _integrated(noises, bounds)
     raise Unsupported(f"{' and '.join(sorted(kinds))} noise depend on each other")
 
 
@@ -89,8 +111,8 @@ def _interval(noise: Noise, low: Any, high: Any) -> Any:
     """P(low <= X <= high)."""
     if low is not None and high is not None and (low > high or (noise.kind != "geometric" and low == high)):
         return fmpq(0)
-    if low is not None and high is not None and noise.kind in _SYMMETRIC and low > 0:
-        low, high = -high, -low  # subtract small tails, not numbers near 1
+    if low is not None and noise.kind in _SYMMETRIC and low > 0:
+        low, high = None if high is None else -high, -low  # subtract small tails, not numbers near 1
     below = fmpq(1) if high is None else _CUMULATIVE[noise.kind](noise.scale, high)
     before = low - 1 if low is not None and noise.kind == "geometric" else low
     mass = below - (fmpq(0) if low is None else _CUMULATIVE[noise.kind](noise.scale, before))
@@ -145,60 +167,64 @@ _CUMULATIVE: Mapping[str, Callable[[Any, Any], Any]] = {
 # Laplace, exponential and uniform variables: cells of polynomials times exponentials.
 
 
-def _integrated(noises: Sequence[Noise], bounds: Bounds, variables: Sequence[int]) -> Any:
-    """Eliminates the variables one by one from cells {form <= 0 for all forms}, each with its integrand."""
-    numbers = [*bounds.values(), *(noises[index].scale for index in variables)]
+def _integrated(noises: Sequence[Noise], bounds: Bounds) -> Any:
+    """Eliminates the variables one by one from cells {form <= 0 for all forms}, each with its integrand.
+
+    Variables are measured in a unit in which bounds are integers, and exponents in another: forms are then mostly
+    integers, which are compared much faster than rationals.
+    """
+    numbers = [*bounds.values(), *(noise.scale for noise in noises)]
     if not all(isinstance(each, fmpq) for each in numbers):
         raise Unsupported("the region of several variables has irrational bounds or scales")
-    size = len(variables)
-    place = {index: i for i, index in enumerate(variables)}
+    size = len(noises)
+    unit = math.lcm(*(int(bound.q) for bound in bounds.values()))
+    rates = [fmpq(0) if noise.kind == "uniform" else 1 / (noise.scale * unit) for noise in noises]
+    steps = math.lcm(*(int(rate.q) for rate in rates))
     polynomials = fmpq_mpoly_ctx.get(tuple(f"x{i}" for i in range(size)), Ordering.lex)
     start = []
     for direction, bound in bounds.items():
-        form = [fmpq(0)] * (size + 1)
-        for index, factor in direction:
-            form[place[index]] = fmpq(factor)
-        start.append((*form[:-1], -bound))
+        factors = dict(direction)
+        start.append((*(factors.get(i, 0) for i in range(size)), -int((bound * unit).p)))
     cell = _cell(start)
     if cell is None:
         return fmpq(0)
-    cells: dict[frozenset[Linear], _Integrand] = {cell: {(fmpq(0),) * (size + 1): polynomials.constant(1)}}
+    cells: dict[_Cell, _Integrand] = {cell: {(0,) * (size + 1): polynomials.constant(1)}}
     left = set(range(size))
     while left:
         v = min(left, key=lambda v: (sum(_degree(cell, v) for cell in cells), v))
         left.remove(v)
-        cells = _eliminated(cells, v, noises[variables[v]], polynomials)
+        slope = int((rates[v] * steps).p)
+        cells = _eliminated(cells, v, _density(noises[v].kind, slope, rates[v] or fmpq(1, unit)), steps, polynomials)
     total: dict[fmpq, fmpq] = defaultdict(fmpq)
     for integrand in cells.values():
         for exponent, polynomial in integrand.items():
-            total[exponent[-1]] += polynomial.leading_coefficient()
+            if polynomial != 0:
+                total[_rational(exponent[-1]) / steps] += polynomial.leading_coefficient()
     terms = [(c, q) for c, q in total.items() if q != 0]
     if all(c == 0 for c, _ in terms):
         return sum((q for _, q in terms), fmpq(0))
     return sum((arb(q) * arb(c).exp() for c, q in terms), arb(0))
 
 
-_Integrand = dict[Linear, Any]  # exponent -> polynomial
-
-
-def _degree(cell: frozenset[Linear], v: int) -> int:
+def _degree(cell: _Cell, v: int) -> int:
     """How many cells the elimination of a variable makes of one."""
     lower = sum(form[v] < 0 for form in cell)
     upper = sum(form[v] > 0 for form in cell)
     return max(lower, 1) * max(upper, 1)
 
 
-def _cell(forms: Sequence[Linear]) -> frozenset[Linear] | None:
+def _cell(forms: Sequence[Linear]) -> _Cell | None:
     """{form <= 0}, one form for each direction; None if it is seen to have no inner point."""
-    tightest: dict[Linear, fmpq] = {}
+    tightest: dict[Linear, Any] = {}
     for form in forms:
-        lead = next((abs(each) for each in form[:-1] if each != 0), None)
+        lead = next((abs(each) for each in form[:-1] if each), None)
         if lead is None:
             if form[-1] > 0:
                 return None
             continue
-        direction, bound = tuple(each / lead for each in form[:-1]), form[-1] / lead
-        tightest[direction] = max(tightest.get(direction, bound), bound)
+        direction, bound = (form[:-1], form[-1]) if lead == 1 else (_scaled(form[:-1], 1, lead), _over(form[-1], lead))
+        if direction not in tightest or bound > tightest[direction]:
+            tightest[direction] = bound
     for direction, bound in tightest.items():
         opposite = tightest.get(tuple(-each for each in direction))
         if opposite is not None and bound + opposite >= 0:
@@ -207,32 +233,23 @@ def _cell(forms: Sequence[Linear]) -> frozenset[Linear] | None:
 
 
 def _eliminated(
-    cells: Mapping[frozenset[Linear], _Integrand], v: int, noise: Noise, polynomials: Any
-) -> dict[frozenset[Linear], _Integrand]:
+    cells: Mapping[_Cell, _Integrand], v: int, density: Sequence[tuple[int, int, fmpq]], steps: int, polynomials: Any
+) -> dict[_Cell, _Integrand]:
     """Integrates a variable out. On a cell its lower end is the largest lower bound, its upper end the least upper
     one: one new cell for each choice of the two, which overlap in null sets only."""
-    after: dict[frozenset[Linear], _Integrand] = {}
-    axis = tuple(fmpq(i == v) for i in range(polynomials.nvars() + 1))
-    zero = (fmpq(0),) * len(axis)
+    after: dict[_Cell, _Integrand] = {}
+    zero = (0,) * (polynomials.nvars() + 1)
     for cell, integrand in cells.items():
-        for half, slope, height in _density(noise):
-            forms = [*cell, _scaled(axis, -half)] if half else [*cell]
-            solved = [(form[v], _scaled((*form[:v], fmpq(0), *form[v + 1 :]), -1 / form[v])) for form in forms if form[v] != 0]
-            lowers = {end for factor, end in solved if factor < 0}
-            uppers = {end for factor, end in solved if factor > 0}
-            rest = [form for form in forms if form[v] == 0]
-            dense = {_sum(exponent, _scaled(axis, slope)): each * height for exponent, each in integrand.items()}
-            primitive = _primitive(dense, v, polynomials)
+        for half, slope, height in density:
+            lowers, uppers = _solved(cell, v)
+            if half:
+                (lowers if half > 0 else uppers).add(zero)
+            rest = [form for form in cell if not form[v]]
+            dense = {_moved(exponent, v, slope): each * height for exponent, each in integrand.items()}
+            primitive = _primitive(dense, v, steps, polynomials)
             at: dict[Linear, _Integrand] = {}
             for low, high in itertools.product(lowers or {None}, uppers or {None}):
-                conditions = [*rest]
-                if low is not None:
-                    conditions += [_sum(other, _scaled(low, -1)) for other in lowers if other != low]
-                if high is not None:
-                    conditions += [_sum(high, _scaled(other, -1)) for other in uppers if other != high]
-                if low is not None and high is not None:
-                    conditions.append(_sum(low, _scaled(high, -1)))
-                new = _cell(conditions)
+                new = _cell([*rest, *_conditions(low, high, lowers, uppers)])
                 if new is None:
                     continue
                 if any(end is None and _grows(primitive, v, way) for end, way in ((low, -1), (high, 1))):
@@ -241,47 +258,82 @@ def _eliminated(
                     raise Unsupported("an integral does not converge")
                 into = after.setdefault(new, {})
                 for end, way in ((high, 1), (low, -1)):
-                    if end is not None:
-                        if end not in at:
-                            at[end] = _at(primitive, v, end, polynomials)
-                        for exponent, each in at[end].items():
-                            into[exponent] = into[exponent] + way * each if exponent in into else way * each
+                    if end is None:
+                        continue
+                    if end not in at:
+                        at[end] = _at(primitive, v, end, polynomials)
+                    for exponent, each in at[end].items():
+                        into[exponent] = into.get(exponent, 0) + way * each
         if len(after) > MAX_CELLS:
             raise Unsupported(f"the region falls into more than {MAX_CELLS} cells")
-    return {
-        cell: kept
-        for cell, integrand in after.items()
-        if (kept := {exponent: each for exponent, each in integrand.items() if each != 0}) or zero in integrand
-    }
+    return {cell: {exponent: each for exponent, each in terms.items() if each != 0} for cell, terms in after.items()}
 
 
-def _density(noise: Noise) -> list[tuple[int, fmpq, fmpq]]:
+def _solved(cell: _Cell, v: int) -> tuple[set[Linear], set[Linear]]:
+    """Lower and upper bounds of a variable on a cell."""
+    lowers, uppers = set(), set()
+    for form in cell:
+        if form[v]:
+            end = _scaled((*form[:v], 0, *form[v + 1 :]), -1, form[v])
+            (lowers if form[v] < 0 else uppers).add(end)
+    return lowers, uppers
+
+
+def _conditions(low: Linear | None, high: Linear | None, lowers: set[Linear], uppers: set[Linear]) -> Iterator[Linear]:
+    """Forms that are at most zero where these two are the ends that count."""
+    if low is not None:
+        yield from (_difference(other, low) for other in lowers if other != low)
+    if high is not None:
+        yield from (_difference(high, other) for other in uppers if other != high)
+    if low is not None and high is not None:
+        yield _difference(low, high)
+
+
+def _density(kind: str, slope: int, rate: fmpq) -> list[tuple[int, int, fmpq]]:
     """Half line (+1, -1, or 0: the line, whose ends are among the bounds), slope of the log density, its factor."""
-    if noise.kind == "uniform":
-        return [(0, fmpq(0), fmpq(1))]
-    rate = 1 / noise.scale
-    return [(0, -rate, rate)] if noise.kind == "exponential" else [(1, -rate, rate / 2), (-1, rate, rate / 2)]
+    if kind == "uniform":
+        return [(0, 0, rate)]
+    return [(0, -slope, rate)] if kind == "exponential" else [(1, -slope, rate / 2), (-1, slope, rate / 2)]
 
 
-def _scaled(form: Linear, factor: Any) -> Linear:
-    return tuple(each * factor for each in form)
+def _over(a: Any, b: Any) -> Any:
+    """a / b, an int where it can be."""
+    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
+        return a // b
+    ratio = Fraction(a) / b
+    return int(ratio) if ratio.denominator == 1 else ratio
 
 
-def _sum(left: Linear, right: Linear) -> Linear:
-    return tuple(a + b for a, b in zip(left, right, strict=True))
+def _rational(value: Any) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
 
 
-def _primitive(integrand: _Integrand, v: int, polynomials: Any) -> _Integrand:
+def _scaled(form: Linear, factor: Any, divisor: Any = 1) -> Linear:
+    """form * factor / divisor."""
+    if divisor == -1 or divisor == 1:
+        return tuple([each * factor * divisor for each in form])
+    return tuple([_over(each * factor, divisor) for each in form])
+
+
+def _difference(left: Linear, right: Linear) -> Linear:
+    return tuple([a - b for a, b in zip(left, right, strict=True)])
+
+
+def _moved(form: Linear, v: int, step: Any) -> Linear:
+    return (*form[:v], form[v] + step, *form[v + 1 :])
+
+
+def _primitive(integrand: _Integrand, v: int, steps: int, polynomials: Any) -> _Integrand:
     """An antiderivative in a variable: p e^(a x) has (p/a - p'/a^2 + p''/a^3 - ...) e^(a x)."""
     result = {}
     for exponent, polynomial in integrand.items():
-        slope = exponent[v]
-        if slope == 0:
+        if not exponent[v]:
             result[exponent] = polynomial.integral(v)
             continue
-        total, factor = polynomials.constant(0), 1 / slope
+        inverse = steps / _rational(exponent[v])
+        total, factor = polynomials.constant(0), inverse
         while polynomial != 0:
-            total, polynomial, factor = total + polynomial * factor, polynomial.derivative(v), -factor / slope
+            total, polynomial, factor = total + polynomial * factor, polynomial.derivative(v), -factor * inverse
         result[exponent] = total
     return result
 
@@ -295,28 +347,30 @@ def _grows(primitive: _Integrand, v: int, way: int) -> bool:
 def _at(primitive: _Integrand, v: int, end: Linear, polynomials: Any) -> _Integrand:
     """The antiderivative with the variable replaced by a linear form of the others."""
     generators = list(polynomials.gens())
-    value = polynomials.constant(end[-1])
+    value = polynomials.constant(_rational(end[-1]))
     for generator, factor in zip(generators, end[:-1], strict=True):
-        value += generator * factor
+        if factor:
+            value += generator * _rational(factor)
     generators[v] = value
     result: _Integrand = {}
     for exponent, polynomial in primitive.items():
-        new = _sum((*exponent[:v], fmpq(0), *exponent[v + 1 :]), _scaled(end, exponent[v]))
+        slope = exponent[v]
+        new = tuple([0 if i == v else each + slope * end[i] for i, each in enumerate(exponent)])
         each = polynomial if polynomial.is_constant() else polynomial.compose(*generators)
         result[new] = result[new] + each if new in result else each
     return result
 
 
-def _empty(cell: frozenset[Linear]) -> bool:
+def _empty(cell: _Cell) -> bool:
     """Whether no inner point satisfies the forms (Fourier and Motzkin's elimination)."""
-    current: frozenset[Linear] | None = cell
+    current: _Cell | None = cell
     while current:
-        v = next(i for i, each in enumerate(next(iter(current))) if each != 0)
-        lower, upper = ([form for form in current if form[v] * way > 0] for way in (-1, 1))
-        joined = [_sum(_scaled(a, 1 / -a[v]), _scaled(b, 1 / b[v])) for a in lower for b in upper]
-        if len(joined) > MAX_CELLS:
+        v = next(i for i, each in enumerate(next(iter(current))) if each)
+        lowers, uppers = _solved(current, v)
+        if len(lowers) * len(uppers) > MAX_CELLS:
             raise Unsupported("a region has too many bounds")
-        current = _cell([*(form for form in current if form[v] == 0), *joined])
+        joined = [_difference(low, high) for low in lowers for high in uppers]
+        current = _cell([*(form for form in current if not form[v]), *joined])
     return current is None
 
 

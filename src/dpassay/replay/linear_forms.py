@@ -228,9 +228,6 @@ class Form:
             raise TypeError("an index is no integer")
         return value.numerator
 
-    def __float__(self) -> float:
-        return float(constant(self, "a float"))
-
     def _below(self, other: Any, strict: bool, factor: int) -> Any:
         """factor * (self - other) < 0, or <= 0."""
         if isinstance(other, float) and math.isinf(other):
@@ -407,6 +404,13 @@ class Run:
             self.bounds[direction] = arb(known).min(arb(bound))
 
 
+def _same(a: Any, b: Any) -> bool:
+    """Whether two numbers are one, or have the same enclosure."""
+    if isinstance(a, arb) and isinstance(b, arb):
+        return bool(a.mid() == b.mid() and a.rad() == b.rad())
+    return isinstance(a, fmpq) and isinstance(b, fmpq) and bool(a == b)
+
+
 @dataclass(frozen=True)
 class Geometric:
     """A geometric draw; only the difference of two with the same probability is integrated."""
@@ -415,7 +419,7 @@ class Geometric:
     p: Any
 
     def __sub__(self, other: Any) -> Form:
-        if not isinstance(other, Geometric) or not (self.p - other.p == 0 or self.p is other.p or str(self.p) == str(other.p)):
+        if not isinstance(other, Geometric) or not _same(self.p, other.p):
             raise Unsupported("a geometric draw is used by itself")
         return self.run.two_sided_geometric(self.p)
 
