@@ -63,7 +63,7 @@ class Neighbors:
         elif problem.values == "bool":
             self.entries = [Fraction(0), Fraction(1)]
         else:
-            self.entries = [Fraction(each) for each in (0, 1, -1, 10, -10)]
+            self.entries = [Fraction(each) for each in (0, 1, -1, 10, -10, *([] if self.whole else ["1/2"]))]
 
     def are(self, pair: Pair) -> bool:
         """Whether the two are neighbors, entries of the right kind."""
@@ -79,31 +79,37 @@ class Neighbors:
             return [(a, b) for a, b in itertools.product(self.entries, repeat=2) if a != b]
         if self.kind == "add_or_remove_one:entry":
             return []
-        steps = (self.radius, -self.radius)
-        bases = self.entries if self.whole or self.entries[0] != 0 else [Fraction(0), *self.entries[1:3]]
-        moved = [(base, base + step) for base in bases for step in steps]
+        moved = [(base, base + step) for base in self.entries for step in (self.radius, -self.radius)]
         return [(a, b) for a, b in moved if not self.whole or b.denominator == 1]
 
     def simple(self, size: int) -> Iterator[Pair]:
         """Patterns with one step: the first entries move one way, the others another way or not at all."""
         still = [(each, each) for each in self.entries[:3]]
-        seen = set()
         if self.kind == "add_or_remove_one:entry":
             for fill, extra in itertools.product(self.entries[:3], self.entries):
                 yield self._pair([(fill, fill)] * (size - 1), extra)
             return
         one = self.kind in ("one_query", "replace_one:entry")
         columns = self.columns()
-        for first in columns:
-            others = still if one else [*sorted(columns, key=lambda each: (each[1] - each[0] == first[1] - first[0], abs(each[0]))), *still]
-            for other in others:
-                for count in (1, *([size - 1] if size > 2 and not one else []), *([size] if not one else [])):
-                    chosen = [first] * count + [other] * (size - count)
-                    for order in (chosen, chosen[::-1]):
-                        pair = self._pair(order)
-                        if pair not in seen and self.are(pair):
-                            seen.add(pair)
-                            yield pair
+        joined = itertools.product(columns, still if one else [*columns, *still])
+        ranked = sorted(joined, key=lambda pair: self._rank(*pair))
+        seen = set()
+        for first, other in ranked:
+            for count in (1,) if one else dict.fromkeys((size - 1, 1, size // 2)):
+                chosen = [first] * count + [other] * (size - count)
+                pair = self._pair(chosen[::-1] if first[0] < 0 else chosen)
+                if pair not in seen and self.are(pair):
+                    seen.add(pair)
+                    yield pair
+
+    def _rank(self, first: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> tuple[Any, ...]:
+        """Small entries, or two that are far apart, and opposite steps come first; fractions come late."""
+        apart = abs(first[0]) + abs(other[0])
+        if apart.denominator > 1:
+            apart += 2
+        elif apart == 20 and first[0] != other[0]:
+            apart = Fraction(1)
+        return apart, first[1] - first[0] == other[1] - other[0], other[1] == other[0]
 
     def near(self, pair: Pair) -> Iterator[Pair]:
         """Pairs with one entry changed, or one more."""
@@ -119,12 +125,13 @@ class Neighbors:
         columns = list(zip(first, second, strict=True))
         options = [*((each, each) for each in self.entries[:3]), *self.columns()]
         for k in range(len(columns)):
-            for option in options:
-                if option != columns[k]:
-                    yield self._pair([*columns[:k], option, *columns[k + 1 :]])
-        for k in {0, len(columns)}:
-            for option in options:
-                yield self._pair([*columns[:k], option, *columns[k:]])
+            if columns[k] not in columns[:k]:
+                yield self._pair([*columns[:k], columns[k], *columns[k:]])
+        for k, option in itertools.product(range(len(columns)), options):
+            if option != columns[k]:
+                yield self._pair([*columns[:k], option, *columns[k + 1 :]])
+        for k, option in itertools.product((0, len(columns)), options):
+            yield self._pair([*columns[:k], option, *columns[k:]])
 
     def smaller(self, pair: Pair) -> Iterator[Pair]:
         """Pairs without an entry, or with an entry replaced by a simpler one."""

@@ -122,7 +122,7 @@ class _Refuter:
         best, order, seen = Search(), itertools.count(), set()
         seeds, waiting = self._seeds(), []
         for turn in itertools.count():
-            if turn % 3 and waiting:
+            if turn % 2 and waiting:
                 _, _, neighbors, values, varied = heapq.heappop(waiting)
                 batch = ((neighbors, values, pair) for pair in varied if neighbors.are(pair))
                 chosen = next(batch, None)
@@ -160,20 +160,20 @@ class _Refuter:
 
     def _seeds(self) -> Iterator[tuple[Neighbors, Values, Pair]]:
         """Short inputs at simple values first; every length and value gets its turn."""
-        runs = []
+        lanes: list[list[Any]] = [[] for _ in range(24 + _LENGTHS)]
         for place, values in enumerate(assignments(self.problem)[:24]):
             neighbors = Neighbors(self.problem, values)
-            runs += [(size + place / 2, size, place, neighbors, values) for size in range(1, _LENGTHS + 1)]
-        lanes = [_lane(*run[3:], run[1]) for run in sorted(runs, key=lambda run: run[:3])]
+            for size in range(1, _LENGTHS + 1):
+                lanes[place + size - 1].append(_lane(neighbors, values, size))
         active: list[Any] = []
-        while lanes or active:
-            active += lanes[:2]
-            del lanes[:2]
+        while active or any(lanes):
+            active += lanes.pop(0) if lanes else []
             for lane in list(active):
-                batch = list(itertools.islice(lane, 2))
-                if not batch:
+                chosen = next(lane, None)
+                if chosen is None:
                     active.remove(lane)
-                yield from batch
+                else:
+                    yield chosen
 
     def _check_time(self) -> None:
         if time.process_time() > self.end:

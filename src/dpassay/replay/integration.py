@@ -133,7 +133,7 @@ def confined(run: Run, output: Any, event: Any) -> bool:
     if isinstance(event, list):
         if not isinstance(output, list | tuple) or len(output) != len(event):
             return False
-        return all([confined(run, each, within) for each, within in zip(output, event, strict=True)])
+        return all(confined(run, each, within) for each, within in zip(output, event, strict=True))
     if event is None or isinstance(event, bool | str):
         return type(output) is type(event) and bool(output == event)
     if output is None or isinstance(output, bool | str | list | tuple | Geometric):
