@@ -1628,3 +1628,25 @@ Definition CD_ISO : Prop :=
   ~ (forall x : 'cV[R]_n, \sum_i ((hadamard R n *m D *m x) i ord0) ^+ 2 = \sum_i x i ord0 ^+ 2).
 
 End Finite.
+
+Module Programs.
+
+(* What joins the conditions that `dp.prove` checks of a program. Two runs take their noise from the measures mu1 and mu2;
+   each has a trace, of which there are countably many, and an output. If the noise of the first run is moved, by a map
+   that depends on its trace alone, so that the second run has the same trace and output, and no set of noise of one
+   trace is more than e^eps times likelier than its image, then no event is more than e^eps times likelier in the first
+   run. That a translation of independent noise is such a map is no part of the statement.                              *)
+Local Open Scope classical_set_scope.
+Definition ALIGNMENT : Prop :=
+  forall (R : realType) d1 d2 (noise1 : measurableType d1) (noise2 : measurableType d2)
+    (mu1 : {measure set noise1 -> \bar R}) (mu2 : {measure set noise2 -> \bar R}) (output : Type)
+    (trace1 : noise1 -> nat) (trace2 : noise2 -> nat) (out1 : noise1 -> output) (out2 : noise2 -> output)
+    (align : nat -> noise1 -> noise2) (eps : R),
+  (forall t, measurable [set x | trace1 x = t]) ->
+  (forall t A, measurable A -> A `<=` [set x | trace1 x = t] ->
+     measurable (align t @` A) /\ (mu1 A <= (expR eps)%:E * mu2 (align t @` A))%E) ->
+  (forall x, trace2 (align (trace1 x) x) = trace1 x /\ out2 (align (trace1 x) x) = out1 x) ->
+  forall E : set output, measurable (out1 @^-1` E) -> measurable (out2 @^-1` E) ->
+    (mu1 (out1 @^-1` E) <= (expR eps)%:E * mu2 (out2 @^-1` E))%E.
+
+End Programs.

@@ -1,5 +1,5 @@
 (* One theorem for each statement, named like it; what follows a claim id after another underscore is a part of the claim. *)
-From Dpassay Require Statements SelectionTheorems DeterminantalTheorems FiniteTheorems.
+From Dpassay Require Statements SelectionTheorems DeterminantalTheorems FiniteTheorems Alignment.
 
 Definition PP_EM_REP : Statements.Selection.PP_EM_REP := SelectionTheorems.PP_EM_REP.
 Definition XM_T1_S : Statements.Selection.XM_T1_S := SelectionTheorems.XM_T1_S.
@@ -103,3 +103,4 @@ Definition CD_T52 : Statements.Finite.CD_T52 := FiniteTheorems.CD_T52.
 Definition CD_TAB_ID : Statements.Finite.CD_TAB_ID := FiniteTheorems.CD_TAB_ID.
 Definition CD_HAD : Statements.Finite.CD_HAD := FiniteTheorems.CD_HAD.
 Definition CD_ISO : Statements.Finite.CD_ISO := FiniteTheorems.CD_ISO.
+Definition ALIGNMENT : Statements.Programs.ALIGNMENT := Alignment.ALIGNMENT.

@@ -26,6 +26,10 @@ from dpassay.data.ratings import synthetic as synthetic
 from dpassay.judging.verification import verify as verify
 from dpassay.mechanisms import mechanism as mechanism
 from dpassay.mechanisms import mechanisms as mechanisms
+from dpassay.prover.problem import mechanism_function as mechanism_function
+from dpassay.prover.proving import Proof as Proof
+from dpassay.prover.proving import prove as prove
+from dpassay.prover.proving import run_proof as run_proof
 from dpassay.replay import Replay as Replay
 from dpassay.replay import replay as replay
 

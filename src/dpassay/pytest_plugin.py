@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpassay.core.claims import Verdict
     from dpassay.core.privacy import PrivacyClaim
 
-__all__ = ["PrivacyViolated", "Undecided", "assert_private"]
+__all__ = ["PrivacyViolated", "Undecided", "assert_private", "assert_proved"]
 
 FAILURE_PROBABILITY = 0.01  # of a whole session
 OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
@@ -187,6 +187,46 @@ def assert_private(
         raise Undecided(f"{verdict.explanation}\nallow_open=True lets the test pass all the same")
     _require_power(content)
     return verdict
+
+
+def assert_proved(
+    function: Callable[..., Any],
+    *,
+    relation: str | None = None,
+    epsilon: float | str | None = None,
+    claim: "PrivacyClaim | None" = None,
+    assume: Sequence[str] = (),
+    bounds: tuple[Any, Any] | None = None,
+    radius: float | str | None = None,
+    time_limit: float = 60,
+) -> "Verdict":
+    """Fails the test unless the claim is proved for every input from the function's source; see `dp.prove`.
+
+    A proof spends none of the session's failure probability. The arguments are those of `dp.prove`.
+
+    Raises:
+        PrivacyViolated: a counterexample was found (an AssertionError).
+        Undecided: neither a proof nor a counterexample was found (likewise).
+        InvalidInput: unusable input, in one line that says how to mend it.
+    """
+    __tracebackhide__ = True
+    from dpassay.prover.proving import run_proof
+
+    found = run_proof(
+        function,
+        relation=relation,
+        epsilon=epsilon,
+        claim=claim,
+        assume=assume,
+        bounds=bounds,
+        radius=radius,
+        time_limit=time_limit,
+    )
+    if found.verdict.outcome == "refuted":
+        raise PrivacyViolated(str(found))
+    if found.verdict.outcome != "holds":
+        raise Undecided(str(found))
+    return found.verdict
 
 
 class Auditor:

@@ -24,7 +24,7 @@ def test_the_schemas_are_schemas(name: str) -> None:
 
 
 def test_no_other_schema_exists() -> None:
-    with pytest.raises(InvalidInput, match="choose verdicts or certificate"):
+    with pytest.raises(InvalidInput, match="choose one of attack, audit"):
         schema("../pyproject")
 
 

@@ -13,6 +13,7 @@ from dpassay.commands.audit import audit
 from dpassay.commands.bench import bench
 from dpassay.commands.experiment import experiment
 from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted, complain
+from dpassay.commands.prove import prove
 from dpassay.commands.replay import replay
 from dpassay.commands.search import search
 from dpassay.commands.supervised import supervised
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Commands that run a mechanism of the user's do so in a process of their own, when this is the whole program.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None and words[:1] in (["audit"], ["search"]):
+    if arguments is None and words[:1] in (["audit"], ["prove"], ["search"]):
         return supervised(lambda: _run(words))
     return _run(words, last=arguments is None)
 
@@ -68,5 +69,5 @@ def commands() -> None:
     """Decides whether differential-privacy claims are true, with evidence a stranger can replay."""
 
 
-for command in (verify, audit, search, attack, experiment, replay, bench):
+for command in (verify, audit, search, prove, attack, experiment, replay, bench):
     commands.add_command(command)

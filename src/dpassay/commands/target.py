@@ -48,6 +48,15 @@ class Target:
         return from_callable(found, batched=self.batched)
 
 
+def named_function(target: str) -> Any:
+    """What MODULE:NAME names, as it is.
+
+    Raises:
+        InvalidInput: it cannot be imported, or names nothing.
+    """
+    return _load(target, ())
+
+
 target_options = grouped(
     "target",
     Target,

@@ -97,7 +97,8 @@ class Verdict:
         misprint: what is misprinted in the claim, where that alone makes it false; "" elsewhere.
         rests_on: the published theorems that a proof of level `steps` rests on, which are cited and not checked:
             "name", "source", "statement", and "hypotheses", each with the step that checks it.
-        warnings: of an audit, what a reader should know of the sampler.
+        warnings: of an audit, what a reader should know of the sampler; of a proof, what contradicts it.
+        epsilon_inferred: of `dp.prove` with `infer`, the smallest bound that it proved, an expression; "" elsewhere.
     """
 
     id: str
@@ -117,6 +118,7 @@ class Verdict:
     misprint: str = field(default="", repr=False)
     rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = field(default=(), repr=False)
+    epsilon_inferred: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -133,6 +135,7 @@ class Verdict:
             *under("loss", [self._loss()]),
             *under("why", [self.explanation]),
             *under("misprint", [self.misprint]),
+            *under("smallest", [self.epsilon_inferred]),
             *under("level", [f"{self.level}: {first}" for first in said[:1]] + said[1:]),
             *under("evidence", [*pieces[:_SHOWN], *more]),
             *under("judged on", [self.dataset]),

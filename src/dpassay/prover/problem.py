@@ -149,8 +149,21 @@ def problem_of(
         notion,
         bound,
         program.parameters,
-        tuple(expression(each, program, condition=True) for each in dict.fromkeys((*stated.assume, *given))),
+        _assumed((*stated.assume, *given), bound, program),
     )
+
+
+def _assumed(given: Sequence[str], bound: str, program: Program) -> tuple[str, ...]:
+    """The conditions on the parameters; a real parameter of the bound that none mentions is positive."""
+    conditions = [expression(each, program, condition=True) for each in dict.fromkeys(given)]
+    said = {name for each in conditions for name in _names(each)}
+    unsaid = [name for name in _names(bound) if program.parameters.get(name) == "real" and name not in said]
+    return (*(f"{name} > 0" for name in unsaid), *conditions)
+
+
+def _names(text: str) -> list[str]:
+    found = [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
+    return sorted(set(found), key=found.index)
 
 
 def _claimed(epsilon: float | str | None, claim: PrivacyClaim | None, program: Program) -> tuple[str, str]:

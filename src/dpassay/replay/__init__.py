@@ -37,9 +37,14 @@ CHECKERS: Mapping[str, str] = {
     "kernel": "dpassay.replay.kernel",
     "audit": "dpassay.replay.audit",
     "integration": "dpassay.replay.integration",
+    "alignment": "dpassay.replay.alignment",
 }
 AUDIT = "AUDIT"
 """What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""
+PROGRAM = "PROGRAM"
+"""What a certificate about a user's program is filed under."""
+OWN = {"audit": AUDIT, "alignment": PROGRAM, "integration": PROGRAM}
+"""Kinds whose certificates are about no registered claim: the inputs make the statement -> what they are filed under."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 
 
@@ -168,10 +173,11 @@ def replay(path: str | Path) -> Replay:
     """
     certificate = read(Path(path))
     try:
-        shown = None if certificate.kind == "audit" else conclusion(certificate)
+        filed = OWN.get(certificate.kind)
+        shown = None if filed else conclusion(certificate)
         result = computed(certificate.kind, certificate.inputs)
-        if shown is None and (certificate.claim, certificate.statement) != (AUDIT, result["statement"]):
-            raise Rejected(f"an audit's certificate is filed under {AUDIT}, with the statement of its inputs")
+        if shown is None and (certificate.claim, certificate.statement) != (filed, result["statement"]):
+            raise Rejected(f"such a certificate is filed under {filed}, with the statement of its inputs")
         recomputed, stated = _canonical(result), _canonical(certificate.result)
         differing = sorted(key for key in {*recomputed, *stated} if recomputed.get(key) != stated.get(key))
         if differing:

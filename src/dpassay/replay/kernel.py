@@ -27,7 +27,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
 
-STATEMENTS = "faed5c72f7dca734871776fa495c560593a9d746326599dd97d47170a9d24304"
+STATEMENTS = "9868cffbe4010f81fc464a393183a2c2d2f9dd5035f894af43cd9d6c59f90174"
 """SHA-256 of the file of statements as it was reviewed."""
 PACKAGES = "coq libcoq-mathcomp-analysis libcoq-mathcomp-real-closed libcoq-mathcomp-algebra-tactics"
 """Debian 12's packages: Coq 8.16, mathcomp 1.15, mathcomp-analysis 0.6."""

@@ -193,7 +193,23 @@ def query(step: Mapping[str, Any], *, negated_conclusion: bool) -> str:
 
 def solve(text: str) -> dict[str, str]:
     """Each solver's answer to a query: sat, unsat or unknown."""
-    return {"z3": _z3(text), "cvc5": _cvc5(text)}
+    return {"z3": _z3(text, TIMEOUT_MILLISECONDS), "cvc5": _cvc5(text, TIMEOUT_MILLISECONDS)}
+
+
+def seems_unsatisfiable(text: str, milliseconds: int) -> bool:
+    """What one solver says: good for a guess, which is then shown."""
+    return _z3(text, milliseconds) == "unsat"
+
+
+def unsatisfiable(text: str, milliseconds: int) -> bool:
+    """Whether both solvers say so in that time; the second is asked once the first does."""
+    return _z3(text, milliseconds) == "unsat" and _cvc5(text, milliseconds) == "unsat"
+
+
+def satisfiable(text: str, milliseconds: int) -> bool:
+    """Whether one solver says so, and the other does not contradict it."""
+    found = {_z3(text, milliseconds), _cvc5(text, milliseconds)}
+    return "sat" in found and "unsat" not in found
 
 
 def _smt(step: Mapping[str, Any]) -> None:
@@ -292,11 +308,11 @@ def _quantified(term: Term) -> bool:
 
 
 @functools.lru_cache(maxsize=2048)  # proofs share lemmas
-def _z3(text: str) -> str:
+def _z3(text: str, milliseconds: int) -> str:
     import z3
 
     solver = z3.Solver()
-    solver.set("timeout", TIMEOUT_MILLISECONDS)
+    solver.set("timeout", milliseconds)
     try:
         solver.from_string(text)
     except z3.Z3Exception as error:
@@ -308,8 +324,8 @@ def _z3(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=2048)
-def _cvc5(text: str) -> str:
-    output = answer(text, TIMEOUT_MILLISECONDS / 1000)
+def _cvc5(text: str, milliseconds: int) -> str:
+    output = answer(text, milliseconds / 1000)
     if output.startswith("(error"):
         raise Rejected(f"cvc5 cannot read the query: {output}")
     return output

@@ -12,18 +12,19 @@ REPAIR: Mapping[str, str] = {
     "attack": "attack --json",
     "audit": "audit --json",
     "certificate": "verify",
+    "proof": "prove --json",
     "verdicts": "verify",
 }
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema `verdicts`, `certificate`, `audit` or `attack`, as JSON.
+    """The schema `verdicts`, `certificate`, `audit`, `attack` or `proof`, as JSON.
 
     Raises:
         InvalidInput: no schema has this name.
     """
     if name not in REPAIR:
-        raise InvalidInput(f"no schema is called {name!r}; choose verdicts or certificate or audit or attack")
+        raise InvalidInput(f"no schema is called {name!r}; choose one of {', '.join(REPAIR)}")
     content: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text(encoding="utf-8"))
     return content
 
@@ -98,6 +99,15 @@ def validate_attack(content: Mapping[str, Any]) -> dict[str, Any]:
     for record in (valid, valid["victim"], valid["repair"]):
         _rectangular(name, {"tables": [], "plots": [], **(record or {})})
     return valid
+
+
+def validate_proof(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A proof's report as plain JSON values, once it follows `proof.schema.json`.
+
+    Raises:
+        InvalidInput: the content does not; the one line names the place.
+    """
+    return _validated("proof", content, "the proof")
 
 
 def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,98 @@
+"""`dpassay prove`: a proof for every input, or an exact counterexample, from a function's source."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpassay.commands.output import UNUSABLE, Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.supervised import isolate_option, limit
+from dpassay.commands.target import named_function
+from dpassay.core.errors import InvalidInput
+
+
+@click.command()
+@click.argument("target", metavar="MODULE:NAME")
+@click.option(
+    "--relation",
+    metavar="R",
+    help="one_query, all_queries, monotone_queries, replace_one:entry or add_or_remove_one:entry. Default: the "
+    "decorator's.",
+)
+@click.option("--epsilon", metavar="EXPRESSION", help="The claim, nats: a formula in the parameters. Default: epsilon.")
+@click.option("--zcdp", metavar="EXPRESSION", help="Claim zCDP with this rho instead.")
+@click.option(
+    "--assume", multiple=True, metavar="CONDITION", help='Of the parameters, such as "c >= 1"; repeat for more.'
+)
+@click.option("--bounds", metavar="LOW:HIGH", help="The least and the largest entry: numbers or parameters.")
+@click.option("--radius", metavar="NUMBER", help="How much an entry may change where the relation says at most 1.")
+@click.option("--infer", is_flag=True, help="Also find the smallest bound that can be proved, and the largest loss.")
+@click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
+@isolate_option
+@click.option("--seed", default=0, show_default=True, help="Of the runs that our reading is compared with.")
+@click.option("--json", "json_path", type=path_type(), help="Write the proof as JSON.")
+@click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
+@click.option("--certificate", "certificate_path", type=path_type(), help="Write what `dpassay replay` re-checks.")
+def prove(
+    target: str,
+    relation: str | None,
+    epsilon: str | None,
+    zcdp: str | None,
+    bounds: str | None,
+    isolate: str | None,
+    json_path: Path | None,
+    html_path: Path | None,
+    certificate_path: Path | None,
+    **settings: Any,
+) -> int:
+    """Prove a mechanism's privacy claim for every input, or refute it exactly, from its Python source.
+
+    The mechanism is MODULE:NAME of your own, a function f(rng, data, ...) of a list of numbers and public parameters.
+    Exits with 0 when the claim is proved, 1 when it is refuted, 2 when neither was found.
+    """
+    from dpassay.core.privacy import PrivacyClaim
+    from dpassay.prover.proving import run_proof
+    from dpassay.report.terminal import live_status
+
+    limit(isolate)
+    if epsilon is not None and zcdp is not None:
+        raise InvalidInput("--epsilon and --zcdp are different claims; leave one out")
+    low, colon, high = (bounds or "").partition(":")
+    if bounds is not None and not (low and colon and high):
+        raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
+    outputs = Outputs(json_path, html_path, certificate_path)
+    mechanism = named_function(target)
+    with interruptible("nothing was written"), live_status(target, settings["time_limit"]) as status:
+        found = run_proof(
+            mechanism,
+            relation=relation,
+            epsilon=epsilon,
+            claim=None if zcdp is None else PrivacyClaim.zcdp(zcdp),
+            bounds=None if bounds is None else (low, high),
+            command=command_line(),
+            progress=status.note,
+            **settings,
+        )
+    content = found.to_json()
+    with outputs.attempt():
+        click.echo(str(found))
+    from dpassay.report.proof_html import render_proof
+
+    outputs.write(json_path, "proof", lambda: as_json(content))
+    outputs.write(html_path, "report", lambda: render_proof(content))
+    if certificate_path is not None:
+        with outputs.attempt():
+            click.echo(_certify(found.certificate, certificate_path))
+    code = outputs.exit_code(violated=found.verdict.outcome == "refuted")
+    return code or (UNUSABLE if found.verdict.outcome == "open" else 0)
+
+
+def _certify(certificate: dict[str, Any] | None, path: Path) -> str:
+    """Writes what `replay` re-checks; returns a line that says so, or why not."""
+    from dpassay.replay import PROGRAM, check, seal
+
+    if certificate is None:
+        return "no certificate: nothing was decided"
+    body = certificate["kind"], certificate["inputs"]
+    seal(PROGRAM, check(*body)["statement"], *body).write(path)
+    return f"certificate in {path}; re-check it with: dpassay replay {path}"

@@ -1,0 +1,311 @@
+"""`dp.prove`: a proof for every input, or an exact counterexample, from a mechanism's source.
+
+What finds a proof is not trusted. A verdict `holds` needs all of: an alignment that the checker of `dpassay.replay`
+accepts, which reads the program again by itself; runs of the function itself that its reading reproduces from the same
+noise; and a search for a counterexample, by running the function itself on symbolic noise, that finds none. A verdict
+`refuted` needs a counterexample whose probabilities the checker computes again, exactly. If both are there, one of us
+is wrong, and the verdict is `open`.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpassay.core.claims import Evidence, Verdict
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import require
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.version import __version__
+from dpassay.prover.problem import Problem, problem_of
+from dpassay.prover.program_text import Program, program_of
+
+CONFORMING_RUNS = 20  # of the function, whose outputs the checker's reading must give from the same noise
+SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved
+ALIGNMENT, INTEGRATION = "alignment", "integration"
+_REPORT = "This is an error of ours: please report it with the program."
+_PROVED = "{conditions} conditions of an alignment of the two runs' noise, each decided by z3 and by cvc5."
+_BROKEN = (
+    "The output {output} has probability {probability1} on one list and {probability2} on its neighbor: a loss of "
+    "{loss}, where at most {allowed} is claimed."
+)
+_THEOREM = {
+    "name": "the alignment theorem",
+    "source": "docs/theorems/alignments.md",
+    "statement": "If the second run gives the same output, whenever its noise is the first's shifted by amounts that "
+    "depend on the data and on the discrete trace alone, then the loss is at most what the shifts cost.",
+    "hypotheses": {"the shifts are of that kind and keep trace and output": "the conditions"},
+}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Everything that one call found; `verdict` is the short form, `to_json()` what reports are made of.
+
+    Attributes:
+        verdict: `holds`, `refuted` or `open`.
+        program: the text that was judged.
+        problem: the claim.
+        alignment: the certificate's inputs and what the checker says of them, where one was accepted.
+        refutation: the same for a counterexample, with "code" that runs it.
+        inferred: the smallest bound that was proved, "" where none was asked for or found.
+        largest_loss: the largest loss that was found, in words.
+        tried: what was tried, in order.
+    """
+
+    verdict: Verdict
+    program: Program
+    problem: Problem
+    alignment: Mapping[str, Any] | None = field(default=None, repr=False)
+    refutation: Mapping[str, Any] | None = field(default=None, repr=False)
+    inferred: str = ""
+    largest_loss: str = ""
+    tried: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, repr=False)
+    command: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        from dpassay.report.proof_text import plain_text
+
+        return plain_text(self.to_json())
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """The body of what `replay` re-checks; None for `open`."""
+        if self.verdict.outcome == "open":
+            return None
+        proved = self.verdict.outcome == "holds"
+        kind, found = (ALIGNMENT, self.alignment) if proved else (INTEGRATION, self.refutation)
+        assert found is not None
+        return {"kind": kind, "inputs": found["inputs"]}
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping, described by `report/proof.schema.json`."""
+        place = self.program.place(self._first_line())
+        file, _, line = place.rpartition(":")
+        return {
+            "format": "dpassay-proof",
+            "version": 1,
+            "program": f"dpassay {__version__}",
+            "command": self.command,
+            "mechanism": self.program.entry,
+            "location": {"file": file, "line": int(line)},
+            "text": self.program.text,
+            "neighbors": self.problem.neighbors(),
+            "claim": {"notion": self.problem.notion, "bound": self.problem.bound},
+            "verdict": {**self.verdict.to_json(), "warnings": list(self.verdict.warnings)},
+            "alignment": None if self.alignment is None else _shown(self.alignment),
+            "refutation": None if self.refutation is None else _told(self.refutation),
+            "inferred": self.inferred,
+            "largest_loss": self.largest_loss,
+            "tried": list(self.tried),
+            "seconds": self.seconds,
+        }
+
+    def _first_line(self) -> int:
+        return self.program.places[-1][0]
+
+
+_ALIGNED = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
+
+
+def _shown(alignment: Mapping[str, Any]) -> dict[str, Any]:
+    inputs = alignment["inputs"]
+    return {name: inputs[name] for name in _ALIGNED if inputs.get(name)} | {
+        "conditions": alignment["result"]["conditions"]
+    }
+
+
+def _told(refutation: Mapping[str, Any]) -> dict[str, Any]:
+    inputs, result = refutation["inputs"], refutation["result"]
+    kept = {name: inputs[name] for name in ("data1", "data2", "values")}
+    return (
+        kept
+        | {name: str(result[name]) for name in ("output", "probability1", "probability2", "loss", "allowed")}
+        | {"code": refutation["code"]}
+    )
+
+
+def prove(
+    function: Callable[..., Any],
+    *,
+    relation: str | None = None,
+    epsilon: float | str | None = None,
+    assume: Sequence[str] = (),
+    infer: bool = False,
+    time_limit: float = 60,
+    bounds: tuple[Any, Any] | None = None,
+    radius: float | str | None = None,
+    claim: PrivacyClaim | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """Proves a mechanism's privacy claim for every input, or refutes it exactly, from its source.
+
+    The mechanism is an ordinary function `f(rng, data, **public parameters)`: `rng` a numpy Generator, `data` a list of
+    numbers. Its real arithmetic is ideal. What the source may contain is in docs/how-to/prove.md.
+
+    Args:
+        function: a plain Python function with its source at hand.
+        relation: which lists are neighbors: "one_query" (one entry changes by at most 1), "all_queries" (every entry
+            does), "monotone_queries" (every entry, all up or all down), "replace_one:entry",
+            "add_or_remove_one:entry". Optional when the function is decorated with `dp.mechanism_function`.
+        epsilon: the claim, nats: an expression in the parameters or a number; the parameter `epsilon` by default.
+        assume: conditions on the parameters, such as "c >= 1".
+        infer: also find the smallest bound that can be proved, and the largest loss.
+        time_limit: seconds.
+        bounds: the least and the largest entry: numbers or names of parameters.
+        radius: how much an entry may change where the relation says "at most 1".
+        claim: another claim instead of epsilon, such as `dp.PrivacyClaim.zcdp("rho")`.
+        seed: of the runs that the checker's reading is compared with.
+
+    Returns:
+        `holds` (for all lengths and all parameters that meet `Verdict.assumptions`), `refuted`, or `open`, which says
+        what was tried or which line is not understood.
+
+    Raises:
+        InvalidInput: no relation or no claim, or a function whose source cannot be had.
+    """
+    return run_proof(
+        function,
+        relation=relation,
+        epsilon=epsilon,
+        assume=assume,
+        infer=infer,
+        time_limit=time_limit,
+        bounds=bounds,
+        radius=radius,
+        claim=claim,
+        seed=seed,
+    ).verdict
+
+
+def run_proof(
+    function: Callable[..., Any],
+    *,
+    infer: bool = False,
+    time_limit: float = 60,
+    seed: int = 0,
+    command: str = "",
+    progress: Callable[[str], None] = lambda _: None,
+    **stated: Any,
+) -> Proof:
+    """`prove`, with everything that was found.
+
+    Arguments and errors are those of `prove`, and the `command` that runs this again, for the reports, and `progress`,
+    called with a short text when a step advances.
+    """
+    if not time_limit > 0:
+        raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
+    require("prove")
+    from dpassay.prover.refuter import largest_loss
+    from dpassay.prover.search import infer_bound
+
+    begin = time.monotonic()
+
+    def left() -> float:
+        return max(0.0, begin + time_limit - time.monotonic())
+
+    program = program_of(function)
+    problem = problem_of(function, program, **stated)
+    progress("looking for a proof")
+    alignment, unproved = _aligned(program, problem, left() / 2)
+    progress("comparing the reading with runs of the function")
+    differing = "" if alignment is None else _differing(function, program, problem, seed)
+    progress("looking for a counterexample")
+    refutation, unrefuted = _refuted(function, program, problem, min(left(), SECOND_LOOK if alignment else left()))
+    inferred = loss = ""
+    if infer:
+        progress("looking for the smallest bound")
+        inferred, loss = infer_bound(program, problem, left() / 2), largest_loss(function, problem, left())
+    return Proof(
+        _verdict(program, problem, alignment, refutation, differing, (unproved, unrefuted), inferred),
+        program,
+        problem,
+        alignment,
+        refutation,
+        inferred,
+        loss,
+        tuple(filter(None, (unproved, unrefuted))),
+        time.monotonic() - begin,
+        command,
+    )
+
+
+def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[str, Any] | None, str]:
+    """An alignment that the checker accepts, or why there is none."""
+    from dpassay.prover.search import find_alignment
+    from dpassay.replay import Rejected, check
+
+    found = find_alignment(program, problem, seconds)
+    if not isinstance(found, Mapping):
+        return None, f"a proof by alignment: {found}"
+    try:
+        return {"inputs": found, "result": check(ALIGNMENT, found)}, ""
+    except Rejected as rejected:
+        return None, f"a proof by alignment, which the checker did not accept: {rejected}"
+
+
+def _refuted(
+    function: Callable[..., Any], program: Program, problem: Problem, seconds: float
+) -> tuple[dict[str, Any] | None, str]:
+    """A counterexample that the checker confirms, or what was looked at."""
+    from dpassay.prover.refuter import find_refutation, reproduction_code
+    from dpassay.replay import Rejected, check
+
+    found = find_refutation(function, program, problem, seconds)
+    if not isinstance(found, Mapping):
+        return None, f"a counterexample: {found}"
+    try:
+        return {"inputs": found, "result": check(INTEGRATION, found), "code": reproduction_code(found)}, ""
+    except Rejected as rejected:
+        return None, f"a counterexample, which the checker did not confirm: {rejected}"
+
+
+def _differing(function: Callable[..., Any], program: Program, problem: Problem, seed: int) -> str:
+    """How the checker's reading differs from a run of the function on the same noise; "" if it does not."""
+    from dpassay.prover.conformance import conforms, inputs_like
+
+    random = np.random.default_rng(seed)
+    for data, parameters in inputs_like(problem, random, CONFORMING_RUNS):
+        if differs := conforms(function, program, data, parameters, random):
+            return f"on {data} with {parameters}: {differs}"
+    return ""
+
+
+def _verdict(
+    program: Program,
+    problem: Problem,
+    alignment: dict[str, Any] | None,
+    refutation: dict[str, Any] | None,
+    differing: str,
+    tried: Sequence[str],
+    inferred: str,
+) -> Verdict:
+    """What the findings come to; where they contradict each other, nothing."""
+    name, assumed = program.entry, (*problem.assume, *(alignment or {"result": {}})["result"].get("assumes", ()))
+    if differing:
+        words = f"Our reading of the program gives another output than the program from the same noise, {differing}."
+        return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))
+    if alignment is not None and refutation is not None:
+        words = "A proof and a counterexample were both found and both checked, so one of the checkers is wrong."
+        return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))
+    if alignment is not None:
+        evidence = Evidence("proof", _PROVED.format(**alignment["result"]), {"kind": ALIGNMENT, **alignment})
+        words = f"Proved for {problem.neighbors()}, lists of any length: {evidence.summary}"
+        return Verdict(
+            name,
+            "holds",
+            words,
+            (evidence,),
+            assumptions=assumed,
+            level="steps",
+            rests_on=(_THEOREM,),
+            epsilon_inferred=inferred,
+        )
+    if refutation is not None:
+        evidence = Evidence("witness", _BROKEN.format(**refutation["result"]), {"kind": INTEGRATION, **refutation})
+        return Verdict(name, "refuted", evidence.summary, (evidence,), assumptions=assumed, level="whole")
+    words = f"Neither a proof nor a counterexample was found. Tried: {'; '.join(filter(None, tried))}."
+    return Verdict(name, "open", words, assumptions=assumed, epsilon_inferred=inferred)

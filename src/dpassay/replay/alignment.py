@@ -1,0 +1,327 @@
+"""Checks that a mechanism is private by an alignment of two runs; the theorem is in docs/theorems/alignments.md.
+
+Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bool"}, "relation": {"kind", "bounds",
+"values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
+alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
+{loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
+{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column" in the text.
+
+The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpassay.replay import Rejected
+from dpassay.replay.aligned_runs import Alignment, Prophecy, Runs
+from dpassay.replay.numbers import fields
+from dpassay.replay.paired_evaluation import Evaluation, Goal, Path
+from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
+from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused, Statement
+from dpassay.replay.program_flow import Flow, Held
+from dpassay.replay.program_reader import read
+from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
+from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
+from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation, of_symbol
+
+MILLISECONDS = 5000
+_RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
+_ALIGNMENT = ("shifts", "coins", "loops", "lists", "free", "prophecies")
+_KINDS = {"real": "real", "int": "int", "bool": "truth"}
+
+
+def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Proves the claim anew; raises `Rejected` where a condition is not proved."""
+    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT))
+    fields(inputs["program"], "a program", ("text", "entry"))
+    fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
+    fields(inputs["claim"], "a claim", ("notion", "bound"))
+    if inputs["claim"]["notion"] not in ("epsilon", "zcdp"):
+        raise Rejected("the notion is epsilon or zcdp")
+    try:
+        core = read(inputs["program"]["text"], inputs["program"]["entry"])
+    except Refused as refusal:
+        raise Rejected(f"the program is not understood: {refusal}") from None
+    if set(inputs["parameters"]) != set(core.parameters):
+        raise Rejected(f"the parameters are {', '.join(core.parameters)}")
+    alignment = _alignment(inputs, core)
+    proof = _Proof(inputs, core, alignment)
+    proof.run()
+    return proof.result()
+
+
+def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
+    """The proof object, parsed; every position in it must name what is there."""
+    draws, branches, loops = _positions(core.body)
+    zcdp = inputs["claim"]["notion"] == "zcdp"
+    shifts = {at: _cases(at, cases, "shift", zcdp) for at, cases in inputs.get("shifts", {}).items()}
+    coins = {at: _cases(at, cases, "flip", zcdp) for at, cases in inputs.get("coins", {}).items()}
+    invariants = {}
+    for at, said in inputs.get("loops", {}).items():
+        fields(said, f"the loop {at}", ("invariant",))
+        invariants[at] = tuple(map(parse, said["invariant"]))
+    lists = {_list_name(name): tuple(map(parse, said)) for name, said in inputs.get("lists", {}).items()}
+    prophecies = []
+    for name, said in inputs.get("prophecies", {}).items():
+        fields(said, f"the prophecy {name}", ("variable", "loop"), ("scope",))
+        scope = said.get("scope")
+        if said["loop"] not in loops or loops[said["loop"]] != scope:
+            raise Rejected(f"the prophecy {name} is about a loop directly within {scope or 'the program'}")
+        prophecies.append(Prophecy(name, _list_name(said["variable"]), said["loop"], scope))
+    if zcdp and prophecies:
+        raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
+    free = frozenset(inputs.get("free", []))
+    named = {"shift": (shifts, draws), "coin": (coins, draws), "loop": (invariants, loops), "free branch": (free, branches)}
+    for what, (given, there) in named.items():
+        if unknown := set(given) - set(there):
+            raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
+    return Alignment(shifts, coins, invariants, lists, free, tuple(prophecies))
+
+
+def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[str, bool], ast.expr], ...]:
+    found = []
+    for case in cases:
+        fields(case, f"a case of the draw {at}", (what,), ("when",))
+        when = dict(case.get("when", {}))
+        if any(outcome not in (True, False) for outcome in when.values()):
+            raise Rejected(f"a branch of the draw {at} is true or false")
+        if when and zcdp:
+            raise Rejected("zCDP: a shift may depend on what comes before its draw alone")
+        found.append((when, parse(case[what])))
+    return tuple(found)
+
+
+def _list_name(text: Any) -> str:
+    """The variable that "out", 'at("5:3")' or 'best("5:3")' names."""
+    node = parse(text)
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL:
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+            return INTERNAL[node.func.id] + node.args[0].value
+    raise Rejected(f"{text!r} names no variable")
+
+
+def _positions(
+    statements: tuple[Statement, ...], loop: str | None = None
+) -> tuple[set[str], set[str], dict[str, str | None]]:
+    """The draws, the branches, and the loops with the loop around each."""
+    draws, branches, loops = set[str](), set[str](), dict[str, str | None]()
+    for each in statements:
+        inner: list[tuple[tuple[Statement, ...], str | None]] = []
+        if isinstance(each, Draw):
+            draws.add(each.position)
+        elif isinstance(each, Branch):
+            branches.add(each.position)
+            inner = [(each.then, loop), (each.otherwise, loop)]
+        elif isinstance(each, Loop):
+            loops[each.position] = loop
+            inner = [(each.head, each.position), (each.body, each.position)]
+        elif isinstance(each, Block):
+            inner = [(each.body, loop)]
+        for body, around in inner:
+            more = _positions(body, around)
+            draws, branches, loops = draws | more[0], branches | more[1], {**loops, **more[2]}
+    return draws, branches, loops
+
+
+@dataclass
+class _Proof:
+    """One check of an alignment."""
+
+    inputs: Mapping[str, Any]
+    core: Core
+    alignment: Alignment
+    conditions: int = 0
+    paths: int = 0
+    returns: list[list[str]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Shows everything, in both directions where they differ: run one or run two has the added entry."""
+        for extra in ("one", "two") if self.kind == "add_or_remove_one:entry" else ("",):
+            self.run_from(extra)
+
+    def run_from(self, extra: str) -> None:
+        self.symbols, self.returns = Symbols(), []
+        evaluation = Evaluation(self.symbols)
+        start = Path({name: self.parameter(name) for name in self.core.parameters}, [])
+        original = dict(start.values)
+        given = self.relation(evaluation, start, Expressions(evaluation, {}, original), extra)
+        said = Expressions(evaluation, given, original)
+        start.known += [said.formula(start, parse(each)) for each in self.inputs["assume"]]
+        bound = said.number(start, parse(self.inputs["claim"]["bound"]))
+        flow = self.flow()
+        zcdp = self.inputs["claim"]["notion"] == "zcdp"
+        assumed = list(start.known)
+
+        @functools.cache
+        def positive(name: str) -> bool:
+            negated = negation(self.symbols.compare(">", of_symbol(name)))
+            return seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS)
+
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, positive)
+        for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
+            for _, node in cases:
+                runs.said.check_free_of_noise(node, flow)
+        start.prophecies = {each.name: runs.prophecy(each) for each in self.alignment.prophecies if each.scope is None}
+        for left, label in runs.block(start, self.core.body):
+            if label != "return":
+                raise Rejected(f"the program may end without a return ({left.taken[-1:]})")
+        self.require_a_run()
+
+    def parameter(self, name: str) -> Value:
+        kind = self.inputs["parameters"].get(name)
+        if kind not in _KINDS:
+            raise Rejected(f"the parameter {name} is real, int or bool")
+        if kind == "bool":
+            truth = self.symbols.symbol(name, "b")
+            return Truth(truth, truth)
+        return Scalar(self.symbols.fresh(name, "i" if kind == "int" else "r"))
+
+    def flow(self) -> Flow:
+        shifted = frozenset((*self.alignment.shifts, *self.alignment.coins))
+        entries = Held(_KINDS[self.values], differs=True)
+        parameters = {name: Held(_KINDS[kind]) for name, kind in self.inputs["parameters"].items()}
+        adding = self.kind == "add_or_remove_one:entry"
+        return Flow(self.core, entries, parameters, adding, self.alignment.free, shifted)
+
+    @property
+    def kind(self) -> str:
+        return str(self.inputs["relation"]["kind"])
+
+    @property
+    def values(self) -> str:
+        values = self.inputs["relation"].get("values") or "real"
+        if values not in _KINDS:
+            raise Rejected("values are real, int or bool")
+        return str(values)
+
+    # The relation.
+
+    def relation(self, evaluation: Evaluation, start: Path, said: Expressions, extra: str) -> dict[str, Number]:
+        """Puts the data into the start; what `changed`, `delta` and `sign` stand for."""
+        symbols = self.symbols
+        if self.kind not in _RELATIONS:
+            raise Rejected(f"unknown relation {self.kind!r}")
+        sort = "r" if self.values == "real" else "i"
+        length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
+        radius = said.number(start, parse(str(self.inputs["relation"].get("radius") or "1")))
+        inside = self.inside(start, said)
+        start.known.append(symbols.compare(">=", length))
+        given: dict[str, Number] = {}
+        gap, changed, delta = symbols.function("gap", sort), symbols.fresh("changed", "i"), symbols.fresh("delta", sort)
+
+        def entry(index: Number) -> Number:
+            return symbols.element(entries, index, inside)
+
+        def valued(value: Scalar) -> Value:
+            return evaluation.pairs.compared("==", value, Scalar(ONE)) if self.values == "bool" else value
+
+        def element(index: Number) -> Value:
+            if self.kind in ("one_query", "replace_one:entry"):
+                change = symbols.choice(symbols.equal(index, changed), delta, ZERO)
+            elif extra:
+                shorter = entry(symbols.choice(symbols.compare("<", index - changed), index, index + ONE))
+                pair = (entry(index), shorter) if extra == "one" else (shorter, entry(index))
+                return valued(Scalar(pair[0], pair[1] - pair[0]))
+            else:
+                change = symbols.element(gap, index, lambda d: self.near(d, radius, given.get("sign")))
+            one = symbols.element(entries, index, lambda x: (*inside(x), *inside(x + change)))
+            return valued(Scalar(one, change))
+
+        if self.kind not in ("all_queries", "monotone_queries"):
+            given = {"changed": changed, "delta": delta}
+            start.known += [symbols.compare(">=", changed), symbols.compare("<", changed - length)]
+            start.known += [*inside(entry(changed)), *(() if extra else inside(entry(changed) + delta))]
+        if self.kind == "one_query":
+            start.known.append(symbols.compare("<=", symbols.absolute(delta) - radius))
+        if self.kind == "monotone_queries":
+            given = {"sign": symbols.fresh("sign", "i")}
+            start.known.append(symbols.equal(symbols.absolute(given["sign"]), ONE))
+        data = Sequence(Scalar(length), element)
+        if extra:
+            given = {"changed": changed, "delta": entry(changed), "sign": -ONE if extra == "one" else ONE}
+            both_lengths = Scalar(length, -ONE) if extra == "one" else Scalar(length - ONE, ONE)
+            data = Sequence(both_lengths, element, lambda index: valued(Scalar(entry(index))))
+        start.values[self.core.data] = data
+        return given
+
+    def near(self, gap: Number, radius: Number, sign: Number | None) -> list[str]:
+        """|gap| <= radius; with a sign, gap has it or is 0."""
+        symbols = self.symbols
+        up, down = symbols.compare("<=", gap - radius), symbols.compare(">=", gap + radius)
+        if sign is None:
+            return [up, down]
+        rising = symbols.equal(sign, ONE)
+        return [
+            implies(rising, both(up, symbols.compare(">=", gap))),
+            implies(negation(rising), both(down, symbols.compare("<=", gap))),
+        ]
+
+    def inside(self, start: Path, said: Expressions) -> Any:
+        """The conditions on an entry, a function of it."""
+        bounds = self.inputs["relation"].get("bounds")
+        if self.values == "bool":
+            bounds = ("0", "1")
+        if bounds is None:
+            return lambda entry: ()
+        low, high = (said.number(start, parse(str(each))) for each in bounds)
+        return lambda entry: (self.symbols.compare("<=", low - entry), self.symbols.compare("<=", entry - high))
+
+    # The conditions.
+
+    def finish(self, path: Path, where: str) -> None:
+        """Shows the goals of a path to both solvers."""
+        self.paths += 1
+        goals = list(dict.fromkeys(path.goals))
+        self.conditions += len(goals)
+        if where == "return":
+            self.returns.append(list(path.known))
+        if FALSE in path.known:
+            return
+        if not goals or self.proved(path, *goals, milliseconds=MILLISECONDS // 5):
+            return
+        for goal in goals:
+            if not self.proved(path, goal, milliseconds=MILLISECONDS):
+                raise Rejected(f"not proved at {goal.position}: {goal.what}{self.example(path, goal)}")
+
+    def proved(self, path: Path, *goals: Goal, milliseconds: int) -> bool:
+        """Whether all goals follow from what is known on the path."""
+        negated = negation(both(*(goal.formula for goal in goals)))
+        return negated == FALSE or unsatisfiable(self.symbols.query([*path.known, negated]), milliseconds)
+
+    def example(self, path: Path, goal: Goal) -> str:
+        return f" (after {', '.join(f'{at} {outcome}' for at, outcome in path.taken)})" if path.taken else ""
+
+    def require_a_run(self) -> None:
+        """Raises unless some path to a return can be taken: nothing is proved of nothing."""
+        if not any(satisfiable(self.symbols.query(known), MILLISECONDS) for known in self.returns):
+            raise Rejected("no run of the program meets the assumptions")
+
+    def result(self) -> dict[str, Any]:
+        return {
+            "supports": "holds",
+            "statement": statement(self.inputs),
+            "assumes": list(self.inputs["assume"]),
+            "conditions": self.conditions,
+            "paths": self.paths,
+            "summary": f"{self.conditions} conditions on {self.paths} paths proved again by z3 and cvc5",
+        }
+
+
+def statement(inputs: Mapping[str, Any]) -> str:
+    """The claim about a program, as certificates of its proofs and of its counterexamples state it."""
+    program, relation, claim = inputs["program"], inputs["relation"], inputs["claim"]
+    digest = hashlib.sha256(program["text"].encode()).hexdigest()
+    notion = {"epsilon": "differentially private", "zcdp": "zero-concentrated differentially private"}[claim["notion"]]
+    sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
+    details = [f"{name} {relation[name]}" for name in ("bounds", "values", "radius") if relation.get(name) is not None]
+    assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""
+    return (
+        f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is ({claim['bound']})-{notion} "
+        f"for {relation['kind']} ({', '.join(details)}){assumed}"
+    )

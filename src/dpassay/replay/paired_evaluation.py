@@ -1,0 +1,392 @@
+"""Expressions of a core program in two runs at once: their values, and what must hold for them to be defined."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from dpassay.replay import Rejected
+from dpassay.replay.paired_values import YES, Maybe, Pairs, Scalar, Sequence, Truth, Value
+from dpassay.replay.program_core import (
+    Append,
+    Assign,
+    Block,
+    Branch,
+    Constant,
+    Core,
+    Draw,
+    Elementwise,
+    Expression,
+    Leave,
+    Loop,
+    Operation,
+    Return,
+    Statement,
+    Variable,
+    assigned,
+)
+from dpassay.replay.program_flow import Flow, Held
+from dpassay.replay.symbolic_terms import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    Number,
+    Symbols,
+    both,
+    either,
+    if_else,
+    implies,
+    literal,
+    negation,
+    same,
+)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a path has to show."""
+
+    formula: str
+    what: str
+    position: str
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A draw whose case was guessed: it must be the first whose branches agree with those from `start` on."""
+
+    cases: tuple[Mapping[str, bool], ...]
+    guessed: int
+    start: int
+
+    def possible(self, taken: Mapping[str, bool]) -> bool:
+        """Whether the guessed case may still be the one."""
+        return all(taken.get(name, wanted) == wanted for name, wanted in self.cases[self.guessed].items())
+
+    def right(self, taken: Mapping[str, bool]) -> bool:
+        """Whether it is, now that all branches are taken."""
+        agreeing = (all(taken.get(name) == wanted for name, wanted in case.items()) for case in self.cases)
+        return next(place for place, agrees in enumerate(agreeing) if agrees) == self.guessed
+
+
+@dataclass
+class Path:
+    """One way through the program from its start.
+
+    Attributes:
+        values: of the variables.
+        known: formulas about the first run, and what follows from invariants that were proved.
+        goals: what is to be shown before the next loop head.
+        taken: branches since the last loop head, with their outcome.
+        reached: whether each run evaluates what is evaluated now.
+        long: counters of loops over a list that is longer in one run -> the index in the longer one.
+    """
+
+    values: dict[str, Value]
+    known: list[str]
+    cost: Number = ZERO
+    goals: list[Goal] = field(default_factory=list)
+    taken: tuple[tuple[str, bool], ...] = ()
+    pending: tuple[Pending, ...] = ()
+    reached: Truth = YES
+    prophecies: dict[str, Value] = field(default_factory=dict)
+    long: dict[str, Number] = field(default_factory=dict)
+
+    def fork(self) -> "Path":
+        """The same path, to go on another way."""
+        lists = {"known": list(self.known), "goals": list(self.goals)}
+        return replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long), **lists)
+
+    def since(self, start: int) -> dict[str, bool]:
+        """The branches from there on, each with its first outcome."""
+        return dict(reversed(self.taken[start:]))
+
+    def guesses_possible(self) -> bool:
+        """Whether every guessed case may still be the one that applies."""
+        return all(each.possible(self.since(each.start)) for each in self.pending)
+
+    def guessed_right(self) -> bool:
+        """Whether every guessed case is, now that all branches before the next loop head are taken."""
+        return all(each.right(self.since(each.start)) for each in self.pending)
+
+    def must(self, truth: Truth, what: str, position: str) -> None:
+        """Both runs, where they come here, need this to be defined."""
+        for side, reached in ((truth.one, self.reached.one), (truth.two, self.reached.two)):
+            self.show(implies(reached, side), what, position)
+
+    def show(self, formula: str, what: str, position: str) -> None:
+        """A goal, unless it is true by its form."""
+        if formula != TRUE:
+            self.goals.append(Goal(formula, what, position))
+
+
+class Evaluation:
+    """Values of expressions on a path; what must hold for them to be defined becomes goals."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self.pairs = Pairs(symbols)
+
+    def value(self, path: Path, expression: Expression) -> Value:
+        if isinstance(expression, Constant):
+            return self.pairs.constant(expression.value, expression.special)
+        if isinstance(expression, Variable):
+            if expression.name not in path.values:
+                raise Rejected(f"{expression.name} may have no value here")
+            return path.values[expression.name]
+        if isinstance(expression, Elementwise):
+            return self.elementwise(path, expression)
+        handler = _HANDLERS.get(expression.operator)
+        if handler:
+            return handler(self, path, expression)
+        return self.function(path, expression)
+
+    def number(self, path: Path, expression: Expression, position: str) -> Scalar:
+        """A number; one that may be special must be shown not to be."""
+        value = self.value(path, expression)
+        if isinstance(value, Maybe):
+            path.must(self.pairs.compared("==", value.special, Scalar(ZERO)), "a number that is not None or infinite", position)
+            return value.number
+        return self.pairs.number(value)
+
+    def truth(self, path: Path, expression: Expression) -> Truth:
+        value = self.value(path, expression)
+        if isinstance(value, Maybe):
+            raise Rejected("a value that may be None or infinite is no truth value")
+        return self.pairs.truth(value)
+
+    def arithmetic(self, path: Path, operation: Operation) -> Value:
+        one, *rest = (self.number(path, each, operation.position) for each in operation.operands)
+        pairs = self.pairs
+        if operation.operator == "negate":
+            return pairs.subtracted(Scalar(ZERO), one)
+        if operation.operator == "**":
+            power = rest[0].one.constant
+            made = Scalar(ONE)
+            for _ in range(int(power or 0)):
+                made = pairs.multiplied(made, one)
+            return made
+        return {"+": pairs.added, "-": pairs.subtracted, "*": pairs.multiplied}[operation.operator](one, rest[0])
+
+    def division(self, path: Path, operation: Operation) -> Value:
+        one, two = (self.number(path, each, operation.position) for each in operation.operands)
+        if operation.operator == "/":
+            path.must(self.pairs.compared("!=", two, Scalar(ZERO)), "a divisor other than 0", operation.position)
+            return self.pairs.divided(one, two)
+        path.must(self.pairs.compared(">", two, Scalar(ZERO)), f"a divisor of {operation.operator} above 0", operation.position)
+        quotient = self.pairs.lifted(lambda a, b: self.symbols.floor(a * self.symbols.inverse(b)), one, two)
+        if operation.operator == "//":
+            return quotient
+        return self.pairs.subtracted(one, self.pairs.multiplied(quotient, two))
+
+    def comparison(self, path: Path, operation: Operation) -> Value:
+        one, two = (self.value(path, each) for each in operation.operands)
+        name = operation.operator
+        if name in ("==", "!="):
+            alike = self.pairs.equal(one, two)
+            return alike if name == "==" else Truth(negation(alike.one), negation(alike.two))
+        for side in (one, two):
+            if isinstance(side, Maybe):
+                orderly = [either(*(self.pairs.is_code(code, good) for good in (0, 2, 3))) for code in (side.special.one, side.special.two)]
+                path.must(Truth(*orderly), "numbers to compare, not None or a text", operation.position)
+        if name in (">", ">="):
+            one, two = two, one
+        return self.pairs.ordered(name in ("<", ">"), one, two)
+
+    def logic(self, path: Path, operation: Operation) -> Value:
+        """`and`, `or` of truth values, `not`, `truth` of anything; later operands where Python comes to them."""
+        name, operands = operation.operator, operation.operands
+        if name in ("not", "truth", "bool"):
+            found = self.truth(path, operands[0])
+            return Truth(negation(found.one), negation(found.two)) if name == "not" else found
+        outer, sides = path.reached, []
+        for each in operands:
+            value = self.value(path, each)
+            if not isinstance(value, Truth):
+                raise Rejected(f"`{name}` is for truth values at {operation.position}")
+            sides.append(value)
+            goes_on = value if name == "and" else Truth(negation(value.one), negation(value.two))
+            path.reached = Truth(both(path.reached.one, goes_on.one), both(path.reached.two, goes_on.two))
+        path.reached = outer
+        join = both if name == "and" else either
+        return Truth(join(*(side.one for side in sides)), join(*(side.two for side in sides)))
+
+    def choice(self, path: Path, operation: Operation) -> Value:
+        test, outer, found = self.truth(path, operation.operands[0]), path.reached, []
+        for truth, each in zip((test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True):
+            path.reached = Truth(both(outer.one, truth.one), both(outer.two, truth.two))
+            found.append(self.value(path, each))
+        path.reached = outer
+        return self.pairs.chosen(test, found[0], found[1])
+
+    def extreme(self, path: Path, operation: Operation) -> Value:
+        found, *rest = (self.value(path, each) for each in operation.operands)
+        for each in rest:
+            larger = self.pairs.ordered(True, *((found, each) if operation.operator == "max" else (each, found)))
+            found = self.pairs.chosen(larger, each, found)
+        return found
+
+    def absolute(self, path: Path, operation: Operation) -> Value:
+        return self.pairs.lifted(self.symbols.absolute, self.number(path, operation.operands[0], operation.position))
+
+    def none(self, path: Path, operation: Operation) -> Value:
+        value = self.value(path, operation.operands[0])
+        if not isinstance(value, Maybe):
+            return Truth(FALSE, FALSE)
+        return self.pairs.compared("==", value.special, Scalar(ONE))
+
+    def whole(self, path: Path, operation: Operation) -> Value:
+        """floor, ceil, int exactly; round as a function that is not known."""
+        numbers = [self.number(path, each, operation.position) for each in operation.operands]
+        symbols, name = self.symbols, operation.operator
+        if name == "floor":
+            return self.pairs.lifted(symbols.floor, *numbers)
+        if name == "ceil":
+            return self.pairs.lifted(lambda x: -symbols.floor(-x), *numbers)
+        if name == "int":
+            return self.pairs.lifted(
+                lambda x: symbols.choice(symbols.compare(">=", x), symbols.floor(x), -symbols.floor(-x)), *numbers
+            )
+        if len(numbers) == 1:
+            return self.pairs.lifted(lambda x: x if x.whole else symbols.applied("round", [x], "i"), *numbers)
+        return self.pairs.lifted(lambda *xs: symbols.applied("round", xs), *numbers)
+
+    def function(self, path: Path, operation: Operation) -> Value:
+        """A pure function: of exp and log some facts are known, of others nothing."""
+        numbers = [self.number(path, each, operation.position) for each in operation.operands]
+        name = operation.operator
+        if name in ("log", "log2", "log10", "sqrt", "log1p"):
+            least = Scalar(-ONE) if name == "log1p" else Scalar(ZERO)
+            above = self.pairs.compared(">=" if name == "sqrt" else ">", numbers[0], least)
+            path.must(above, f"an argument for which {name} is defined", operation.position)
+        if name == "float":
+            return numbers[0]
+        return self.pairs.lifted(lambda *xs: self.symbols.applied(name, xs), *numbers)
+
+    # Lists and tuples.
+
+    def sequence(self, path: Path, expression: Expression) -> Sequence:
+        value = self.value(path, expression)
+        if not isinstance(value, Sequence):
+            raise Rejected("a list belongs where there is none")
+        return value
+
+    def at(self, value: Sequence, index: Scalar) -> Value:
+        """The element at an index that may differ between the runs."""
+        one = value.element(index.one)
+        return one if index.gap == ZERO else self.apart(one, value.element(index.two))
+
+    def apart(self, one: Value, two: Value) -> Value:
+        """What the first run has in `one` and the second in `two`."""
+        return self.pairs.chosen(Truth(TRUE, FALSE), one, two)
+
+    def item(self, path: Path, operation: Operation) -> Value:
+        value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
+        if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
+            return value.aligned(long)
+        index = self.number(path, operation.operands[1], operation.position)
+        if not (index.one.whole and index.gap.whole):
+            raise Rejected(f"an index at {operation.position} is no integer by its form")
+        self.inside(path, value, index, operation.position)
+        return self.at(value, index)
+
+    def inside(self, path: Path, value: Sequence, index: Scalar, position: str) -> None:
+        path.must(self.pairs.compared(">=", index, Scalar(ZERO)), "an index at least 0", position)
+        path.must(self.pairs.compared("<", index, value.length), "an index below the length", position)
+
+    def length(self, path: Path, operation: Operation) -> Value:
+        return self.sequence(path, operation.operands[0]).length
+
+    def condition(self, path: Path, operation: Operation) -> Value:
+        """What numpy or Python checks: a size is not negative, a tuple has that length."""
+        name = operation.operator
+        if name == "parts":
+            value = self.value(path, operation.operands[0])
+            count = operation.operands[1]
+            if not isinstance(value, tuple) or not isinstance(count, Constant) or len(value) != count.value:
+                raise Rejected(f"a tuple of another length at {operation.position}")
+            return YES
+        size = self.number(path, operation.operands[0], operation.position)
+        path.must(self.pairs.compared(">=", size, Scalar(ZERO)), "a size that is not negative", operation.position)
+        return size
+
+    def tupled(self, path: Path, operation: Operation) -> Value:
+        return tuple(self.value(path, each) for each in operation.operands)
+
+    def part(self, path: Path, operation: Operation) -> Value:
+        value, place = self.value(path, operation.operands[0]), operation.operands[1]
+        if not isinstance(value, tuple) or not isinstance(place, Constant) or type(place.value) is not int:
+            raise Rejected(f"a tuple's part is not there at {operation.position}")
+        if not 0 <= place.value < len(value):
+            raise Rejected(f"a tuple has no part {place.value} at {operation.position}")
+        part: Value = value[place.value]
+        return part
+
+    def listed(self, path: Path, operation: Operation) -> Value:
+        """A list of given elements, of one element many times, or of the first integers."""
+        if operation.operator == "list":
+            elements = [self.value(path, each) for each in operation.operands]
+
+            def element(index: Number) -> Value:
+                if not elements:
+                    return Scalar(ZERO)
+                found = elements[-1]
+                for place, each in reversed(list(enumerate(elements[:-1]))):
+                    there = self.symbols.compare("==", index - literal(place))
+                    found = self.pairs.chosen(Truth(there, there), each, found)
+                return found
+
+            return Sequence(Scalar(literal(len(elements))), element)
+        count = self.number(path, operation.operands[-1], operation.position)
+        if not (count.one.whole and count.gap.whole):
+            raise Rejected(f"a count at {operation.position} is no integer by its form")
+        count = self.pairs.lifted(lambda x: self.symbols.choice(self.symbols.compare(">", x), x, ZERO), count)
+        if operation.operator == "range":
+            return Sequence(count, Scalar)
+        value = self.value(path, operation.operands[0])
+        return Sequence(count, lambda _: value)
+
+    def elementwise(self, path: Path, made: Elementwise) -> Value:
+        """Lists element by element; that an arbitrary element is defined is a goal."""
+        sources = [self.sequence(path, each) for each in made.sources]
+        for other in sources[1:]:
+            path.must(self.pairs.compared("==", sources[0].length, other.length), "arrays of one length", made.position)
+        held = path.fork()
+
+        def body(elements: list[Value]) -> Value:
+            held.goals.clear()
+            held.values.update(zip(made.parameters, elements, strict=True))
+            return self.value(held, made.body)
+
+        def element(index: Number) -> Value:
+            return body([each.element(index) for each in sources])
+
+        along = sources[0].aligned if len(sources) == 1 else None
+
+        place = self.symbols.fresh("place", "i")
+        element(place)
+        above = self.symbols.compare(">=", place)
+        for run in ("one", "two"):
+            length = getattr(sources[0].length, run)
+            inside = both(above, self.symbols.compare("<", place - length), getattr(path.reached, run))
+            path.goals += [Goal(implies(inside, goal.formula), goal.what, goal.position) for goal in held.goals]
+        return Sequence(sources[0].length, element, along and (lambda index: body([along(index)])))
+
+
+_Handler = Callable[[Evaluation, Path, Operation], Value]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(("+", "-", "*", "**", "negate"), Evaluation.arithmetic),
+    **dict.fromkeys(("/", "//", "%"), Evaluation.division),
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), Evaluation.comparison),
+    **dict.fromkeys(("and", "or", "not", "truth", "bool"), Evaluation.logic),
+    **dict.fromkeys(("min", "max"), Evaluation.extreme),
+    **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
+    **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),
+    **dict.fromkeys(("size", "parts"), Evaluation.condition),
+    "if": Evaluation.choice,
+    "abs": Evaluation.absolute,
+    "is_none": Evaluation.none,
+    "item": Evaluation.item,
+    "length": Evaluation.length,
+    "tuple": Evaluation.tupled,
+    "part": Evaluation.part,
+}

@@ -1,0 +1,453 @@
+"""Mechanisms with alignments that were written by hand. Places are given by what stands there: ⟨for q⟩ is "6:4"."""
+
+import json
+import re
+from typing import Any
+
+
+def alignment(
+    text: str,
+    relation: str,
+    parameters: str = "epsilon: real",
+    claim: str = "epsilon",
+    notion: str = "epsilon",
+    assume: tuple[str, ...] = ("epsilon > 0",),
+    bounds: tuple[str, str] | None = None,
+    values: str = "real",
+    **found: Any,
+) -> dict[str, Any]:
+    """The inputs of a certificate."""
+    text = text.strip() + "\n"
+    names = (pair.split(": ") for pair in parameters.split(", ") if pair)
+    inputs = {
+        "program": {"text": text, "entry": re.findall(r"def (\w+)", text)[-1]},
+        "parameters": {name: sort for name, sort in names},
+        "relation": {"kind": relation, "bounds": bounds, "values": values, "radius": "1"},
+        "claim": {"notion": notion, "bound": claim},
+        "assume": list(assume),
+        **found,
+    }
+
+    def place(match: re.Match[str]) -> str:
+        before = text[: text.index(match[1])]
+        return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10)) - 1}"
+
+    placed: dict[str, Any] = json.loads(re.sub("⟨(.*?)⟩", place, json.dumps(inputs, ensure_ascii=False)))
+    return placed
+
+
+def shift(*cases: Any) -> list[dict[str, Any]]:
+    """Cases of a draw: (branch, outcome, shift) or a shift."""
+    return [
+        {"when": {}, "shift": case} if isinstance(case, str) else {"when": {case[0]: case[1]}, "shift": case[2]}
+        for case in cases
+    ]
+
+
+_SPARSE = {"parameters": "epsilon: real, c: int, threshold: real", "assume": ("epsilon > 0", "c >= 1")}
+_MANY = "all_queries"
+_ONE = "one_query"
+_ENTRY = "replace_one:entry"
+
+SPARSE_VECTOR = alignment(
+    """
+def sparse_vector(rng, queries, epsilon, c: int, threshold):
+    out = []
+    count = 0
+    rho = rng.laplace(0, 2 / epsilon)
+    for q in queries:
+        if q + rng.laplace(0, 4 * c / epsilon) >= threshold + rho:
+            out.append(True)
+            count += 1
+            if count >= c:
+                break
+        else:
+            out.append(False)
+    return out
+""",
+    _MANY,
+    **_SPARSE,
+    shifts={"⟨rng.laplace(0, 2⟩": shift("1"), "⟨rng.laplace(0, 4⟩": shift(("⟨if q⟩", True, "1 - d(q)"), "0")},
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
+)
+CHECKDP_SPARSE_VECTOR = alignment(
+    """
+def check_dp_sparse_vector(rng, q, epsilon, n: int, threshold):
+    out = []
+    noisy = threshold + rng.laplace(scale=3 / epsilon)
+    count = i = 0
+    while count < n and i < len(q):
+        value = q[i] + rng.laplace(scale=3 * n / epsilon)
+        if value >= noisy:
+            out.append(1)
+            count = count + 1
+        else:
+            out.append(0)
+        i = i + 1
+    return out
+""",
+    _MANY,
+    parameters="epsilon: real, n: int, threshold: real",
+    assume=("epsilon > 0", "n >= 1"),
+    shifts={
+        "⟨rng.laplace(scale=3 /⟩": shift("1"),
+        "⟨rng.laplace(scale=3 *⟩": shift(("⟨if value⟩", True, "1 - d(q[i])"), "0"),
+    },
+    loops={
+        "⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}
+    },
+)
+NUMERIC_SPARSE_VECTOR = alignment(
+    """
+def numeric_sparse_vector(rng, queries, epsilon, c: int, threshold):
+    out = []
+    count = 0
+    rho = rng.laplace(0, 3 / epsilon)
+    for q in queries:
+        if q + rng.laplace(0, 6 * c / epsilon) >= threshold + rho:
+            out.append(q + rng.laplace(0, 3 * c / epsilon))
+            count += 1
+            if count >= c:
+                break
+        else:
+            out.append(None)
+    return out
+""",
+    _MANY,
+    **_SPARSE,
+    shifts={
+        "⟨rng.laplace(0, 3 /⟩": shift("1"),
+        "⟨rng.laplace(0, 6⟩": shift(("⟨if q⟩", True, "1 - d(q)"), "0"),
+        "⟨rng.laplace(0, 3 *⟩": shift("-d(q)"),
+    },
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/3 + count*2*epsilon/(3*c)"]}},
+    lists={"out": ["d(out[k]) == 0"]},
+)
+GAP_SPARSE_VECTOR = alignment(
+    """
+def gap_sparse_vector(rng, queries, epsilon, c: int, threshold):
+    out = []
+    count = 0
+    rho = threshold + rng.laplace(0, 2 / epsilon)
+    for q in queries:
+        noisy = q + rng.laplace(0, 4 * c / epsilon)
+        if noisy >= rho:
+            out.append(noisy - rho)
+            count += 1
+            if count >= c:
+                break
+        else:
+            out.append(False)
+    return out
+""",
+    _MANY,
+    **_SPARSE,
+    shifts={"⟨rng.laplace(0, 2⟩": shift("1"), "⟨rng.laplace(0, 4⟩": shift(("⟨if noisy⟩", True, "1 - d(q)"), "0")},
+    loops={"⟨for q⟩": {"invariant": ["count <= c - 1", "cost() <= epsilon/2 + count*epsilon/(2*c)"]}},
+    lists={"out": ["d(out[k]) == 0"]},
+)
+ADAPTIVE_SPARSE_VECTOR = alignment(
+    """
+def adaptive_sparse_vector(rng, q, epsilon, n: int, threshold):
+    out = []
+    i = 0
+    spent = epsilon / 2
+    rho = threshold + rng.laplace(0, 2 / epsilon)
+    while i < len(q) and spent <= epsilon - epsilon / (2 * n):
+        top = q[i] + rng.laplace(0, 8 * n / epsilon)
+        if top - rho >= 16:
+            out.append(top - rho)
+            spent = spent + epsilon / (4 * n)
+        else:
+            middle = q[i] + rng.laplace(0, 4 * n / epsilon)
+            if middle - rho >= 0:
+                out.append(middle - rho)
+                spent = spent + epsilon / (2 * n)
+            else:
+                out.append(0)
+        i += 1
+    return out
+""",
+    _MANY,
+    parameters="epsilon: real, n: int, threshold: real",
+    assume=("epsilon > 0", "n >= 1"),
+    shifts={
+        "⟨rng.laplace(0, 2⟩": shift("1"),
+        "⟨rng.laplace(0, 8⟩": shift(("⟨if top⟩", True, "1 - d(q[i])"), "0"),
+        "⟨rng.laplace(0, 4⟩": shift(("⟨if middle⟩", True, "1 - d(q[i])"), "0"),
+    },
+    loops={"⟨while⟩": {"invariant": ["i >= 0", "cost() <= spent", "spent <= epsilon"]}},
+    lists={"out": ["d(out[k]) == 0"]},
+)
+_WINNER = "1 - d(queries[i]) if i == prophecy('K') else 0"
+_NOISY_MAX = [
+    "index('⟨for⟩') == 0 or index('⟨for⟩') > prophecy('K') or abs(d(largest)) <= 1",
+    "index('⟨for⟩') <= prophecy('K') or best != prophecy('K') or (d(largest) >= 1 and other(best) == prophecy('K'))",
+    "best >= 0",
+    "index('⟨for⟩') > 0 or d(best) == 0",
+    "index('⟨for⟩') == 0 or best < index('⟨for⟩')",
+    "cost() <= (epsilon if index('⟨for⟩') > prophecy('K') else 0)",
+]
+NOISY_MAX = alignment(
+    """
+def noisy_max(rng, queries, epsilon):
+    best = 0
+    largest = 0
+    for i in range(len(queries)):
+        noisy = queries[i] + rng.laplace(0, 2 / epsilon)
+        if i == 0 or noisy > largest:
+            best = i
+            largest = noisy
+    return best
+""",
+    _MANY,
+    shifts={"⟨rng.laplace⟩": shift(_WINNER)},
+    loops={"⟨for⟩": {"invariant": _NOISY_MAX}},
+    free=["⟨if i⟩"],
+    prophecies={"K": {"variable": "best", "loop": "⟨for⟩", "scope": None}},
+)
+NOISY_MAX_EXPONENTIAL = alignment(
+    """
+def noisy_max_exponential(rng, queries, epsilon):
+    best, largest = -1, None
+    for i, q in enumerate(queries):
+        noisy = q + rng.exponential(2 / epsilon)
+        if largest is None or noisy > largest:
+            best, largest = i, noisy
+    return best
+""",
+    _MANY,
+    shifts={"⟨rng.exponential⟩": shift(_WINNER.replace("queries[i]", "q"))},
+    loops={
+        "⟨for⟩": {
+            "invariant": [
+                _NOISY_MAX[0],
+                "index('⟨for⟩') == 0 or " + _NOISY_MAX[1],
+                "index('⟨for⟩') > 0 or (d(best) == 0 and best == -1 and largest is None and same(largest))",
+                "index('⟨for⟩') == 0 or 0 <= best < index('⟨for⟩') and finite(largest)",
+                _NOISY_MAX[-1],
+            ]
+        }
+    },
+    free=["⟨if largest⟩"],
+    prophecies={"K": {"variable": "best", "loop": "⟨for⟩", "scope": None}},
+)
+ARGMAX = alignment(
+    """
+import numpy as np
+
+
+def argmax(rng, queries, epsilon):
+    return np.argmax(np.asarray(queries) + rng.gumbel(scale=2 / epsilon, size=len(queries)))
+""",
+    _MANY,
+    
+    shifts={"⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")},
+    loops={
+        "⟨rng.gumbel⟩": {
+            "invariant": ["cost() <= (epsilon if index('⟨rng.gumbel⟩') > prophecy('K') else 0)"],
+        },
+        "⟨np.argmax⟩": {
+            "invariant": [
+                each.replace("⟨for⟩", "⟨np.argmax⟩")
+                .replace("best", "best('⟨np.argmax⟩')")
+                .replace("largest", "acc('⟨np.argmax⟩')")
+                for each in _NOISY_MAX[:-1]
+            ]
+            + ["cost() <= epsilon"]
+        },
+    },
+    prophecies={"K": {"variable": "best('⟨np.argmax⟩')", "loop": "⟨np.argmax⟩", "scope": None}},
+)
+PARTIAL_SUM = alignment(
+    """
+def partial_sum(rng, queries, epsilon):
+    return sum(queries) + rng.laplace(0, 1 / epsilon)
+""",
+    _ONE,
+    shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(queries⟩'))")},
+    loops={"⟨sum(queries⟩": {"invariant": ["d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)", "cost() <= 0"]}},
+)
+PREFIX_SUM = alignment(
+    """
+def prefix_sum(rng, queries, epsilon):
+    out = []
+    total = 0
+    for q in queries:
+        total += q + rng.laplace(0, 1 / epsilon)
+        out.append(total)
+    return out
+""",
+    _ONE,
+    shifts={"⟨rng.laplace⟩": shift("-d(q)")},
+    loops={"⟨for⟩": {"invariant": ["d(total) == 0", "cost() <= (epsilon if changed() < index('⟨for⟩') else 0)"]}},
+    lists={"out": ["d(out[k]) == 0"]},
+)
+SMART_SUM = alignment(
+    """
+def smart_sum(rng, q, epsilon, m: int):
+    out = []
+    blocks = total = running = 0
+    for i in range(len(q)):
+        total += q[i]
+        if (i + 1) % m == 0:
+            blocks = blocks + total + rng.laplace(0, 1 / epsilon)
+            running = blocks
+            total = 0
+        else:
+            running = running + q[i] + rng.laplace(scale=1 / epsilon)
+        out.append(running)
+    return out
+""",
+    _ONE,
+    parameters="epsilon: real, m: int",
+    assume=("epsilon > 0", "m >= 1"),
+    claim="2*epsilon",
+    shifts={"⟨rng.laplace(0⟩": shift("-d(total)"), "⟨rng.laplace(scale⟩": shift("-d(q[i])")},
+    loops={
+        "⟨for⟩": {
+            "invariant": [
+                "d(blocks) == 0",
+                "d(running) == 0",
+                "changed() < index('⟨for⟩') or d(total) == 0",
+                "cost() <= (2*epsilon - epsilon*abs(d(total)) if changed() < index('⟨for⟩') else 0)",
+            ]
+        }
+    },
+    lists={"out": ["d(out[k]) == 0"]},
+)
+HISTOGRAM = alignment(
+    """
+def histogram(rng, counts, epsilon):
+    return [count + rng.laplace(0, 1 / epsilon) for count in counts]
+""",
+    _ONE,
+    shifts={"⟨rng.laplace⟩": shift("-d(counts[index('⟨[count⟩')])")},
+    loops={"⟨[count⟩": {"invariant": ["cost() <= (epsilon if changed() < index('⟨[count⟩') else 0)"]}},
+    lists={"at('⟨[count⟩')": ["d(at('⟨[count⟩')[k]) == 0"]},
+)
+RANDOMIZED_RESPONSE = alignment(
+    """
+import math
+
+
+def randomized_response(rng, bits, epsilon):
+    answers = []
+    for bit in bits:
+        if rng.random() < math.exp(epsilon) / (1 + math.exp(epsilon)):
+            answers.append(bit)
+        else:
+            answers.append(1 - bit)
+    return answers
+""",
+    _ENTRY,
+    bounds=("0", "1"),
+    values="int",
+    coins={"⟨rng.random⟩": [{"when": {}, "flip": "d(bit) != 0"}]},
+    loops={"⟨for⟩": {"invariant": ["cost() <= (epsilon if changed() < index('⟨for⟩') else 0)"]}},
+    lists={"answers": ["d(answers[k]) == 0"]},
+    free=["⟨if⟩"],
+)
+CLIPPED_SUM = alignment(
+    """
+def clipped_sum(rng, values, epsilon, low, high):
+    total = 0
+    for value in values:
+        total += max(low, min(value, high))
+    return total + rng.laplace(scale=(high - low) / epsilon)
+""",
+    _ENTRY,
+    parameters="epsilon: real, low: real, high: real",
+    assume=("epsilon > 0", "low < high"),
+    shifts={"⟨rng.laplace⟩": shift("-d(total)")},
+    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= high - low", "cost() <= 0"]}},
+)
+BOUNDED_SUM = alignment(
+    """
+def bounded_sum(rng, values, epsilon, low, high):
+    return sum(values) + rng.laplace(scale=(high - low) / epsilon)
+""",
+    _ENTRY,
+    parameters="epsilon: real, low: real, high: real",
+    assume=("epsilon > 0", "low < high"),
+    bounds=("low", "high"),
+    shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(values⟩'))")},
+    loops={"⟨sum(values⟩": {"invariant": ["d(acc('⟨sum(values⟩')) == (delta() if changed() < index('⟨sum(values⟩') else 0)", "cost() <= 0"]}},
+)
+_ADDED = "add_or_remove_one:entry"
+COUNT = alignment(
+    """
+def count_above(rng, values, epsilon, limit):
+    count = 0
+    for value in values:
+        if value > limit:
+            count += 1
+    return count + rng.laplace(scale=1 / epsilon)
+""",
+    _ADDED,
+    parameters="epsilon: real, limit: real",
+    shifts={"⟨rng.laplace⟩": shift("-d(count)")},
+    loops={"⟨for⟩": {"invariant": ["d(count) == 0 or changed() < index('⟨for⟩')", "abs(d(count)) <= 1", "cost() <= 0"]}},
+)
+SUM_AND_LENGTH = alignment(
+    """
+import numpy as np
+
+
+def sum_and_length(rng, values, epsilon, high):
+    total = np.clip(values, 0, high).sum() + rng.laplace(0, 2 * high / epsilon)
+    return total / max(1, len(values) + rng.laplace(0, 2 / epsilon))
+""",
+    _ADDED,
+    parameters="epsilon: real, high: real",
+    assume=("epsilon > 0", "high > 0"),
+    shifts={
+        "⟨rng.laplace(0, 2 * high⟩": shift("-d(acc('⟨np.clip⟩'))"),
+        "⟨rng.laplace(0, 2 / epsilon⟩": shift("-d(len(values))"),
+    },
+    loops={
+        "⟨np.clip⟩": {
+            "invariant": [
+                "d(acc('⟨np.clip⟩')) == 0 or changed() < index('⟨np.clip⟩')",
+                "abs(d(acc('⟨np.clip⟩'))) <= high",
+                "cost() <= 0",
+            ]
+        }
+    },
+)
+GAUSSIAN_SUM = alignment(
+    """
+import math
+
+
+def gaussian_sum(rng, values, rho, bound):
+    total = 0
+    for value in values:
+        total += max(-bound, min(value, bound))
+    sigma = 2 * bound / math.sqrt(2 * rho)
+    return total + rng.normal(0, sigma)
+""",
+    _ENTRY,
+    parameters="rho: real, bound: real",
+    assume=("rho > 0", "bound > 0"),
+    claim="rho",
+    notion="zcdp",
+    shifts={"⟨rng.normal⟩": shift("-d(total)")},
+    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= 2*bound", "cost() <= 0"]}},
+)
+GEOMETRIC_COUNT = alignment(
+    """
+import math
+
+
+def geometric_count(rng, bits, epsilon):
+    total = sum(bits)
+    p = 1 - math.exp(-epsilon)
+    return total + rng.geometric(p) - rng.geometric(p)
+""",
+    _ENTRY,
+    bounds=("0", "1"),
+    values="int",
+    shifts={"⟨rng.geometric⟩": shift("-d(total)")},
+    loops={"⟨sum(bits⟩": {"invariant": ["d(acc('⟨sum(bits⟩')) == (delta() if changed() < index('⟨sum(bits⟩') else 0)", "cost() <= 0"]}},
+)
