@@ -10,7 +10,7 @@ import contextlib
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -92,12 +92,13 @@ class _Late(Exception):
 class _Refuter:
     def __init__(self, function: Callable[..., Any], problem: Problem, seconds: float) -> None:
         self.function, self.problem, self.program = function, problem, program_of(function)
-        self.end = time.process_time() + seconds
+        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 2 * seconds
         self.exact = True
         self.kept: dict[Any, list[Path]] = {}
         self.masses: dict[Any, Any] = {}
         self.notes: dict[str, int] = {}
-        self.pairs = self.rejected = 0
+        self.seen: set[Any] = set()
+        self.rejected = 0
 
     # The search.
 
@@ -110,8 +111,16 @@ class _Refuter:
         return replace(best, tried=self._tried())
 
     def _tried(self) -> str:
-        told = "; ".join(f"{note} ({count} times)" for note, count in sorted(self.notes.items(), key=lambda each: -each[1])[:3])
-        return f"{self.pairs} pairs of inputs" + (f"; {told}" if told else "")
+        """In words, what was searched and what stood in the way."""
+        if not self.seen:
+            looked = "no pair of inputs"
+        else:
+            sizes = sorted({max(map(len, pair)) for _, pair in self.seen})
+            looked = f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs of length {_listed(map(str, sizes))}"
+            used = {name: sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction) for name in self.problem.parameters}
+            looked += "".join(f", {name} {_listed(options)}" for name, options in used.items())
+        told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
+        return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 
     def _note(self, error: BaseException | str) -> None:
         text = error if isinstance(error, str) else f"{error}" if isinstance(error, Rejected) else f"{type(error).__name__}: {error}"
@@ -119,15 +128,16 @@ class _Refuter:
 
     def _improving(self, stop: bool) -> Iterator[Search]:
         """Ever better findings: patterns in turn with variations of the best pairs so far."""
-        best, order, seen = Search(), itertools.count(), set()
-        seeds, waiting = self._seeds(), []
+        best, order = Search(), itertools.count()
+        seeds = self._seeds()
+        waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
         for turn in itertools.count():
             if turn % 2 and waiting:
-                _, _, neighbors, values, varied = heapq.heappop(waiting)
-                batch = ((neighbors, values, pair) for pair in varied if neighbors.are(pair))
-                chosen = next(batch, None)
-                if chosen is not None:
-                    heapq.heappush(waiting, (_, next(order), neighbors, values, varied))
+                score, _, neighbors, values, varied = heapq.heappop(waiting)
+                pair = next((each for each in varied if neighbors.are(each)), None)
+                chosen = None if pair is None else (neighbors, values, pair)
+                if pair is not None:
+                    heapq.heappush(waiting, (score, next(order), neighbors, values, varied))
             else:
                 chosen = next(seeds, None)
                 if chosen is None and not waiting:
@@ -135,11 +145,11 @@ class _Refuter:
             if chosen is None:
                 continue
             neighbors, values, pair = chosen
-            key = (tuple(values.items()), *sorted(pair))
-            if key in seen:
-                continue
-            seen.add(key)
             self._check_time()
+            key = (tuple(values.items()), (min(pair), max(pair)))
+            if key in self.seen:
+                continue
+            self.seen.add(key)
             found = self._evaluate(values, pair)
             if found is None:
                 continue
@@ -176,7 +186,7 @@ class _Refuter:
                     yield chosen
 
     def _check_time(self) -> None:
-        if time.process_time() > self.end:
+        if time.process_time() > self.end or time.monotonic() > self.deadline:
             raise _Late
 
     # One pair.
@@ -186,7 +196,6 @@ class _Refuter:
 
     def _evaluate(self, values: Values, pair: Pair) -> _Found | None:
         """The most revealing event, in either direction."""
-        self.pairs += 1
         try:
             both = [self._paths(values, data) for data in pair]
         except _CANNOT as error:
@@ -357,6 +366,11 @@ class _Refuter:
                     found, improved = each, True
                     break
         return found
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Neighbors, Values, Pair]]:

@@ -42,6 +42,8 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     fields(inputs, "a refutation", FIELDS, ("order",))
     fields(inputs["program"], "the program", ("text", "entry"))
     fields(inputs["claim"], "the claim", ("notion", "bound"))
+    from dpassay.replay.alignment import statement  # which loads the solvers
+
     with precision():
         values = parameter_values(inputs["parameters"], inputs["values"])
         for condition in inputs["assume"]:
@@ -65,8 +67,11 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         except (Undefined, TimeoutError) as error:
             raise Rejected(f"the program stops with an error on these inputs: {error}") from error
         bound = evaluate(inputs["claim"]["bound"], values)
+        said = statement(inputs)
         return {
             "supports": "refuted",
+            "statement": said,
+            "summary": f"refuted: {said}",
             "probability1": enclosed(first[0]),
             "probability2": enclosed(second[1]),
             **_violation(inputs, first[0], second[1], constant(bound, "the bound")),
