@@ -1,4 +1,4 @@
-"""Neighboring inputs and parameter values that a counterexample is looked for among: small numbers in simple patterns."""
+"""Neighboring inputs and values of parameters among which counterexamples are looked for: small, in simple patterns."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,12 @@ _COUNTS = ("1", "2", "3")
 
 def assignments(problem: Problem) -> list[Values]:
     """Values of the parameters that satisfy what is assumed, simple ones first."""
-    choices = []
-    for name, sort in problem.parameters.items():
-        claimed = name in problem.bound
-        choices.append({"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[claimed]))
-    ranked = sorted(itertools.product(*(range(len(each)) for each in choices)), key=lambda places: (sum(places), max(places, default=0)))
+    choices = [
+        {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
+        for name, sort in problem.parameters.items()
+    ]
+    every = itertools.product(*(range(len(each)) for each in choices))
+    ranked = sorted(every, key=lambda each: (sum(each), max(each, default=0)))
     found = []
     for places in ranked[:400]:
         values = {name: options[i] for name, options, i in zip(problem.parameters, choices, places, strict=True)}
@@ -63,7 +64,7 @@ class Neighbors:
         elif problem.values == "bool":
             self.entries = [Fraction(0), Fraction(1)]
         else:
-            self.entries = [Fraction(each) for each in (0, 1, -1, 10, -10, *([] if self.whole else ["1/2"]))]
+            self.entries = [Fraction(each) for each in ("0", "1", "-1", "10", "-10", *([] if self.whole else ["1/2"]))]
 
     def are(self, pair: Pair) -> bool:
         """Whether the two are neighbors, entries of the right kind."""

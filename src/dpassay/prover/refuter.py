@@ -23,16 +23,15 @@ from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
 from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import Rejected, computed
-from dpassay.replay.exact_integration import probability
-from dpassay.replay.integration import confined, evaluate, loss, parameter_values, renyi
-from dpassay.replay.linear_forms import Form, Path, Run, Unsupported, paths, sign
+from dpassay.replay.integration import evaluate, event_probability, loss, parameter_values, renyi, value_of
+from dpassay.replay.linear_forms import Form, Path, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
 
 _PATHS = 512
 _WORDS = 48
 _REFINED = 4  # words whose numbers are confined to intervals
 _LENGTHS = 5
-_ORDERS = tuple(fmpq(each) for each in (2, 4, 8, 16, 32, 64, 128)) + (fmpq(3, 2),)
+_ORDERS = (fmpq(3, 2), *(fmpq(2**k) for k in range(1, 8)))
 _REACH = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32)  # ends of intervals, in steps of the output
 _FAR = 60
 _WIDTH = fmpq(1, 8)
@@ -116,14 +115,16 @@ class _Refuter:
             looked = "no pair of inputs"
         else:
             sizes = sorted({max(map(len, pair)) for _, pair in self.seen})
-            looked = f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs of length {_listed(map(str, sizes))}"
-            used = {name: sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction) for name in self.problem.parameters}
-            looked += "".join(f", {name} {_listed(options)}" for name, options in used.items())
+            looked = (
+                f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs of length {_listed(map(str, sizes))}"
+            )
+            for name in self.problem.parameters:
+                looked += f", {name} {_listed(sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction))}"
         told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
         return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 
-    def _note(self, error: BaseException | str) -> None:
-        text = error if isinstance(error, str) else f"{error}" if isinstance(error, Rejected) else f"{type(error).__name__}: {error}"
+    def _note(self, what: Any) -> None:
+        text = f"{what}" if isinstance(what, Rejected | str) else f"{type(what).__name__}: {what}"
         self.notes[text] = self.notes.get(text, 0) + 1
 
     def _improving(self, stop: bool) -> Iterator[Search]:
@@ -156,17 +157,16 @@ class _Refuter:
             if len(pair[0]) < 2 * _LENGTHS and found.score > 0:
                 heapq.heappush(waiting, (-found.score, next(order), neighbors, values, neighbors.near(found.pair)))
             if found.score > 1 + 1e-9 and stop:
-                inputs = self._replayed(neighbors, values, found)
-                if inputs is not None:
-                    yield self._said(values, found, inputs)
+                confirmed = self._replayed(neighbors, values, found)
+                if confirmed is not None:
+                    yield self._said(values, *confirmed)
             if found.score > best.loss / best.bound if best.bound else found.score > 0:
                 best = self._said(values, found)
                 yield best
 
     def _said(self, values: Values, found: _Found, inputs: dict[str, Any] | None = None) -> Search:
-        if inputs is not None:
-            return Search(inputs, found.loss, self._bound(inputs["values"]), inputs["values"], tuple(inputs["data1"]), tuple(inputs["data2"]), inputs["output"], self._tried())
-        return Search(None, found.loss, self._bound(values), values, *found.pair, found.event)
+        tried = "" if inputs is None else self._tried()
+        return Search(inputs, found.loss, self._bound(values), values, *found.pair, found.event, tried)
 
     def _seeds(self) -> Iterator[tuple[Neighbors, Values, Pair]]:
         """Short inputs at simple values first; every length and value gets its turn."""
@@ -202,8 +202,8 @@ class _Refuter:
             self._note(error)
             return None
         found = None
-        for way in (1, -1):
-            for each in self._events(values, pair[::way], both[::way]):
+        for ordered, runs in ((pair, both), ((pair[1], pair[0]), both[::-1])):
+            for each in self._events(values, ordered, runs):
                 if found is None or each.score > found.score:
                     found = each
                 if found.loss == float("inf"):
@@ -227,7 +227,9 @@ class _Refuter:
         for found, path in [each for each in scored if _slots(each[1].output)][:_REFINED]:
             yield from self._refined(values, pair, both, found, path)
 
-    def _refined(self, values: Values, pair: Pair, both: Sequence[list[Path]], found: _Found, path: Path) -> Iterator[_Found]:
+    def _refined(
+        self, values: Values, pair: Pair, both: Sequence[list[Path]], found: _Found, path: Path
+    ) -> Iterator[_Found]:
         """Confines the numbers of an event, one after the other, to intervals; then all to small ones."""
         slots = _slots(path.output)
         centers = [_center(_at(path.output, place)) for place in slots]
@@ -249,27 +251,30 @@ class _Refuter:
             if each is not None:
                 yield each
 
-    def _intervals(self, both: Sequence[list[Path]], place: tuple[int, ...], center: fmpq) -> Iterator[list[str | None]]:
+    def _intervals(
+        self, both: Sequence[list[Path]], place: tuple[int, ...], center: fmpq
+    ) -> Iterator[list[str | None]]:
         """Half lines that end at what the number would be without noise, or some steps further; small intervals."""
         ends = {center}
         for path in both[1]:
             with contextlib.suppress(LookupError, TypeError, AttributeError):
                 ends.add(_center(_at(path.output, place)))
-        ends = sorted(ends)[:3]
-        step = max((b - a for a, b in itertools.pairwise(ends)), default=fmpq(0)) or fmpq(1)
+        some = sorted(ends)[:3]
+        step = max((b - a for a, b in itertools.pairwise(some)), default=fmpq(0)) or fmpq(1)
         gaussian = any(noise.kind == "normal" for path in both[0] for noise in path.run.noises)
         reach = _REACH if gaussian else _REACH[:3]
-        cuts = dict.fromkeys(each + factor * step for factor in reach for each in ends)
+        cuts = dict.fromkeys(each + factor * step for factor in reach for each in some)
         for end in (*cuts, *(() if gaussian else (fmpq(-_FAR), fmpq(_FAR)))):
             text = str(_fraction(end))
             yield [None, text]
             yield [text, None]
-        yield from map(_around, ends)
+        yield from map(_around, some)
 
     def _score(self, values: Values, pair: Pair, both: Sequence[list[Path]], event: Event) -> _Found | None:
         """How far an event exceeds the claim; None if it is impossible or cannot be integrated."""
         try:
-            p, q = (self._mass((tuple(values.items()), data), each, event) for data, each in zip(pair, both, strict=True))
+            key = tuple(values.items())
+            (p, _), (_, q) = (self._mass((key, data), each, event) for data, each in zip(pair, both, strict=True))
         except (Unsupported, Rejected) as error:
             self._note(error)
             return None
@@ -285,18 +290,11 @@ class _Refuter:
         shown = float(arb(loss(p, q)).lower())
         return _Found(shown / bound if bound > 0 else (float("inf") if shown > 0 else 0), shown, pair, event)
 
-    def _mass(self, key: Any, all_paths: list[Path], event: Event) -> Any:
-        """Probability of an event under one input."""
+    def _mass(self, key: Any, all_paths: list[Path], event: Event) -> tuple[Any, Any]:
+        """Probability of an event under one input, and the same with all that is unresolved."""
         whole = (key, repr(event))
         if whole not in self.masses:
-            total: Any = fmpq(0)
-            for path in all_paths:
-                if not path.resolved:
-                    raise Unsupported("the program's loops do not end")
-                run = replace(path.run, bounds=dict(path.run.bounds))
-                if confined(run, path.output, event):
-                    total = total + run.weight * probability(run.noises, run.bounds)
-            self.masses[whole] = total
+            self.masses[whole] = event_probability(all_paths, event)
         return self.masses[whole]
 
     def _paths(self, values: Values, data: Data) -> list[Path]:
@@ -310,13 +308,11 @@ class _Refuter:
                     raise
                 self.exact = False
                 self.kept[key] = self._run(values, data)
-        if isinstance(self.kept[key], Exception):
-            raise self.kept[key]
         return self.kept[key]
 
     def _run(self, values: Values, data: Data) -> list[Path]:
         given = parameter_values(self.problem.parameters, values)
-        entries = [*parameter_values(dict.fromkeys(map(str, range(len(data))), self.problem.values), dict(zip(map(str, range(len(data))), data, strict=True))).values()]
+        entries = [value_of(each, self.problem.values) for each in data]
         if not self.exact:
             given, entries = {name: _float(each) for name, each in given.items()}, [_float(each) for each in entries]
 
@@ -334,24 +330,23 @@ class _Refuter:
         data = {"data1": list(found.pair[0]), "data2": list(found.pair[1])}
         return {**self.problem.inputs(self.program), "values": dict(values), **data, "output": found.event, **order}
 
-    def _replayed(self, neighbors: Neighbors, values: Values, found: _Found) -> dict[str, Any] | None:
-        """The smallest certificate that the checker accepts, from the found one downwards."""
+    def _replayed(self, neighbors: Neighbors, values: Values, found: _Found) -> tuple[_Found, dict[str, Any]] | None:
+        """The smallest violation that the checker accepts, from the found one downwards; None if it accepts none."""
         inputs = self._inputs(values, found)
         try:
             computed("integration", inputs)
         except Rejected as error:
-            self._note(f"a violation was seen, but not replayed: {error}")
+            self._note(f"a violation was seen, but not confirmed from the program's text: {error}")
             self.rejected += 1
             if self.rejected >= _REJECTED:
                 raise _Late from error
             return None
-        with contextlib.suppress(_Late):
-            found = self._shrunk(neighbors, values, found)
-        smaller = self._inputs(values, found)
-        with contextlib.suppress(Rejected):
+        with contextlib.suppress(_Late, Rejected):
+            shrunk = self._shrunk(neighbors, values, found)
+            smaller = self._inputs(values, shrunk)
             computed("integration", smaller)
-            return smaller
-        return inputs
+            return shrunk, smaller
+        return found, inputs
 
     def _shrunk(self, neighbors: Neighbors, values: Values, found: _Found) -> _Found:
         """Entries left out and made simpler while a violation remains."""
@@ -362,7 +357,11 @@ class _Refuter:
                 if not neighbors.are(pair):
                     continue
                 each = self._evaluate(values, pair)
-                if each is not None and each.score > 1 + 1e-9 and (each.loss == float("inf") or found.loss < float("inf")):
+                if (
+                    each is not None
+                    and each.score > 1 + 1e-9
+                    and (each.loss == float("inf") or found.loss < float("inf"))
+                ):
                     found, improved = each, True
                     break
         return found
@@ -381,7 +380,7 @@ _CANNOT = (Unsupported, Rejected, TypeError, ValueError, AttributeError, Arithme
 
 
 def _float(value: Any) -> Any:
-    return value if not isinstance(value, Form) else float(value.constant.p) / float(value.constant.q) if isinstance(value.constant, fmpq) else float(value.constant)
+    return float(_fraction(value.constant)) if isinstance(value, Form) else value
 
 
 def _plain(output: Any) -> Any:
@@ -465,7 +464,9 @@ def _literal(text: Any, sort: str) -> str:
     value = Fraction(text)
     if sort == "bool":
         return str(value == 1)
-    return str(value) if sort == "int" or value.denominator == 1 else str(float(value)) if Fraction(float(value)) == value else f"({value})"
+    if sort == "int" or value.denominator == 1:
+        return str(value)
+    return str(float(value)) if Fraction(float(value)) == value else f"({value})"
 
 
 def _condition(name: str, event: Event) -> str:

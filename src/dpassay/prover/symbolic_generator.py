@@ -1,5 +1,6 @@
 """A stand-in for numpy's generator whose draws are linear forms in the noise, so that a user's own function can be run
-on symbolic noise as it is."""
+on symbolic noise as it is.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -78,7 +79,9 @@ class SymbolicGenerator:
 
 def _each(draw: Callable[..., Any], size: Any, *arguments: Any) -> Any:
     """One draw, or an array of them of a size or of the arguments' common shape."""
-    lists = [np.asarray(each, dtype=object) if isinstance(each, list | tuple | np.ndarray) else each for each in arguments]
+    lists = [
+        np.asarray(each, dtype=object) if isinstance(each, list | tuple | np.ndarray) else each for each in arguments
+    ]
     shapes = [each.shape for each in lists if isinstance(each, np.ndarray)]
     if size is None and not any(shapes):
         return draw(*arguments)
@@ -88,5 +91,7 @@ def _each(draw: Callable[..., Any], size: Any, *arguments: Any) -> Any:
     drawn = np.empty(shape, dtype=object)
     full = [np.broadcast_to(each, drawn.shape) if isinstance(each, np.ndarray) else None for each in lists]
     for place in itertools.product(*map(range, drawn.shape)):
-        drawn[place] = draw(*(each if array is None else array[place] for each, array in zip(arguments, full, strict=True)))
+        drawn[place] = draw(
+            *(each if array is None else array[place] for each, array in zip(arguments, full, strict=True))
+        )
     return drawn

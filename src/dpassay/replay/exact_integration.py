@@ -48,18 +48,21 @@ def probability(noises: Sequence[Noise], bounds: Bounds) -> Any:
 
 def _components(bounds: Bounds) -> list[Bounds]:
     """The bounds in groups that share no variable."""
-    groups: list[tuple[set[int], Bounds]] = []
+    first: dict[int, int] = {}
+
+    def root(index: int) -> int:
+        while (above := first.setdefault(index, index)) != index:
+            index = above
+        return index
+
+    for direction in bounds:
+        for index, _ in direction:
+            first[root(index)] = root(direction[0][0])
+    groups: dict[int, Bounds] = defaultdict(dict)
     for direction, bound in bounds.items():
-        variables, own = {index for index, _ in direction}, {direction: bound}
-        apart = []
-        for other in groups:
-            if variables & other[0]:
-                variables |= other[0]
-                own |= other[1]
-            else:
-                apart.append(other)
-        groups = [*apart, (variables, own)]
-    return [own for variables, own in groups if variables]
+        if direction:
+            groups[root(direction[0][0])][direction] = bound
+    return list(groups.values())
 
 
 def _component(noises: Sequence[Noise], bounds: Bounds) -> Any:
@@ -236,7 +239,8 @@ def _eliminated(
     cells: Mapping[_Cell, _Integrand], v: int, density: Sequence[tuple[int, int, fmpq]], steps: int, polynomials: Any
 ) -> dict[_Cell, _Integrand]:
     """Integrates a variable out. On a cell its lower end is the largest lower bound, its upper end the least upper
-    one: one new cell for each choice of the two, which overlap in null sets only."""
+    one: one new cell for each choice of the two, which overlap in null sets only.
+    """
     after: dict[_Cell, _Integrand] = {}
     zero = (0,) * (polynomials.nvars() + 1)
     for cell, integrand in cells.items():
@@ -248,7 +252,7 @@ def _eliminated(
             dense = {_moved(exponent, v, slope): each * height for exponent, each in integrand.items()}
             primitive = _primitive(dense, v, steps, polynomials)
             at: dict[Linear, _Integrand] = {}
-            for low, high in itertools.product(lowers or {None}, uppers or {None}):
+            for low, high in itertools.product(_or_none(lowers), _or_none(uppers)):
                 new = _cell([*rest, *_conditions(low, high, lowers, uppers)])
                 if new is None:
                     continue
@@ -271,12 +275,17 @@ def _eliminated(
 
 def _solved(cell: _Cell, v: int) -> tuple[set[Linear], set[Linear]]:
     """Lower and upper bounds of a variable on a cell."""
-    lowers, uppers = set(), set()
+    lowers: set[Linear] = set()
+    uppers: set[Linear] = set()
     for form in cell:
         if form[v]:
             end = _scaled((*form[:v], 0, *form[v + 1 :]), -1, form[v])
             (lowers if form[v] < 0 else uppers).add(end)
     return lowers, uppers
+
+
+def _or_none(ends: set[Linear]) -> list[Linear | None]:
+    return [*ends] or [None]
 
 
 def _conditions(low: Linear | None, high: Linear | None, lowers: set[Linear], uppers: set[Linear]) -> Iterator[Linear]:
@@ -340,7 +349,8 @@ def _primitive(integrand: _Integrand, v: int, steps: int, polynomials: Any) -> _
 
 def _grows(primitive: _Integrand, v: int, way: int) -> bool:
     """Whether it does not vanish at an infinite end. On a cell with inner points it does: every factor of the density
-    is bounded there, and the variable's own decays."""
+    is bounded there, and the variable's own decays.
+    """
     return any(exponent[v] * way >= 0 for exponent, polynomial in primitive.items() if polynomial != 0)
 
 
@@ -446,7 +456,7 @@ def _gaussian(noises: Sequence[Noise], bounds: Bounds, variables: Sequence[int])
     if len(directions) == 1:
         (direction,) = directions
         variance = sum((arb(factor * noises[index].scale) ** 2 for index, factor in direction), arb(0))
-        single = {((0, 1 if each == direction else -1),): bound for each, bound in bounds.items()}
+        single: Bounds = {((0, 1 if each == direction else -1),): bound for each, bound in bounds.items()}
         return _interval(Noise("normal", variance.sqrt()), *_ends(single))
     for shared in variables:
         if all(len(direction) <= 1 + any(i == shared for i, _ in direction) for direction in bounds):
@@ -480,7 +490,10 @@ def _quadrature(noises: Sequence[Noise], bounds: Bounds, shared: int) -> Any:
     total = arb(0)
     for left, right in itertools.pairwise(sorted(crossings)):
         pieces = list(_pieces(ends, (left + right) / 2))
-        if all(b is None or a is None or a[0] + a[1] * (left + right) / 2 < b[0] + b[1] * (left + right) / 2 for _, a, b in pieces):
+        if all(
+            b is None or a is None or a[0] + a[1] * (left + right) / 2 < b[0] + b[1] * (left + right) / 2
+            for _, a, b in pieces
+        ):
             total += _integral(noises, sigma, pieces, left, right)
     return total + arb(0).union(2 * _normal(1, fmpq(-12)))
 
@@ -518,7 +531,8 @@ def _integral(noises: Sequence[Noise], sigma: arb, pieces: Sequence[Any], left: 
 
 def _ordered(noises: Sequence[Noise], bounds: Bounds, variables: Sequence[int]) -> Any:
     """Sum over the orders of s_i + G_i that the bounds admit, each a product of ratios of weights exp(s_i / scale)
-    (Plackett and Luce). Needs comparisons of two variables that are all of the form s_i + G_i <= s_j + G_j."""
+    (Plackett and Luce). Needs comparisons of two variables that are all of the form s_i + G_i <= s_j + G_j.
+    """
     scale = noises[variables[0]].scale
     if any(not (noises[i].scale is scale or (isinstance(scale, fmpq) and noises[i].scale == scale)) for i in variables):
         raise Unsupported("Gumbel variables of several scales are compared")
@@ -526,7 +540,10 @@ def _ordered(noises: Sequence[Noise], bounds: Bounds, variables: Sequence[int]) 
         raise Unsupported("Gumbel variables are more than compared with each other")
     if not all(isinstance(bound, fmpq) for bound in bounds.values()):
         raise Unsupported("Gumbel variables are shifted by irrational numbers")
-    pairs = {tuple(index for index, _ in sorted(direction, key=lambda each: each[1])): bound for direction, bound in bounds.items()}
+    pairs = {
+        tuple(index for index, _ in sorted(direction, key=lambda each: each[1])): bound
+        for direction, bound in bounds.items()
+    }
     shift = {variables[0]: fmpq(0)}  # (j, i) -> G_i - G_j <= s_j - s_i
     while len(shift) < len(variables):
         for (j, i), bound in pairs.items():

@@ -16,14 +16,15 @@ order * bound. What a run left unresolved counts for P2 in full and for P1 not a
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.exact_integration import probability
-from dpassay.replay.linear_forms import Form, Geometric, Run, constant, number, paths, sign
+from dpassay.replay.linear_forms import Form, Geometric, Path, Run, constant, number, paths, sign
 from dpassay.replay.numbers import bounds as enclosed
 from dpassay.replay.numbers import fields, precision, rational, show
 from dpassay.replay.program_core import Refused
@@ -59,11 +60,13 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         kind = inputs["relation"]["values"]
 
         def run(data: Sequence[str]) -> Callable[[Run], Any]:
-            entries = [_value(each, kind) for each in data]
+            entries = [value_of(each, kind) for each in data]
             return lambda draws: interpret(core, entries, values, draws, FUNCTIONS, MAX_STEPS)
 
         try:
-            first, second = (event_probability(run(inputs[data]), inputs["output"]) for data in ("data1", "data2"))
+            first, second = (
+                event_probability(paths(run(inputs[data]), MAX_PATHS), inputs["output"]) for data in ("data1", "data2")
+            )
         except (Undefined, TimeoutError) as error:
             raise Rejected(f"the program stops with an error on these inputs: {error}") from error
         bound = evaluate(inputs["claim"]["bound"], values)
@@ -110,21 +113,22 @@ def loss(p: Any, q: Any) -> Any:
 
 def renyi(p: Any, q: Any, order: fmpq) -> arb:
     """Renyi divergence of (p, 1 - p) from (q, 1 - q); at least its first term alone."""
-    p, q, order = arb(p), arb(q), arb(order)
-    total = (order * p.log() + (1 - order) * q.log()).exp()
-    if 1 - p > 0 and 1 - q > 0:
-        total += (order * (1 - p).log() + (1 - order) * (1 - q).log()).exp()
-    return total.log() / (order - 1)
+    total, own = arb(0), arb(order)
+    for a, b in ((arb(p), arb(q)), (1 - arb(p), 1 - arb(q))):
+        if a > 0 and b > 0:
+            total += (own * a.log() + (1 - own) * b.log()).exp()
+    return total.log() / (own - 1)
 
 
-def event_probability(program: Callable[[Run], Any], event: Any, limit: int = MAX_PATHS) -> tuple[Any, Any]:
-    """Probability of an event, and the same with all that is unresolved."""
+def event_probability(found: Iterable[Path], event: Any) -> tuple[Any, Any]:
+    """Probability of an event over all paths of a program, and the same with all that is unresolved."""
     least: Any = fmpq(0)
     unresolved: Any = fmpq(0)
-    for path in paths(program, limit):
-        if path.resolved and not confined(path.run, path.output, event):
+    for path in found:
+        run = replace(path.run, bounds=dict(path.run.bounds))
+        if path.resolved and not confined(run, path.output, event):
             continue
-        mass = path.run.weight * probability(path.run.noises, path.run.bounds)
+        mass = run.weight * probability(run.noises, run.bounds)
         least, unresolved = (least + mass, unresolved) if path.resolved else (least, unresolved + mass)
     return least, least + unresolved
 
@@ -210,7 +214,12 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
             return all(_OPERATORS[type(op)](a, b) for op, a, b in zip(node.ops, parts, parts[1:], strict=False))
         if isinstance(node, ast.BoolOp):
             return (all if isinstance(node.op, ast.And) else any)(bool(value(each)) for each in node.values)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords and node.func.id in _CALLS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and not node.keywords
+            and node.func.id in _CALLS
+        ):
             found = _CALLS[node.func.id](*map(value, node.args))
             return found if isinstance(found, Form) else Form(number(found))
         raise Rejected(f"{text!r} is no expression in the parameters")
@@ -228,10 +237,15 @@ def parameter_values(sorts: Mapping[str, str], given: Mapping[str, Any]) -> dict
         Rejected: one is absent, unknown, or not of its sort.
     """
     fields(given, "the values", sorts)
-    return {name: _value(given[name], sort) for name, sort in sorts.items()}
+    return {name: value_of(given[name], sort) for name, sort in sorts.items()}
 
 
-def _value(text: Any, sort: str) -> Any:
+def value_of(text: Any, sort: str) -> Any:
+    """A number as a program gets it: an int, a bool, or a form without noise.
+
+    Raises:
+        Rejected: it is not of that sort.
+    """
     exact = rational(text)
     if sort == "real":
         return Form(exact)
@@ -268,7 +282,7 @@ def _entries(relation: Mapping[str, Any], values: Mapping[str, Any], data: Any) 
         raise Rejected(f"an input is a list of at most {MAX_ENTRIES} numbers")
     entries = [rational(each) for each in data]
     for entry in data:
-        _value(entry, relation["values"])
+        value_of(entry, relation["values"])
     if relation["bounds"] is not None:
         low, high = (constant(evaluate(each, values), "a bound") for each in relation["bounds"])
         if any(sign(entry - low) < 0 or sign(entry - high) > 0 for entry in entries):

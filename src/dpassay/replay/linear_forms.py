@@ -18,7 +18,7 @@ from flint import arb, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import power, root
 
-MAX_DECISIONS = 400
+MAX_DECISIONS = 128
 """Forks and draws of one path; what takes more is left unresolved, and counts as possible output of either run."""
 
 Direction = tuple[tuple[int, int], ...]  # (noise, coefficient), coprime, sorted by noise
@@ -36,7 +36,8 @@ class Unresolved(Exception):
 @dataclass(frozen=True)
 class Noise:
     """One independent variable: "laplace", "exponential", "normal", "gumbel" of a scale, "uniform" on [0, 1], or
-    "geometric": P(k) proportional to scale^|k|."""
+    "geometric": P(k) proportional to scale^|k|.
+    """
 
     kind: str
     scale: Any
@@ -156,7 +157,11 @@ class Form:
             if base == 0 and exponent < 0:
                 raise ZeroDivisionError("zero to a negative power")
             return Form(base ** int(exponent.p))
-        return Form(power(base, exponent) if isinstance(base, fmpq) and isinstance(exponent, fmpq) else arb(base) ** arb(exponent))
+        return Form(
+            power(base, exponent)
+            if isinstance(base, fmpq) and isinstance(exponent, fmpq)
+            else arb(base) ** arb(exponent)
+        )
 
     def __rpow__(self, other: Any) -> "Form":
         return Form(constant(other, "a base")) ** self
