@@ -96,8 +96,11 @@ class Neighbors:
         ranked = sorted(joined, key=lambda pair: self._rank(*pair))
         seen = set()
         for first, other in ranked:
-            for count in (1,) if one else dict.fromkeys((size - 1, 1, size // 2)):
-                chosen = [first] * count + [other] * (size - count)
+            counts = dict.fromkeys((size - 1, 1, size // 2))
+            orders = [[other] * k + [first] + [other] * (size - 1 - k) for k in range(size)]
+            if not one:
+                orders = [[first] * count + [other] * (size - count) for count in counts]
+            for chosen in orders:
                 pair = self._pair(chosen[::-1] if first[0] < 0 else chosen)
                 if pair not in seen and self.are(pair):
                     seen.add(pair)

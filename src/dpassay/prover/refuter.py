@@ -34,8 +34,13 @@ _LENGTHS = 5
 _ORDERS = (fmpq(3, 2), *(fmpq(2**k) for k in range(1, 8)))
 _REACH = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32)  # ends of intervals, in steps of the output
 _FAR = 60
+_LEAST, _LEAST_BY_FLOATS = (
+    fmpq(1, 10**300),
+    fmpq(1, 10**6),
+)  # probabilities below are left aside, as rounding may be all
 _WIDTH = fmpq(1, 8)
 _REJECTED = 8  # violations that the checker does not confirm, and then no more are looked for
+_BOX = "between"
 
 Event = Any
 
@@ -84,6 +89,18 @@ class _Found:
     order: fmpq | None = None
 
 
+@dataclass(frozen=True)
+class _Path(Path):
+    """With the only event of its output, as text, where that has no free numbers."""
+
+    word: str | None = None
+
+
+def _worded(path: Path) -> _Path:
+    word = repr(_event(path.output)) if path.resolved else _BOX
+    return _Path(path.run, path.output, path.resolved, None if _BOX in word else word)
+
+
 class _Late(Exception):
     """The time is over."""
 
@@ -93,7 +110,7 @@ class _Refuter:
         self.function, self.problem, self.program = function, problem, program_of(function)
         self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 2 * seconds
         self.exact = True
-        self.kept: dict[Any, list[Path]] = {}
+        self.kept: dict[Any, list[_Path]] = {}
         self.masses: dict[Any, Any] = {}
         self.notes: dict[str, int] = {}
         self.seen: set[Any] = set()
@@ -154,8 +171,9 @@ class _Refuter:
             found = self._evaluate(values, pair)
             if found is None:
                 continue
-            if len(pair[0]) < 2 * _LENGTHS and found.score > 0:
-                heapq.heappush(waiting, (-found.score, next(order), neighbors, values, neighbors.near(found.pair)))
+            size = len(pair[0])
+            if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
+                heapq.heappush(waiting, (size / 40 - found.score, next(order), neighbors, values, neighbors.near(pair)))
             if found.score > 1 + 1e-9 and stop:
                 confirmed = self._replayed(neighbors, values, found)
                 if confirmed is not None:
@@ -210,8 +228,8 @@ class _Refuter:
                     return found
         return found
 
-    def _events(self, values: Values, pair: Pair, both: Sequence[list[Path]]) -> Iterator[_Found]:
-        words: dict[str, tuple[Event, list[Path]]] = {}
+    def _events(self, values: Values, pair: Pair, both: Sequence[list[_Path]]) -> Iterator[_Found]:
+        words: dict[str, tuple[Event, list[_Path]]] = {}
         for path in both[0]:
             if path.resolved:
                 word = _event(path.output)
@@ -228,7 +246,7 @@ class _Refuter:
             yield from self._refined(values, pair, both, found, path)
 
     def _refined(
-        self, values: Values, pair: Pair, both: Sequence[list[Path]], found: _Found, path: Path
+        self, values: Values, pair: Pair, both: Sequence[list[_Path]], found: _Found, path: _Path
     ) -> Iterator[_Found]:
         """Confines the numbers of an event, one after the other, to intervals; then all to small ones."""
         slots = _slots(path.output)
@@ -252,7 +270,7 @@ class _Refuter:
                 yield each
 
     def _intervals(
-        self, both: Sequence[list[Path]], place: tuple[int, ...], center: fmpq
+        self, both: Sequence[list[_Path]], place: tuple[int, ...], center: fmpq
     ) -> Iterator[list[str | None]]:
         """Half lines that end at what the number would be without noise, or some steps further; small intervals."""
         ends = {center}
@@ -270,7 +288,7 @@ class _Refuter:
             yield [text, None]
         yield from map(_around, some)
 
-    def _score(self, values: Values, pair: Pair, both: Sequence[list[Path]], event: Event) -> _Found | None:
+    def _score(self, values: Values, pair: Pair, both: Sequence[list[_Path]], event: Event) -> _Found | None:
         """How far an event exceeds the claim; None if it is impossible or cannot be integrated."""
         try:
             key = tuple(values.items())
@@ -278,7 +296,7 @@ class _Refuter:
         except (Unsupported, Rejected) as error:
             self._note(error)
             return None
-        if not p > fmpq(1, 10**300):
+        if not p > (_LEAST if self.exact else _LEAST_BY_FLOATS):
             return None
         if q == 0:
             return _Found(float("inf"), float("inf"), pair, event, fmpq(2) if self.problem.notion == "zcdp" else None)
@@ -290,14 +308,15 @@ class _Refuter:
         shown = float(arb(loss(p, q)).lower())
         return _Found(shown / bound if bound > 0 else (float("inf") if shown > 0 else 0), shown, pair, event)
 
-    def _mass(self, key: Any, all_paths: list[Path], event: Event) -> tuple[Any, Any]:
+    def _mass(self, key: Any, all_paths: list[_Path], event: Event) -> tuple[Any, Any]:
         """Probability of an event under one input, and the same with all that is unresolved."""
         whole = (key, repr(event))
         if whole not in self.masses:
-            self.masses[whole] = event_probability(all_paths, event)
+            able = all_paths if _BOX in whole[1] else [path for path in all_paths if path.word in (whole[1], None)]
+            self.masses[whole] = event_probability(able, event)
         return self.masses[whole]
 
-    def _paths(self, values: Values, data: Data) -> list[Path]:
+    def _paths(self, values: Values, data: Data) -> list[_Path]:
         """All paths of the function on one input, exactly or, where it needs floats, with them."""
         key = (tuple(values.items()), data)
         if key not in self.kept:
@@ -310,7 +329,7 @@ class _Refuter:
                 self.kept[key] = self._run(values, data)
         return self.kept[key]
 
-    def _run(self, values: Values, data: Data) -> list[Path]:
+    def _run(self, values: Values, data: Data) -> list[_Path]:
         given = parameter_values(self.problem.parameters, values)
         entries = [value_of(each, self.problem.values) for each in data]
         if not self.exact:
@@ -321,7 +340,7 @@ class _Refuter:
             return _plain(self.function(SymbolicGenerator(run), list(entries), **given))
 
         with np.errstate(all="ignore"):
-            return list(paths(once, _PATHS))
+            return [_worded(path) for path in paths(once, _PATHS)]
 
     # The certificate.
 

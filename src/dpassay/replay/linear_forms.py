@@ -9,7 +9,7 @@ that a ball does not decide is refused, never guessed.
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -418,15 +418,30 @@ def _same(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True)
 class Geometric:
-    """A geometric draw; only the difference of two with the same probability is integrated."""
+    """rest + sign * a geometric draw; only the difference of two draws with the same probability is integrated."""
 
     run: Run
     p: Any
+    sign: int = 1
+    rest: Any = 0
 
-    def __sub__(self, other: Any) -> Form:
-        if not isinstance(other, Geometric) or not _same(self.p, other.p):
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Geometric):
+            return replace(self, rest=self.rest + other)
+        if self.sign == other.sign or not _same(self.p, other.p):
             raise Unsupported("a geometric draw is used by itself")
-        return self.run.two_sided_geometric(self.p)
+        return self.rest + other.rest + self.run.two_sided_geometric(self.p)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Geometric":
+        return replace(self, sign=-self.sign, rest=-self.rest)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
 
 
 @dataclass(frozen=True)
