@@ -7,9 +7,11 @@ noise; and a search for a counterexample, by running the function itself on symb
 is wrong, and the verdict is `open`.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -119,13 +121,41 @@ def _shown(alignment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(refutation: Mapping[str, Any]) -> dict[str, Any]:
-    inputs, result = refutation["inputs"], refutation["result"]
+    inputs = refutation["inputs"]
     kept = {name: inputs[name] for name in ("data1", "data2", "values")}
-    return (
-        kept
-        | {name: str(result[name]) for name in ("output", "probability1", "probability2", "loss", "allowed")}
-        | {"code": refutation["code"]}
-    )
+    return kept | _figures(refutation) | {"code": refutation["code"]}
+
+
+def _figures(refutation: Mapping[str, Any]) -> dict[str, str]:
+    """The event and the numbers of a counterexample, for people."""
+    inputs, result = refutation["inputs"], refutation["result"]
+    shown = result.get("divergence", result["log_ratio"])
+    return {
+        "output": _event(inputs["output"]),
+        "probability1": _digits(result["probability1"]),
+        "probability2": _digits(result["probability2"]),
+        "loss": "infinite" if shown == "inf" else _digits(shown),
+        "allowed": _digits(result["bound"]),
+    }
+
+
+def _digits(enclosure: Sequence[str]) -> str:
+    """An enclosure's digits, those at which its ends agree and six at most."""
+    low, high = (float(Fraction(end)) for end in enclosure)
+    digits = next((digits for digits in range(6, 0, -1) if f"{low:.{digits}g}" == f"{high:.{digits}g}"), 0)
+    return f"{low:.{digits}g}" if digits else f"{low:.6g} to {high:.6g}"
+
+
+def _event(event: Any) -> str:
+    """An event of a certificate in words."""
+    if isinstance(event, list):
+        return f"[{', '.join(map(_event, event))}]"
+    if not isinstance(event, dict):
+        return repr(event)
+    low, high = event["between"]
+    if low is None or high is None:
+        return "any number" if low == high else f"a number {'up to' if low is None else 'from'} {low or high}"
+    return low if low == high else f"a number from {low} to {high}"
 
 
 def prove(
@@ -199,9 +229,6 @@ def run_proof(
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
     require("prove")
-    from dpassay.prover.refuter import largest_loss
-    from dpassay.prover.search import infer_bound
-
     begin = time.monotonic()
 
     def left() -> float:
@@ -218,7 +245,8 @@ def run_proof(
     inferred = loss = ""
     if infer:
         progress("looking for the smallest bound")
-        inferred, loss = infer_bound(program, problem, left() / 2), largest_loss(function, problem, left())
+        inferred = _smallest(program, problem)
+        loss = _largest(function, problem, left())
     return Proof(
         _verdict(program, problem, alignment, refutation, differing, (unproved, unrefuted), inferred),
         program,
@@ -236,15 +264,11 @@ def run_proof(
 def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[str, Any] | None, str]:
     """An alignment that the checker accepts, or why there is none."""
     from dpassay.prover.search import find_alignment
-    from dpassay.replay import Rejected, check
 
-    found = find_alignment(program, problem, seconds)
+    found = find_alignment(program, problem)
     if not isinstance(found, Mapping):
-        return None, f"a proof by alignment: {found}"
-    try:
-        return {"inputs": found, "result": check(ALIGNMENT, found)}, ""
-    except Rejected as rejected:
-        return None, f"a proof by alignment, which the checker did not accept: {rejected}"
+        return None, f"a proof by alignment: {found.reason}"
+    return _checked(ALIGNMENT, found, "a proof by alignment, which the checker did not accept")
 
 
 def _refuted(
@@ -252,15 +276,46 @@ def _refuted(
 ) -> tuple[dict[str, Any] | None, str]:
     """A counterexample that the checker confirms, or what was looked at."""
     from dpassay.prover.refuter import find_refutation, reproduction_code
+
+    found = find_refutation(function, problem, seconds)
+    if found.inputs is None:
+        return None, f"a counterexample: {found.tried}"
+    refutation, why = _checked(INTEGRATION, found.inputs, "a counterexample, which the checker did not confirm")
+    return (None if refutation is None else {**refutation, "code": reproduction_code(found.inputs)}), why
+
+
+def _smallest(program: Program, problem: Problem) -> str:
+    """The smallest bound that the search finds and the checker accepts; "" if there is none."""
+    from dpassay.prover.search import infer_bound
+
+    found = infer_bound(program, problem)
+    if not isinstance(found, tuple):
+        return ""
+    bound, inputs = found
+    return bound if _checked(ALIGNMENT, inputs, "")[0] is not None else ""
+
+
+def _largest(function: Callable[..., Any], problem: Problem, seconds: float) -> str:
+    """The largest loss that the search for counterexamples met, in words; "" if it met none."""
+    from dpassay.prover.refuter import largest_loss
+
+    found = largest_loss(function, problem, seconds)
+    if not found.loss > 0:
+        return ""
+    where = ", ".join(f"{name} = {value}" for name, value in found.values.items())
+    loss = "infinite" if found.loss == math.inf else f"{found.loss:.4g}"
+    return (
+        f"{loss} nats on {list(found.data1)} and {list(found.data2)} with {where}, of {found.bound:.4g} claimed there"
+    )
+
+
+def _checked(kind: str, inputs: Mapping[str, Any], refused: str) -> tuple[dict[str, Any] | None, str]:
     from dpassay.replay import Rejected, check
 
-    found = find_refutation(function, program, problem, seconds)
-    if not isinstance(found, Mapping):
-        return None, f"a counterexample: {found}"
     try:
-        return {"inputs": found, "result": check(INTEGRATION, found), "code": reproduction_code(found)}, ""
+        return {"inputs": inputs, "result": check(kind, inputs)}, ""
     except Rejected as rejected:
-        return None, f"a counterexample, which the checker did not confirm: {rejected}"
+        return None, f"{refused}: {rejected}"
 
 
 def _differing(function: Callable[..., Any], program: Program, problem: Problem, seed: int) -> str:
@@ -305,7 +360,7 @@ def _verdict(
             epsilon_inferred=inferred,
         )
     if refutation is not None:
-        evidence = Evidence("witness", _BROKEN.format(**refutation["result"]), {"kind": INTEGRATION, **refutation})
+        evidence = Evidence("witness", _BROKEN.format(**_figures(refutation)), {"kind": INTEGRATION, **refutation})
         return Verdict(name, "refuted", evidence.summary, (evidence,), assumptions=assumed, level="whole")
     words = f"Neither a proof nor a counterexample was found. Tried: {'; '.join(filter(None, tried))}."
     return Verdict(name, "open", words, assumptions=assumed, epsilon_inferred=inferred)
