@@ -164,5 +164,7 @@ def _data(problem: Problem, parameters: Mapping[str, Any], rng: np.random.Genera
     else:
         low, high = (float(_value(each, parameters)) for each in problem.bounds)
     if problem.values == "int":
-        return [int(each) for each in rng.integers(math.ceil(low), max(math.floor(high), math.ceil(low)) + 1, size=size)]
+        return [
+            int(each) for each in rng.integers(math.ceil(low), max(math.floor(high), math.ceil(low)) + 1, size=size)
+        ]
     return [float(each) for each in rng.uniform(low, max(low, high), size=size)]

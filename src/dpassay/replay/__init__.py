@@ -44,7 +44,7 @@ AUDIT = "AUDIT"
 PROGRAM = "PROGRAM"
 """What a certificate about a user's program is filed under."""
 OWN = {"audit": AUDIT, "alignment": PROGRAM, "integration": PROGRAM}
-"""Kinds whose certificates are about no registered claim: the inputs make the statement -> what they are filed under."""
+"""Kinds of certificates about no registered claim, whose inputs make the statement -> what they are filed under."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 
 

@@ -36,9 +36,7 @@ from dpassay.replay.symbolic_terms import (
     TRUE,
     ZERO,
     Number,
-    Symbols,
     both,
-    either,
     if_else,
     implies,
     literal,
@@ -85,7 +83,7 @@ class Runs:
         zcdp: costs are those of zero-concentrated privacy.
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
         extra: the run whose list has an entry more, "one" or "two"; "" if none has.
-        positive: guesses whether a symbol is above 0 on all paths.
+        sign: guesses whether a symbol is above 0 (1) or below (-1) on all paths, or neither (0).
     """
 
     def __init__(
@@ -98,20 +96,21 @@ class Runs:
         bound: Number,
         finish: Callable[[Path, str], None],
         extra: str,
-        positive: Callable[[str], bool],
+        sign: Callable[[str], int],
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
         self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
         self.said = Expressions(evaluation, given)
         self.finished = finish
         self.extra = extra
-        self.positive = positive
+        self.sign = sign
         self.paths = 0
         self.element_functions: dict[tuple[str, ...], str] = {}
 
     # Statements.
 
     def block(self, path: Path, statements: tuple[Statement, ...]) -> list[Left]:
+        """The paths through statements, one after the other."""
         lefts: list[Left] = [(path, "")]
         for each in statements:
             going = [(at, label) for at, label in lefts if label]
@@ -125,6 +124,7 @@ class Runs:
         return lefts
 
     def statement(self, path: Path, statement: Statement) -> list[Left]:
+        """The paths through one statement."""
         if isinstance(statement, Assign):
             path.values[statement.name] = self.evaluation.value(path, statement.value)
         elif isinstance(statement, Append):
@@ -147,6 +147,7 @@ class Runs:
         return [(path, "")]
 
     def append(self, path: Path, statement: Append) -> None:
+        """A list grows by an element, in both runs."""
         old = self.evaluation.sequence(path, Variable(statement.name))
         value = self.evaluation.value(path, statement.value)
         place = old.length
@@ -162,6 +163,7 @@ class Runs:
         path.values[statement.name] = Sequence(self.pairs.added(place, Scalar(ONE)), element)
 
     def returned(self, path: Path, statement: Return) -> None:
+        """The output must be the same, and the cost within the bound."""
         value = self.evaluation.value(path, statement.value)
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same output in both runs", statement.position)
@@ -176,6 +178,7 @@ class Runs:
     # Branches.
 
     def branch(self, path: Path, branch: Branch) -> list[Left]:
+        """Both ways of a branch, or one path through one that is free."""
         test = self.evaluation.truth(path, branch.test)
         if branch.position in self.alignment.free:
             path.values = self.merged(path, test, branch.then, branch.otherwise)
@@ -193,12 +196,18 @@ class Runs:
         if one == FALSE:
             return []
         made = path.fork()
-        made.show(TRUE if test.one == test.two else test.two if outcome else negation(test.two), "the same branch in both runs", position)
+        made.show(
+            TRUE if test.one == test.two else test.two if outcome else negation(test.two),
+            "the same branch in both runs",
+            position,
+        )
         made.known.append(one)
         made.taken = (*made.taken, (position, outcome))
         return [made] if made.guesses_possible() else []
 
-    def merged(self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]) -> dict[str, Value]:
+    def merged(
+        self, path: Path, test: Truth, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> dict[str, Value]:
         """The variables after a branch that each run takes by itself."""
         arms, outer = [], path.reached
         for truth, statements in ((test, then), (Truth(negation(test.one), negation(test.two)), otherwise)):
@@ -251,6 +260,7 @@ class Runs:
         return found
 
     def noise(self, path: Path, draw: Draw, scale: Scalar, said: ast.expr | None) -> Scalar:
+        """A draw's value: the second run's is larger by the shift."""
         shift = ZERO if said is None else self.said.number(path, said)
         self.pay(path, draw, scale, shift)
         value = self.symbols.fresh("noise", "i" if draw.kind == "geometric" else "r")
@@ -282,14 +292,14 @@ class Runs:
         self.spend(path, cost)
 
     def size(self, path: Path, number: Number, position: str) -> Number:
-        """The absolute value; symbols that are positive whatever the data (guessed, and then shown) stay outside."""
+        """The absolute value; symbols whose sign is known whatever the data (guessed, and then shown) stay outside."""
         if number == ZERO:
             return ZERO
         outside = literal(abs(number.terms[0][1]))
         for name, power in symbols_in_common(number):
-            if self.positive(name):
-                path.show(self.symbols.compare(">", of_symbol(name)), f"{name} above 0", position)
-                outside = outside * Number(((((name, power),), Fraction(1)),))
+            if sign := self.sign(name):
+                path.show(self.symbols.compare(">", literal(sign) * of_symbol(name)), f"the sign of {name}", position)
+                outside = outside * Number(((((name, power),), Fraction(sign)),))
         rest = number * self.symbols.inverse(outside)
         return outside * self.symbols.absolute(rest)
 
@@ -304,7 +314,9 @@ class Runs:
         path.known.append(implies(inside, self.symbols.compare(">", found)))
         for name, argument in self.symbols.exponents.items():
             exponential = of_symbol(name)
-            path.known.append(implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument)))
+            path.known.append(
+                implies(self.symbols.equal((ONE - p) * exponential, ONE), self.symbols.equal(found, argument))
+            )
             path.known.append(implies(self.symbols.equal(ONE - p, exponential), self.symbols.equal(found, -argument)))
         return found
 
@@ -350,6 +362,7 @@ class Runs:
     # Loops.
 
     def loop(self, path: Path, loop: Loop) -> list[Left]:
+        """The paths that leave a loop; those within it end at its head."""
         changed = assigned((loop,))
         if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
             return self.longer(path, loop, changed)
@@ -423,6 +436,7 @@ class Runs:
         return Scalar(one, two - one)
 
     def iteration(self, path: Path, loop: Loop, changed: set[str], names: set[str]) -> list[Left]:
+        """The paths of one iteration that leave the loop."""
         found: list[Left] = []
         for at, label in self.block(path, loop.body):
             if label == "break":
@@ -448,6 +462,7 @@ class Runs:
         return [(path, "")]
 
     def foretold(self, path: Path, loop: Loop) -> None:
+        """An iteration begins: what its prophecies name is a new constant."""
         for each in self.alignment.prophecies:
             if each.scope == loop.position:
                 path.prophecies[each.name] = self.prophecy(each)
@@ -468,7 +483,9 @@ class Runs:
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
                 path.show(formula, f"what is known of {name} by itself", loop.position)
             for node in self.alignment.lists.get(name, ()):
-                path.show(self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position)
+                path.show(
+                    self.of_element(path, value, node), f"{ast.unparse(node)} for each element of {name}", loop.position
+                )
         for formula in self.counters(path, loop):
             path.show(formula, "a counter within its bounds", loop.position)
         for node in self.alignment.loops.get(loop.position, ()):
@@ -521,14 +538,17 @@ class Runs:
             return [] if held.differs else self.pairs.unchanged(value)
         if isinstance(value, Maybe):
             number = Held("" if held.kind == "" else held.kind.replace("truth", "int"), differs=held.differs)
-            return [*self.regular(Held("int", differs=held.differs), value.special), *self.regular(number, value.number)]
+            return [
+                *self.regular(Held("int", differs=held.differs), value.special),
+                *self.regular(number, value.number),
+            ]
         found = [] if held.differs else [self.symbols.compare("==", value.gap)]
         if held.kind == "int":
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
         return found
 
     def require_kind(self, held: Held, value: Value) -> None:
-        """Raises unless the value is of the kind that the flow of the program says, so that `anything` may stand for it."""
+        """Raises unless the value is of the kind that the program's flow says, so that `anything` may stand for it."""
         kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
         expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
         if not isinstance(value, expected):
@@ -581,7 +601,9 @@ class Runs:
         if index is None:
             return Scalar(self.symbols.fresh(name, sort), self.symbols.fresh(f"d{name}", sort) if differs else ZERO)
         one, gap = (
-            self.symbols.element(self._function(name, what, sort), index, lambda _: ()) if what == "one" or differs else ZERO
+            self.symbols.element(self._function(name, what, sort), index, lambda _: ())
+            if what == "one" or differs
+            else ZERO
             for what in ("one", "gap")
         )
         return Scalar(one, gap)
@@ -632,7 +654,9 @@ class Runs:
             value = unmoved.element(index)
             head.values[f"index@{loop.position}"] = Scalar(index)
             if isinstance(value, Truth):
-                return value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                return (
+                    value if said is None else Truth(value.one, self.flipped(value.one, self.said.formula(head, said)))
+                )
             assert isinstance(value, Scalar)
             if draw.kind == "exponential":
                 for symbol in self.pairs.symbols_of(value):

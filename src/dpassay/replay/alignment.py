@@ -4,7 +4,7 @@ Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bo
 "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
 alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
 {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
-{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column" in the text.
+{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -12,7 +12,7 @@ The text is read anew, both runs are executed symbolically, and every condition 
 import ast
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +25,19 @@ from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
-from dpassay.replay.proof_expressions import INTERNAL, Expressions, parse
-from dpassay.replay.symbolic_terms import FALSE, ONE, TRUE, ZERO, Number, Symbols, both, implies, negation, of_symbol
+from dpassay.replay.proof_expressions import Expressions, parse, variable
+from dpassay.replay.symbolic_terms import (
+    FALSE,
+    ONE,
+    ZERO,
+    Number,
+    Symbols,
+    both,
+    implies,
+    literal,
+    negation,
+    of_symbol,
+)
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
@@ -36,7 +47,9 @@ _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
-    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT))
+    fields(
+        inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT)
+    )
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
@@ -75,7 +88,12 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     if zcdp and prophecies:
         raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
     free = frozenset(inputs.get("free", []))
-    named = {"shift": (shifts, draws), "coin": (coins, draws), "loop": (invariants, loops), "free branch": (free, branches)}
+    named: dict[str, tuple[Collection[str], Collection[str]]] = {
+        "shift": (shifts, draws),
+        "coin": (coins, draws),
+        "loop": (invariants, loops),
+        "free branch": (free, branches),
+    }
     for what, (given, there) in named.items():
         if unknown := set(given) - set(there):
             raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
@@ -97,12 +115,9 @@ def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[st
 
 def _list_name(text: Any) -> str:
     """The variable that "out", 'at("5:3")' or 'best("5:3")' names."""
-    node = parse(text)
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL:
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            return INTERNAL[node.func.id] + node.args[0].value
+    name = variable(parse(text))
+    if name is not None:
+        return name
     raise Rejected(f"{text!r} names no variable")
 
 
@@ -159,11 +174,14 @@ class _Proof:
         assumed = list(start.known)
 
         @functools.cache
-        def positive(name: str) -> bool:
-            negated = negation(self.symbols.compare(">", of_symbol(name)))
-            return seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS)
+        def sign(name: str) -> int:
+            for found in (1, -1):
+                negated = self.symbols.compare("<=", literal(found) * of_symbol(name))
+                if seems_unsatisfiable(self.symbols.query([*assumed, negated]), MILLISECONDS):
+                    return found
+            return 0
 
-        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, positive)
+        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, sign)
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)

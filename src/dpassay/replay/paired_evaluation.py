@@ -6,24 +6,12 @@ from dataclasses import dataclass, field, replace
 from dpassay.replay import Rejected
 from dpassay.replay.paired_values import YES, Maybe, Pairs, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
-    Append,
-    Assign,
-    Block,
-    Branch,
     Constant,
-    Core,
-    Draw,
     Elementwise,
     Expression,
-    Leave,
-    Loop,
     Operation,
-    Return,
-    Statement,
     Variable,
-    assigned,
 )
-from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.symbolic_terms import (
     FALSE,
     ONE,
@@ -33,11 +21,9 @@ from dpassay.replay.symbolic_terms import (
     Symbols,
     both,
     either,
-    if_else,
     implies,
     literal,
     negation,
-    same,
 )
 
 
@@ -93,8 +79,9 @@ class Path:
 
     def fork(self) -> "Path":
         """The same path, to go on another way."""
-        lists = {"known": list(self.known), "goals": list(self.goals)}
-        return replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long), **lists)
+        made = replace(self, values=dict(self.values), prophecies=dict(self.prophecies), long=dict(self.long))
+        made.known, made.goals = list(self.known), list(self.goals)
+        return made
 
     def since(self, start: int) -> dict[str, bool]:
         """The branches from there on, each with its first outcome."""
@@ -127,6 +114,7 @@ class Evaluation:
         self.pairs = Pairs(symbols)
 
     def value(self, path: Path, expression: Expression) -> Value:
+        """The value of an expression."""
         if isinstance(expression, Constant):
             return self.pairs.constant(expression.value, expression.special)
         if isinstance(expression, Variable):
@@ -144,17 +132,23 @@ class Evaluation:
         """A number; one that may be special must be shown not to be."""
         value = self.value(path, expression)
         if isinstance(value, Maybe):
-            path.must(self.pairs.compared("==", value.special, Scalar(ZERO)), "a number that is not None or infinite", position)
+            path.must(
+                self.pairs.compared("==", value.special, Scalar(ZERO)),
+                "a number that is not None or infinite",
+                position,
+            )
             return value.number
         return self.pairs.number(value)
 
     def truth(self, path: Path, expression: Expression) -> Truth:
+        """Whether a test holds."""
         value = self.value(path, expression)
         if isinstance(value, Maybe):
             raise Rejected("a value that may be None or infinite is no truth value")
         return self.pairs.truth(value)
 
     def arithmetic(self, path: Path, operation: Operation) -> Value:
+        """Sums, differences, products and powers."""
         one, *rest = (self.number(path, each, operation.position) for each in operation.operands)
         pairs = self.pairs
         if operation.operator == "negate":
@@ -168,34 +162,51 @@ class Evaluation:
         return {"+": pairs.added, "-": pairs.subtracted, "*": pairs.multiplied}[operation.operator](one, rest[0])
 
     def division(self, path: Path, operation: Operation) -> Value:
+        """Quotients and remainders; the divisor must not be 0."""
         one, two = (self.number(path, each, operation.position) for each in operation.operands)
         if operation.operator == "/":
             path.must(self.pairs.compared("!=", two, Scalar(ZERO)), "a divisor other than 0", operation.position)
             return self.pairs.divided(one, two)
-        path.must(self.pairs.compared(">", two, Scalar(ZERO)), f"a divisor of {operation.operator} above 0", operation.position)
+        path.must(
+            self.pairs.compared(">", two, Scalar(ZERO)),
+            f"a divisor of {operation.operator} above 0",
+            operation.position,
+        )
         quotient = self.pairs.lifted(lambda a, b: self.symbols.floor(a * self.symbols.inverse(b)), one, two)
         if operation.operator == "//":
             return quotient
         return self.pairs.subtracted(one, self.pairs.multiplied(quotient, two))
 
     def comparison(self, path: Path, operation: Operation) -> Value:
+        """A comparison of what can be compared."""
         one, two = (self.value(path, each) for each in operation.operands)
         name = operation.operator
+        if self.rounded(name, one, two):
+            raise Rejected(f"what the comparison at {operation.position} gives depends on how numbers are rounded")
         if name in ("==", "!="):
             alike = self.pairs.equal(one, two)
             return alike if name == "==" else Truth(negation(alike.one), negation(alike.two))
         for side in (one, two):
             if isinstance(side, Maybe):
-                orderly = [either(*(self.pairs.is_code(code, good) for good in (0, 2, 3))) for code in (side.special.one, side.special.two)]
+                orderly = [
+                    either(*(self.pairs.is_code(code, good) for good in (0, 2, 3)))
+                    for code in (side.special.one, side.special.two)
+                ]
                 path.must(Truth(*orderly), "numbers to compare, not None or a text", operation.position)
         if name in (">", ">="):
             one, two = two, one
         return self.pairs.ordered(name in ("<", ">"), one, two)
 
+    def rounded(self, operator: str, one: Value, two: Value) -> bool:
+        """Whether real numbers are compared for equality, or two literals that are not whole."""
+        if not isinstance(one, Scalar) or not isinstance(two, Scalar) or (one.one.whole and two.one.whole):
+            return False
+        return operator in ("==", "!=") or None not in (one.one.constant, two.one.constant)
+
     def logic(self, path: Path, operation: Operation) -> Value:
-        """`and`, `or` of truth values, `not`, `truth` of anything; later operands where Python comes to them."""
+        """`and`, `or` of truth values, `not`, `bool` of anything; later operands where Python comes to them."""
         name, operands = operation.operator, operation.operands
-        if name in ("not", "truth", "bool"):
+        if name in ("not", "bool"):
             found = self.truth(path, operands[0])
             return Truth(negation(found.one), negation(found.two)) if name == "not" else found
         outer, sides = path.reached, []
@@ -211,14 +222,18 @@ class Evaluation:
         return Truth(join(*(side.one for side in sides)), join(*(side.two for side in sides)))
 
     def choice(self, path: Path, operation: Operation) -> Value:
+        """A conditional expression: each run evaluates its own side."""
         test, outer, found = self.truth(path, operation.operands[0]), path.reached, []
-        for truth, each in zip((test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True):
+        for truth, each in zip(
+            (test, Truth(negation(test.one), negation(test.two))), operation.operands[1:], strict=True
+        ):
             path.reached = Truth(both(outer.one, truth.one), both(outer.two, truth.two))
             found.append(self.value(path, each))
         path.reached = outer
         return self.pairs.chosen(test, found[0], found[1])
 
     def extreme(self, path: Path, operation: Operation) -> Value:
+        """The largest or smallest of its operands."""
         found, *rest = (self.value(path, each) for each in operation.operands)
         for each in rest:
             larger = self.pairs.ordered(True, *((found, each) if operation.operator == "max" else (each, found)))
@@ -226,9 +241,11 @@ class Evaluation:
         return found
 
     def absolute(self, path: Path, operation: Operation) -> Value:
+        """The absolute value."""
         return self.pairs.lifted(self.symbols.absolute, self.number(path, operation.operands[0], operation.position))
 
     def none(self, path: Path, operation: Operation) -> Value:
+        """`x is None`."""
         value = self.value(path, operation.operands[0])
         if not isinstance(value, Maybe):
             return Truth(FALSE, FALSE)
@@ -265,6 +282,7 @@ class Evaluation:
     # Lists and tuples.
 
     def sequence(self, path: Path, expression: Expression) -> Sequence:
+        """A list."""
         value = self.value(path, expression)
         if not isinstance(value, Sequence):
             raise Rejected("a list belongs where there is none")
@@ -280,6 +298,7 @@ class Evaluation:
         return self.pairs.chosen(Truth(TRUE, FALSE), one, two)
 
     def item(self, path: Path, operation: Operation) -> Value:
+        """A list's element."""
         value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
         if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
             return value.aligned(long)
@@ -290,10 +309,12 @@ class Evaluation:
         return self.at(value, index)
 
     def inside(self, path: Path, value: Sequence, index: Scalar, position: str) -> None:
+        """The index must be one of the list's in each run."""
         path.must(self.pairs.compared(">=", index, Scalar(ZERO)), "an index at least 0", position)
         path.must(self.pairs.compared("<", index, value.length), "an index below the length", position)
 
     def length(self, path: Path, operation: Operation) -> Value:
+        """A list's length."""
         return self.sequence(path, operation.operands[0]).length
 
     def condition(self, path: Path, operation: Operation) -> Value:
@@ -310,9 +331,11 @@ class Evaluation:
         return size
 
     def tupled(self, path: Path, operation: Operation) -> Value:
+        """A tuple."""
         return tuple(self.value(path, each) for each in operation.operands)
 
     def part(self, path: Path, operation: Operation) -> Value:
+        """A part of a tuple."""
         value, place = self.value(path, operation.operands[0]), operation.operands[1]
         if not isinstance(value, tuple) or not isinstance(place, Constant) or type(place.value) is not int:
             raise Rejected(f"a tuple's part is not there at {operation.position}")
@@ -377,7 +400,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("+", "-", "*", "**", "negate"), Evaluation.arithmetic),
     **dict.fromkeys(("/", "//", "%"), Evaluation.division),
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), Evaluation.comparison),
-    **dict.fromkeys(("and", "or", "not", "truth", "bool"), Evaluation.logic),
+    **dict.fromkeys(("and", "or", "not", "bool"), Evaluation.logic),
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),

@@ -166,7 +166,9 @@ class Pairs:
             a, b = self.special(one), self.special(two)
             codes, numbers = self.compared("==", a.special, b.special), self.compared("==", a.number, b.number)
             finite = self.compared("==", a.special, Scalar(ZERO))
-            return Truth(*(both(c, implies(f, n)) for c, f, n in zip(_runs(codes), _runs(finite), _runs(numbers), strict=True)))
+            return Truth(
+                *(both(c, implies(f, n)) for c, f, n in zip(_runs(codes), _runs(finite), _runs(numbers), strict=True))
+            )
         if isinstance(one, Truth) and isinstance(two, Truth):
             return Truth(same(one.one, two.one), same(one.two, two.two))
         return self.compared("==", self.number(one), self.number(two))
@@ -189,8 +191,8 @@ class Pairs:
             a, b = self.special(one), self.special(two)
             return Maybe(self._chosen(test, a.special, b.special), self._chosen(test, a.number, b.number))
         if isinstance(one, Sequence) and isinstance(two, Sequence):
-            a, b = one, two
-            return Sequence(self._chosen(test, a.length, b.length), lambda k: self.chosen(test, a.element(k), b.element(k)))
+            first, second, length = one.element, two.element, self._chosen(test, one.length, two.length)
+            return Sequence(length, lambda index: self.chosen(test, first(index), second(index)))
         return self._chosen(test, self.number(one), self.number(two))
 
     def _chosen(self, test: Truth, one: Scalar, two: Scalar) -> Scalar:

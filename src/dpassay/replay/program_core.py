@@ -47,8 +47,8 @@ class Operation:
     """An operator or a pure function on values; `and`, `or`, `if` evaluate the operands that Python evaluates.
 
     Operators: + - * / // % ** negate, < <= > >= == !=, not and or if, abs min max, item (list, index), length, tuple,
-    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, number (of a truth
-    value), and the names of pure functions (exp, log, sqrt, floor, ceil, round, int, ...).
+    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, and the names of pure
+    functions (exp, log, sqrt, floor, ceil, round, int, ...).
     """
 
     operator: str
@@ -89,7 +89,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Draw:
-    """`name` becomes a fresh draw: laplace, exponential, normal, gumbel (one scale), geometric (p; two-sided) or coin (p)."""
+    """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided) or coin (p)."""
 
     name: str
     kind: str

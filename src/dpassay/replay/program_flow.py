@@ -27,7 +27,7 @@ from dpassay.replay.program_core import (
 )
 
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
-_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "truth", "bool", "parts"}
+_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "bool", "parts"}
 _WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
 
 
@@ -117,7 +117,9 @@ class Flow:
                 self.store(each.name, self.draw(each), reached)
             elif isinstance(each, Branch):
                 test = self.value(each.test)
-                inner = joined(reached, _condition(test)) if each.position in self.free or reached != NOTHING else reached
+                inner = (
+                    joined(reached, _condition(test)) if each.position in self.free or reached != NOTHING else reached
+                )
                 self.statements(each.then, inner)
                 self.statements(each.otherwise, inner)
             elif isinstance(each, Loop):
@@ -128,6 +130,7 @@ class Flow:
                 self.value(each.value)
 
     def loop(self, loop: Loop, reached: Held) -> None:
+        """A loop: where one run skips an iteration, all that it assigns differs."""
         for part in (loop.head, loop.body, loop.step):
             self.statements(part, reached)
         if any(self.value(each).differs for each in loop.over):  # one run skips an iteration
@@ -135,10 +138,12 @@ class Flow:
                 self.store(name, self.held.get(name, NOTHING), Held(differs=True))
 
     def store(self, name: str, held: Held, reached: Held) -> None:
+        """The variable may hold that, too."""
         held = joined(self.held.get(name, NOTHING), held)
         self.held[name] = _compared(held, held, reached) if reached.noisy or reached.differs else held
 
     def draw(self, draw: Draw) -> Held:
+        """What a draw gives."""
         if draw.kind == "choice":
             return Held("int", noisy=True)
         differs = draw.position in self.shifted
@@ -148,6 +153,7 @@ class Flow:
         return Held(kind, noisy=True, noisily_different=False, differs=differs)
 
     def value(self, expression: Expression) -> Held:
+        """What an expression gives."""
         if isinstance(expression, Constant):
             if expression.special or expression.value is None or isinstance(expression.value, str):
                 return Held(special=True)
@@ -165,6 +171,7 @@ class Flow:
         return self.operation(expression)
 
     def operation(self, operation: Operation) -> Held:
+        """What an operation gives."""
         name, held = operation.operator, [self.value(each) for each in operation.operands]
         if name in ("tuple", "list", "repeat"):
             if name == "tuple":
@@ -188,6 +195,7 @@ class Flow:
         return self.arithmetic(name, held)
 
     def arithmetic(self, name: str, held: list[Held]) -> Held:
+        """What an operation on numbers gives."""
         kind = self.kind(name, held)
         special = name in ("if", "min", "max") and any(each.special for each in held)
         noisy, differs = any(each.noisy for each in held), any(each.differs for each in held)
@@ -196,11 +204,16 @@ class Flow:
             return Held(kind, special, noisy, inner, differs)
         if name in ("*", "/"):
             one, two = held
-            mixed = (one.noisy and two.differs) or (two.noisy and one.differs) or (name == "/" and two.noisy and two.differs)
+            mixed = (
+                (one.noisy and two.differs)
+                or (two.noisy and one.differs)
+                or (name == "/" and two.noisy and two.differs)
+            )
             return Held(kind, special, noisy, inner or mixed, differs)
         return Held(kind, special, noisy, inner or (noisy and differs), differs)
 
     def kind(self, name: str, held: list[Held]) -> str:
+        """The kind of its result."""
         if name in _COMPARING:
             return "truth"
         if name in _WHOLE and len(held) == 1:

@@ -28,17 +28,23 @@ from dpassay.replay.program_core import (
 class Draws(Protocol):
     """Where a run's noise comes from; each method gives one number, or what behaves like one."""
 
-    def laplace(self, scale: Any) -> Any: ...
+    def laplace(self, scale: Any) -> Any:
+        """Scale above 0."""
 
-    def exponential(self, scale: Any) -> Any: ...
+    def exponential(self, scale: Any) -> Any:
+        """Scale above 0."""
 
-    def normal(self, scale: Any) -> Any: ...
+    def normal(self, scale: Any) -> Any:
+        """Standard deviation above 0."""
 
-    def gumbel(self, scale: Any) -> Any: ...
+    def gumbel(self, scale: Any) -> Any:
+        """Scale above 0."""
 
-    def geometric(self, p: Any) -> Any: ...
+    def geometric(self, p: Any) -> Any:
+        """Number of trials, from 1 on."""
 
-    def uniform(self) -> Any: ...
+    def uniform(self) -> Any:
+        """From 0 to 1."""
 
 
 class Undefined(Exception):
@@ -56,8 +62,10 @@ def interpret(
     """The output of a run; lists are Python lists.
 
     Args:
+        core: the program.
         data: entries, whose comparisons may be of any kind with a truth value.
         parameters: values of the public parameters; those with a default may be left out.
+        draws: give the noise, in the order in which the program draws.
         functions: what pure functions such as `exp` are, by name; those of `math` where it does not say.
         steps: statements that are run at most.
 
@@ -148,7 +156,6 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "repeat": lambda value, count: [value] * max(int(count), 0),
     "range": lambda count: list(range(int(count))),
     "is_none": lambda value: value is None,
-    "truth": bool,
     "bool": bool,
     "float": lambda value: float(value) if isinstance(value, bool | int) else value,
     "int": int,

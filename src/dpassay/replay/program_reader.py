@@ -45,7 +45,21 @@ _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _PURE = {
     "math": {"exp", "log", "sqrt", "floor", "ceil", "fabs", "log2", "log10", "log1p", "expm1", "tanh", "atan"},
-    "np": {"exp", "log", "sqrt", "floor", "ceil", "abs", "absolute", "log2", "log10", "log1p", "expm1", "tanh", "round"},
+    "np": {
+        "exp",
+        "log",
+        "sqrt",
+        "floor",
+        "ceil",
+        "abs",
+        "absolute",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "tanh",
+        "round",
+    },
     "": {"abs", "round", "int", "float", "bool"},
 }
 _SPELLED = {"fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min"}
@@ -113,7 +127,7 @@ def _literal(node: ast.expr) -> Constant:
         inner = _literal(node.operand)
         if isinstance(inner.value, int | Fraction) and not isinstance(inner.value, bool):
             return Constant(-inner.value)
-    if isinstance(node, ast.Constant) and type(node.value) in (int, bool):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return Constant(node.value)
     if isinstance(node, ast.Constant) and type(node.value) is float and abs(node.value) < float("inf"):
         return Constant(Fraction(repr(node.value)))
@@ -405,12 +419,20 @@ class _Reader:
             start = keywords.pop("start", iterable.args[1] if len(iterable.args) == 2 else ast.Constant(0))
             if called == "enumerate" and not keywords and len(target.elts) == 2 and iterable.args[:1]:
                 first, _ = self.value(start)
-                return target.elts, [(Operation("counter", (first, Constant(1)), self.at(node)), "counter"), self.source(iterable.args[0], node, 1)]
+                return target.elts, [
+                    (Operation("counter", (first, Constant(1)), self.at(node)), "counter"),
+                    self.source(iterable.args[0], node, 1),
+                ]
             raise _refuse(iterable, f"{called} is not understood here")
         return [target], [self.source(iterable, node, 0)]
 
     def source(self, node: ast.expr, loop: ast.AST, place: int) -> Read:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and self.is_builtin("range"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "range"
+            and self.is_builtin("range")
+        ):
             return self._range(node, loop, place)
         value, shape = self.value(node)
         if shape not in LISTS:
@@ -435,7 +457,7 @@ class _Reader:
 
     def length(self, sources: Sequence[Read], node: ast.AST) -> Expression:
         """How often a loop over them runs."""
-        counts = []
+        counts: list[Expression] = []
         for source, shape in sources:
             if shape in LISTS:
                 counts.append(self.operation("length", (source,), node))
@@ -520,7 +542,11 @@ class _Reader:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return ""
         name = node.value.id
-        return name if name in self.module.imports and name not in self.scopes[-1].local | set(self.scopes[-1].names) else ""
+        return (
+            name
+            if name in self.module.imports and name not in self.scopes[-1].local | set(self.scopes[-1].names)
+            else ""
+        )
 
     def value_Tuple(self, node: ast.Tuple) -> Read:
         parts = [self.value(each) for each in node.elts]
@@ -627,10 +653,10 @@ class _Reader:
                 continue
             so_far = self.operation(operator, tuple(values), node) if len(values) > 1 else values[0]
             name = f"and{place}@{self.at(node)}"
-            self.add(Assign(name, self.operation("truth", (so_far,), node), self.at(node)))
-            then = (*inner, Assign(name, self.operation("truth", (value,), node), self.at(node)))
+            self.add(Assign(name, self.operation("and", (so_far,), node), self.at(node)))
+            then = (*inner, Assign(name, self.operation("and", (value,), node), self.at(node)))
             arms = (then, ()) if operator == "and" else ((), then)
-            self.add(Branch(Variable(name), *arms, self.at(node)))
+            self.add(Branch(Variable(name), arms[0], arms[1], self.at(node)))
             values = [Variable(name)]
         return (self.operation(operator, tuple(values), node) if len(values) > 1 else values[0]), SCALAR
 
@@ -696,10 +722,19 @@ class _Reader:
             test = self.counted(loop, self.length(sources, loop))
             with self.capture() as steps:
                 self.add(Append(listed, self.element(node.elt), self.at(loop)))
-        self._append_loop(loop, listed, test, tuple(steps), tuple(source for source, shape in sources if shape in LISTS))
+        self._append_loop(
+            loop, listed, test, tuple(steps), tuple(source for source, shape in sources if shape in LISTS)
+        )
         return Variable(listed)
 
-    def _append_loop(self, node: ast.AST, listed: str, test: Expression, body: tuple[Statement, ...], over: tuple[Expression, ...] = ()) -> None:
+    def _append_loop(
+        self,
+        node: ast.AST,
+        listed: str,
+        test: Expression,
+        body: tuple[Statement, ...],
+        over: tuple[Expression, ...] = (),
+    ) -> None:
         self.shapes[listed] = LIST
         self.add(Assign(listed, self.operation("list", (), node), self.at(node)))
         self.add(Loop((), test, body, (self.counting(node),), over, self.at(node)))
@@ -713,7 +748,10 @@ class _Reader:
         try:
             yield
         finally:
-            scope.names = {**{k: v for k, v in scope.names.items() if k not in names}, **{k: v for k, v in hidden.items() if k in names}}
+            scope.names = {
+                **{k: v for k, v in scope.names.items() if k not in names},
+                **{k: v for k, v in hidden.items() if k in names},
+            }
 
     # Calls.
 
@@ -722,14 +760,19 @@ class _Reader:
         if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
             raise _refuse(node, "no starred arguments")
         if isinstance(function, ast.Name):
-            if function.id in self.module.functions and function.id not in self.scopes[-1].local | set(self.scopes[-1].names):
+            if function.id in self.module.functions and function.id not in self.scopes[-1].local | set(
+                self.scopes[-1].names
+            ):
                 return self.helper(node, self.module.functions[function.id])
             if self.is_builtin(function.id):
                 return self.builtin(node, function.id)
         elif isinstance(function, ast.Attribute):
             if module := self._module_of(function):
                 return self.library(node, module, function.attr)
-            if isinstance(function.value, ast.Name) and self.scopes[-1].names.get(function.value.id, ("", ""))[1] == GENERATOR:
+            if (
+                isinstance(function.value, ast.Name)
+                and self.scopes[-1].names.get(function.value.id, ("", ""))[1] == GENERATOR
+            ):
                 return self.draw(node, function.attr)
             return self.method(node, function)
         raise _refuse(node, f"{ast.unparse(function)} is not understood")
@@ -745,7 +788,12 @@ class _Reader:
             if shape not in LISTS:
                 raise _refuse(node, f"{shape} has no length")
             return self.operation("length", (value,), node), SCALAR
-        if name == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value in ("inf", "-inf"):
+        if (
+            name == "float"
+            and len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and node.args[0].value in ("inf", "-inf")
+        ):
             return Constant(None, node.args[0].value), SCALAR
         if name in ("max", "min") and len(node.args) > 1:
             if node.keywords:
@@ -758,7 +806,12 @@ class _Reader:
             self.plain(node, 1)
             value, shape = self.source(node.args[0], node, 0)
             if shape == "counter":
-                return Elementwise((f"index@{self.at(node)}",), (self.operation("range", (self.length([(value, shape)], node),), node),), self.items([(value, shape)], node)[0], self.at(node)), LIST
+                return Elementwise(
+                    (f"index@{self.at(node)}",),
+                    (self.operation("range", (self.length([(value, shape)], node),), node),),
+                    self.items([(value, shape)], node)[0],
+                    self.at(node),
+                ), LIST
             return self._copied(value, node), LIST
         if name in _PURE[""] and not node.keywords and 1 <= len(node.args) <= (2 if name == "round" else 1):
             return self.operation(name, tuple(map(self.number, node.args)), node), SCALAR
@@ -786,7 +839,10 @@ class _Reader:
 
     def numpy(self, node: ast.Call, name: str) -> Read:
         if name in ("array", "asarray"):
-            if any(each.arg != "dtype" or ast.unparse(each.value) != "float" for each in node.keywords) or len(node.args) != 1:
+            if (
+                any(each.arg != "dtype" or ast.unparse(each.value) != "float" for each in node.keywords)
+                or len(node.args) != 1
+            ):
                 raise _refuse(node, f"np.{name} takes a list, and dtype=float")
             value, shape = self.value(node.args[0])
             if shape not in LISTS:
@@ -1002,7 +1058,9 @@ class _Reader:
             if self.shapes.setdefault(scope.result, SCALAR) != SCALAR:
                 raise _refuse(function, f"{function.name} may end without a return")
             body = (*body, Assign(scope.result, Constant(None), self.at(node)))
-        local = tuple(sorted(prefix + name for name in scope.local if prefix + name in self.shapes and name not in names))
+        local = tuple(
+            sorted(prefix + name for name in scope.local if prefix + name in self.shapes and name not in names)
+        )
         self.add(Block(scope.result, body, local))
         return Variable(scope.result), self.shapes[scope.result]
 
@@ -1057,7 +1115,9 @@ def _stored(function: ast.FunctionDef) -> set[str]:
 def _ends(body: Sequence[ast.stmt]) -> bool:
     """Whether every way through the statements returns."""
     last = body[-1]
-    return isinstance(last, ast.Return) or (isinstance(last, ast.If) and bool(last.orelse) and _ends(last.body) and _ends(last.orelse))
+    return isinstance(last, ast.Return) or (
+        isinstance(last, ast.If) and bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    )
 
 
 def _variables(expression: Expression) -> set[str]:
@@ -1075,7 +1135,12 @@ def _loaded(target: ast.Name) -> ast.Name:
     return ast.copy_location(ast.Name(target.id, ast.Load()), target)
 
 
-_SAID = {"Starred": "a star", "Lambda": "lambda", "ListComp": "a comprehension", "NamedExpr": "an assignment in an expression"}
+_SAID = {
+    "Starred": "a star",
+    "Lambda": "lambda",
+    "ListComp": "a comprehension",
+    "NamedExpr": "an assignment in an expression",
+}
 
 
 def _said(node: ast.AST) -> str:

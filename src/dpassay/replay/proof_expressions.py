@@ -42,7 +42,9 @@ class Expressions:
         own: names that mean the same everywhere, hiding variables: the original parameters in a claim, `k` in a list.
     """
 
-    def __init__(self, evaluation: Evaluation, given: Mapping[str, Number], own: Mapping[str, Value] | None = None) -> None:
+    def __init__(
+        self, evaluation: Evaluation, given: Mapping[str, Number], own: Mapping[str, Value] | None = None
+    ) -> None:
         self.evaluation, self.given, self.own = evaluation, given, dict(own or {})
         self.symbols, self.pairs = evaluation.symbols, evaluation.pairs
 
@@ -118,7 +120,9 @@ class Expressions:
         if isinstance(node.op, ast.Mult):
             return one * two
         if isinstance(node.op, ast.Div):
-            path.show(self.symbols.compare("!=", two), f"a divisor other than 0 in {ast.unparse(node)}", "the alignment")
+            path.show(
+                self.symbols.compare("!=", two), f"a divisor other than 0 in {ast.unparse(node)}", "the alignment"
+            )
             return one * self.symbols.inverse(two)
         if isinstance(node.op, ast.Pow) and two.constant in (1, 2, 3):
             made = one
@@ -135,12 +139,12 @@ class Expressions:
             found = self.pairs.is_code(value.special.one, 1) if isinstance(value, Maybe) else FALSE
             return found if isinstance(node.ops[0], ast.Is) else negation(found)
         sides = [self._read(path, each) for each in (node.left, *node.comparators)]
-        found = []
+        compared = []
         for operator, one, two in zip(node.ops, sides, sides[1:], strict=False):
             if type(operator) not in _COMPARED:
                 raise self._refused(node, "not understood")
-            found.append(self._compared(_COMPARED[type(operator)], one, two, node))
-        return both(*found)
+            compared.append(self._compared(_COMPARED[type(operator)], one, two, node))
+        return both(*compared)
 
     def _compared(self, operator: str, one: Number | str, two: Number | str, node: ast.expr) -> str:
         if isinstance(one, Number) and isinstance(two, Number):
@@ -191,7 +195,7 @@ class Expressions:
 
     def place(self, path: Path, node: ast.expr) -> Value:
         """A variable, a list's element or length, or what a call of ours names, in both runs."""
-        name = _variable(node)
+        name = variable(node)
         if name is not None:
             if name in self.own and isinstance(node, ast.Name):
                 return self.own[name]
@@ -202,7 +206,7 @@ class Expressions:
             return path.values[name]
         if isinstance(node, ast.Subscript):
             listed = self.place(path, node.value)
-            if isinstance(listed, tuple) and isinstance(node.slice, ast.Constant) and node.slice.value in range(len(listed)):
+            if isinstance(listed, tuple) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
                 part: Value = listed[node.slice.value]
                 return part
             index = self.number(path, node.slice)
@@ -212,7 +216,11 @@ class Expressions:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
             if node.func.id == "len" and isinstance(listed := self.place(path, node.args[0]), Sequence):
                 return listed.length
-            if node.func.id == "prophecy" and isinstance(node.args[0], ast.Constant) and node.args[0].value in path.prophecies:
+            if (
+                node.func.id == "prophecy"
+                and isinstance(node.args[0], ast.Constant)
+                and node.args[0].value in path.prophecies
+            ):
                 return path.prophecies[node.args[0].value]
         raise self._refused(node, "not understood here")
 
@@ -220,7 +228,11 @@ class Expressions:
 
     def check_free_of_noise(self, node: ast.expr, flow: Flow) -> None:
         """Raises `Rejected` unless the expression is a function of data, parameters and trace."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("d", "other", "same", "finite"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("d", "other", "same", "finite")
+        ):
             for each in node.args:
                 held = self._held(each, flow)
                 if held.noisily_different or (node.func.id != "d" and held.noisy):
@@ -230,7 +242,7 @@ class Expressions:
             return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cost":
             raise self._refused(node, "a shift may not depend on the cost")
-        if _variable(node) is not None or isinstance(node, ast.Subscript):
+        if variable(node) is not None or isinstance(node, ast.Subscript):
             if self._held(node, flow).noisy:
                 raise self._refused(node, "a shift may not depend on noise")
             return
@@ -239,13 +251,13 @@ class Expressions:
                 self.check_free_of_noise(inner, flow)
 
     def _held(self, node: ast.expr, flow: Flow) -> Held:
-        name = _variable(node)
+        name = variable(node)
         if name is not None:
             held = flow.held.get(name, NOTHING)
             return joined(Held(), *held.parts) if held.kind == "tuple" else held
         if isinstance(node, ast.Subscript):
             self.check_free_of_noise(node.slice, flow)
-            held = flow.held.get(_variable(node.value) or "", NOTHING)
+            held = flow.held.get(variable(node.value) or "", NOTHING)
             if not held.parts:
                 raise self._refused(node, "not understood in a shift")
             return joined(*held.parts)
@@ -254,11 +266,16 @@ class Expressions:
         raise self._refused(node, "not understood in a shift")
 
 
-def _variable(node: ast.expr) -> str | None:
+def variable(node: ast.expr) -> str | None:
     """The variable that a name or a call of ours stands for."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in INTERNAL and len(node.args) == 1:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in INTERNAL
+        and len(node.args) == 1
+    ):
         position = node.args[0]
         if isinstance(position, ast.Constant) and isinstance(position.value, str) and not node.keywords:
             return INTERNAL[node.func.id] + position.value

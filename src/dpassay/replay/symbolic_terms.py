@@ -1,9 +1,9 @@
 """Numbers and truths of a run that is not known: polynomials over symbols, and formulas of SMT-LIB about them.
 
-A number is a polynomial whose exponents may be negative: x / y is x y^-1, so that a scale 2c/epsilon and a cost epsilon
-|s| / (2c) are single terms, and noise cancels in a difference. Whoever divides proves that the divisor is not 0. What is
-no polynomial (a choice, a list's element, exp) is a symbol of its own with axioms that say what it is. A query takes the
-axioms of the symbols that occur in it and in those axioms.
+A number is a polynomial whose exponents may be negative: x / y is x y^-1, so that a scale 2c/epsilon and a cost
+epsilon |s| / (2c) are single terms, and noise cancels in a difference. Whoever divides proves the divisor not to be 0.
+What is no polynomial (a choice, a list's element, exp) is a symbol of its own with axioms that say what it is. A query
+takes the axioms of the symbols that occur in it and in those axioms.
 """
 
 import re
@@ -109,7 +109,7 @@ def either(*parts: str) -> str:
 
 def implies(one: str, two: str) -> str:
     """The second holds if the first does."""
-    if one == TRUE or two == TRUE or one == FALSE:
+    if one in (TRUE, FALSE) or two == TRUE:
         return two if one == TRUE else TRUE
     return TRUE if one == two else f"(=> {one} {two})"
 
@@ -250,7 +250,7 @@ class Symbols:
         return made
 
     def without_roots(self, number: Number) -> Number:
-        """The number with the square of sqrt(x) written as x; that x is not negative is shown where the root is taken."""
+        """The number with the square of sqrt(x) written as x, which is shown not to be negative where its root is."""
         total = ZERO
         for monomial, factor in number.terms:
             made = literal(factor)
@@ -270,7 +270,9 @@ class Symbols:
         call = f"({function} {self.integer(index)})"
         sort = _FUNCTION.fullmatch(function) and function.split("_", 1)[1][0]
         assert sort
-        return self.defined(("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made)))
+        return self.defined(
+            ("element", call), "element", sort, lambda made: (f"(= {self.term(made, sort)} {call})", *axioms(made))
+        )
 
     def _exponential(self, number: Number) -> Number:
         """exp of a sum is the product of exp of its terms; of a negative term it is an inverse."""

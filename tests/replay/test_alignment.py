@@ -1,8 +1,14 @@
-"""Mechanisms with alignments that were written by hand. Places are given by what stands there: ⟨for q⟩ is "6:4"."""
+"""Alignments written by hand are accepted; what is changed in one, or in its program, is not."""
 
+import copy
 import json
 import re
 from typing import Any
+
+import pytest
+
+from dpassay.core.certificate import Certificate
+from dpassay.replay import PROGRAM, Rejected, check, computed, replay
 
 
 def alignment(
@@ -16,7 +22,7 @@ def alignment(
     values: str = "real",
     **found: Any,
 ) -> dict[str, Any]:
-    """The inputs of a certificate."""
+    """The inputs of a certificate; a place is given by what stands there: ⟨for q⟩ is "6:4"."""
     text = text.strip() + "\n"
     names = (pair.split(": ") for pair in parameters.split(", ") if pair)
     inputs = {
@@ -93,9 +99,7 @@ def check_dp_sparse_vector(rng, q, epsilon, n: int, threshold):
         "⟨rng.laplace(scale=3 /⟩": shift("1"),
         "⟨rng.laplace(scale=3 *⟩": shift(("⟨if value⟩", True, "1 - d(q[i])"), "0"),
     },
-    loops={
-        "⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}
-    },
+    loops={"⟨while⟩": {"invariant": ["i >= 0", "cost() <= epsilon/3 + count*2*epsilon/(3*n)", "count <= n"]}},
 )
 NUMERIC_SPARSE_VECTOR = alignment(
     """
@@ -183,8 +187,6 @@ _WINNER = "1 - d(queries[i]) if i == prophecy('K') else 0"
 _NOISY_MAX = [
     "index('⟨for⟩') == 0 or index('⟨for⟩') > prophecy('K') or abs(d(largest)) <= 1",
     "index('⟨for⟩') <= prophecy('K') or best != prophecy('K') or (d(largest) >= 1 and other(best) == prophecy('K'))",
-    "best >= 0",
-    "index('⟨for⟩') > 0 or d(best) == 0",
     "index('⟨for⟩') == 0 or best < index('⟨for⟩')",
     "cost() <= (epsilon if index('⟨for⟩') > prophecy('K') else 0)",
 ]
@@ -202,7 +204,7 @@ def noisy_max(rng, queries, epsilon):
 """,
     _MANY,
     shifts={"⟨rng.laplace⟩": shift(_WINNER)},
-    loops={"⟨for⟩": {"invariant": _NOISY_MAX}},
+    loops={"⟨for⟩": {"invariant": [*_NOISY_MAX, "index('⟨for⟩') > 0 or d(best) == 0"]}},
     free=["⟨if i⟩"],
     prophecies={"K": {"variable": "best", "loop": "⟨for⟩", "scope": None}},
 )
@@ -241,8 +243,9 @@ def argmax(rng, queries, epsilon):
     return np.argmax(np.asarray(queries) + rng.gumbel(scale=2 / epsilon, size=len(queries)))
 """,
     _MANY,
-    
-    shifts={"⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")},
+    shifts={
+        "⟨rng.gumbel⟩": shift("1 - d(queries[index('⟨rng.gumbel⟩')]) if index('⟨rng.gumbel⟩') == prophecy('K') else 0")
+    },
     loops={
         "⟨rng.gumbel⟩": {
             "invariant": ["cost() <= (epsilon if index('⟨rng.gumbel⟩') > prophecy('K') else 0)"],
@@ -266,7 +269,14 @@ def partial_sum(rng, queries, epsilon):
 """,
     _ONE,
     shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(queries⟩'))")},
-    loops={"⟨sum(queries⟩": {"invariant": ["d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(queries⟩": {
+            "invariant": [
+                "d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
 )
 PREFIX_SUM = alignment(
     """
@@ -360,7 +370,11 @@ def clipped_sum(rng, values, epsilon, low, high):
     parameters="epsilon: real, low: real, high: real",
     assume=("epsilon > 0", "low < high"),
     shifts={"⟨rng.laplace⟩": shift("-d(total)")},
-    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= high - low", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {
+            "invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= high - low", "cost() <= 0"]
+        }
+    },
 )
 BOUNDED_SUM = alignment(
     """
@@ -372,7 +386,14 @@ def bounded_sum(rng, values, epsilon, low, high):
     assume=("epsilon > 0", "low < high"),
     bounds=("low", "high"),
     shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨sum(values⟩'))")},
-    loops={"⟨sum(values⟩": {"invariant": ["d(acc('⟨sum(values⟩')) == (delta() if changed() < index('⟨sum(values⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(values⟩": {
+            "invariant": [
+                "d(acc('⟨sum(values⟩')) == (delta() if changed() < index('⟨sum(values⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
 )
 _ADDED = "add_or_remove_one:entry"
 COUNT = alignment(
@@ -387,7 +408,9 @@ def count_above(rng, values, epsilon, limit):
     _ADDED,
     parameters="epsilon: real, limit: real",
     shifts={"⟨rng.laplace⟩": shift("-d(count)")},
-    loops={"⟨for⟩": {"invariant": ["d(count) == 0 or changed() < index('⟨for⟩')", "abs(d(count)) <= 1", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {"invariant": ["d(count) == 0 or changed() < index('⟨for⟩')", "abs(d(count)) <= 1", "cost() <= 0"]}
+    },
 )
 SUM_AND_LENGTH = alignment(
     """
@@ -433,7 +456,11 @@ def gaussian_sum(rng, values, rho, bound):
     claim="rho",
     notion="zcdp",
     shifts={"⟨rng.normal⟩": shift("-d(total)")},
-    loops={"⟨for⟩": {"invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= 2*bound", "cost() <= 0"]}},
+    loops={
+        "⟨for⟩": {
+            "invariant": ["d(total) == 0 or changed() < index('⟨for⟩')", "abs(d(total)) <= 2*bound", "cost() <= 0"]
+        }
+    },
 )
 GEOMETRIC_COUNT = alignment(
     """
@@ -449,5 +476,235 @@ def geometric_count(rng, bits, epsilon):
     bounds=("0", "1"),
     values="int",
     shifts={"⟨rng.geometric⟩": shift("-d(total)")},
-    loops={"⟨sum(bits⟩": {"invariant": ["d(acc('⟨sum(bits⟩')) == (delta() if changed() < index('⟨sum(bits⟩') else 0)", "cost() <= 0"]}},
+    loops={
+        "⟨sum(bits⟩": {
+            "invariant": ["d(acc('⟨sum(bits⟩')) == (delta() if changed() < index('⟨sum(bits⟩') else 0)", "cost() <= 0"]
+        }
+    },
 )
+
+ACCEPTED = {name: each for name, each in list(globals().items()) if name.isupper() and name[0] != "_"}
+EXPRESSIONS = {"shifts": "shift", "coins": "flip"}
+# What a change of the program's text does that leaves it private with the same alignment.
+HARMLESS = {
+    ("NUMERIC_SPARSE_VECTOR", "count <= c"),  # the loop ends earlier
+    ("GAP_SPARSE_VECTOR", "count <= c"),
+    ("SPARSE_VECTOR", "count <= c"),
+    ("COUNT", "value < limit"),
+    ("COUNT", "count += 0"),
+    ("ADAPTIVE_SPARSE_VECTOR", "i += 0"),  # it asks the same query until the budget is spent
+}
+CHANGES = (
+    (r"\d(?= / eps)", "0.5"),
+    (r"\d(?= \* [cn] / eps)", "1"),
+    (r"\(high - low\)", "(high - low - 1)"),
+    (r">=", "<="),
+    (r"(?<= )>(?= )", "<"),
+    (r"\bbreak\b", "pass"),
+    (r"\+= 1", "+= 0"),
+    (r"\bmax\(", "min("),
+    (r"(?<=return )\w+(?= \+)", "0 * 1"),
+    (r"math.exp\(-?epsilon", "math.exp(2 * epsilon"),
+    (r"2 \* bound", "1 * bound"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _shorter(monkeypatch):
+    """What is not proved is given up sooner."""
+    monkeypatch.setattr("dpassay.replay.alignment.MILLISECONDS", 4000)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_written_by_hand(name):
+    found = check("alignment", ACCEPTED[name])
+    assert found["supports"] == "holds"
+    assert found["conditions"] >= 10
+
+
+def _changed(inputs, *path, to=None, drop=False):
+    made = copy.deepcopy(inputs)
+    inner = made
+    for step in path[:-1]:
+        inner = inner[step]
+    if drop:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = to
+    return made
+
+
+def _weaker(inputs):
+    """Alignments in which something is missing or too weak, with what was done."""
+    for kind, key in EXPRESSIONS.items():
+        for at, cases in inputs.get(kind, {}).items():
+            for place, case in enumerate(cases):
+                if case[key] == "0":
+                    continue
+                yield f"{kind} {at} dropped", _changed(inputs, kind, at, place, drop=True)
+                opposite = f"not ({case[key]})" if key == "flip" else f"-({case[key]})"
+                yield f"{kind} {at} turned", _changed(inputs, kind, at, place, key, to=opposite)
+                if case["when"]:
+                    turned = {branch: not outcome for branch, outcome in case["when"].items()}
+                    yield f"{kind} {at} elsewhere", _changed(inputs, kind, at, place, "when", to=turned)
+    for at, loop in inputs.get("loops", {}).items():
+        for place, said in enumerate(loop["invariant"]):
+            yield f"without {said}", _changed(inputs, "loops", at, "invariant", place, drop=True)
+        yield f"{at}: false", _changed(inputs, "loops", at, "invariant", to=[*loop["invariant"], "1 == 0"])
+    for name, said in inputs.get("lists", {}).items():
+        yield f"{name} unknown", _changed(inputs, "lists", name, drop=True)
+        yield f"{name}: false", _changed(inputs, "lists", name, to=[*said, "k < 0"])
+    for place, said in enumerate(inputs["assume"]):
+        yield f"without {said}", _changed(inputs, "assume", place, drop=True)
+    yield "nothing assumed possible", _changed(inputs, "assume", to=[*inputs["assume"], "1 == 0"])
+    yield "a smaller claim", _changed(inputs, "claim", "bound", to=f"0.99 * ({inputs['claim']['bound']})")
+    for place, at in enumerate(inputs.get("free", [])):
+        yield f"{at} not free", _changed(inputs, "free", place, drop=True)
+    for name in inputs.get("prophecies", {}):
+        yield f"{name} unknown", _changed(inputs, "prophecies", name, drop=True)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_weaker_alignments_are_rejected(name):
+    for what, forged in _weaker(ACCEPTED[name]):
+        with pytest.raises(Rejected):
+            pytest.fail(f"{what}: {computed('alignment', forged)}")
+
+
+def _broken(inputs):
+    """The same alignment for another text."""
+    text = inputs["program"]["text"]
+    for pattern, new in CHANGES:
+        for match in re.finditer(pattern, text):
+            made = text[: match.start()] + new + text[match.end() :]
+            line = made.splitlines()[text[: match.start()].count("\n")].strip()
+            yield line, _changed(_moved(inputs, text, made), "program", "text", to=made)
+
+
+def _moved(inputs, before, after):
+    """Positions behind a change move with the text."""
+    change: int = next(place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
+    line, column = before[:change].count("\n") + 1, change - before.rfind("\n", 0, change) - 1
+    grown = len(after) - len(before)
+
+    def moved(match):
+        there = int(match[2])
+        return f"{line}:{there + grown if there > column else there}"
+
+    return json.loads(re.sub(rf"\b({line}):(\d+)", moved, json.dumps(inputs)))
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_changed_programs_are_rejected(name):
+    for line, forged in _broken(ACCEPTED[name]):
+        if any(name == program and words in line for program, words in HARMLESS):
+            continue
+        with pytest.raises(Rejected):
+            pytest.fail(f"{line}: {computed('alignment', forged)}")
+
+
+def test_a_certificate_is_replayed_from_the_file(tmp_path):
+    inputs = ACCEPTED["PARTIAL_SUM"]
+    result = check("alignment", inputs)
+    assert "partial_sum(rng, data, epsilon: real)" in result["statement"]
+    path = tmp_path / "sum.json"
+
+    def replayed(claim=PROGRAM, statement=result["statement"], inputs=inputs, **changed):
+        certificate = Certificate(claim, statement, "alignment", inputs, {**result, **changed})
+        path.write_text(json.dumps(certificate.to_json()))
+        return replay(path)
+
+    assert replayed().outcome == "holds"
+    assert not replayed(claim="AUDIT").checks
+    assert not replayed(statement="all is well").checks
+    assert not replayed(conditions=7).checks
+    doubled = _changed(inputs, "claim", "bound", to="2 * epsilon")
+    assert not replayed(inputs=doubled).checks  # another statement
+
+
+def _text(body, shifts=None, relation="one_query", parameters="epsilon: real", **found):
+    """A program of that body, with that alignment."""
+    named = "".join(f", {name}" for name in re.findall(r"(\w+):", parameters))
+    lines = "\n".join(f"    {line}" for line in body.strip().split("\n"))
+    return alignment(f"def f(rng, data{named}):\n{lines}", relation, parameters, shifts=shifts or {}, **found)
+
+
+_TOTAL = """
+total = 0
+for x in data:
+    total += x
+"""
+_KNOWN = {"⟨for⟩": {"invariant": ["d(total) == (delta() if changed() < index('⟨for⟩') else 0)", "cost() <= 0"]}}
+UNSOUND = {
+    "a shift that is the noise": _text(
+        "first = rng.laplace(0, 1 / epsilon)\nreturn first + rng.laplace(0, 1 / epsilon)",
+        {"⟨rng.laplace⟩": shift("1"), "3:19": shift("-first")},
+    ),
+    "a shift that has noise as a factor of what differs": _text(
+        "a = rng.laplace(0, 1)\nb = a * data[0] if len(data) > 0 else a\nreturn rng.laplace(0, 1 / epsilon) + b",
+        {"4:11": shift("-d(b)")},
+    ),
+    "a shift by the cost": _text("return rng.laplace(0, 1 / epsilon)", {"⟨rng.⟩": shift("cost()")}),
+    "a shift by the raw outcome of a coin": _text(
+        "c = rng.random() < 1 / 2\nreturn rng.laplace(0, 1 / epsilon) + (1 if c else 0)", {"⟨rng.laplace⟩": shift("c")}
+    ),
+    "a prophecy of a real number": _text(
+        "x = 0.0\nfor i in range(3):\n    x = rng.laplace(0, 1 / epsilon)\nreturn 1",
+        {"⟨rng.⟩": shift("prophecy('K')")},
+        prophecies={"K": {"variable": "x", "loop": "⟨for⟩", "scope": None}},
+    ),
+    "a prophecy that comes true twice": _text(
+        "b = 0\nfor i in range(3):\n    for j in range(3):\n        b = j\nreturn b",
+        prophecies={"K": {"variable": "b", "loop": "⟨for j⟩", "scope": None}},
+    ),
+    "a scale of the data": _text("return rng.laplace(0, 1 + data[0] * data[0])"),
+    "a scale that may be 0": _text("return rng.laplace(0, c / epsilon)", parameters="epsilon: real, c: int"),
+    "a private branch": _text(f"{_TOTAL}if total > 0:\n    return 1\nreturn 0", loops=_KNOWN),
+    "a private equality": _text(f"{_TOTAL}if total == 0:\n    return 1\nreturn 1", loops=_KNOWN, values="int"),
+    "draws in a private branch": _text("for x in data:\n    if x > 0:\n        y = rng.laplace()\nreturn 1"),
+    "a branch that is free and returns": _text(
+        f"{_TOTAL}if total > 0:\n    return 1\nreturn 0", loops=_KNOWN, free=["⟨if⟩"]
+    ),
+    "an index that may be out of range": _text("return data[3] * 0"),
+    "a divisor that may be 0": _text("return rng.laplace(0, 1) + 1 / c", parameters="epsilon: real, c: int"),
+    "a variable that may have no value": _text("for x in data:\n    y = 1\nreturn y"),
+    "the length, which was added to": _text("return len(data)", relation="add_or_remove_one:entry"),
+    "noise for the added entry": _text(
+        "s = 0\nfor x in data:\n    s += rng.laplace(0, 1 / epsilon)\nreturn 1", relation="add_or_remove_one:entry"
+    ),
+    "Gaussian noise for a pure claim": _text(
+        f"{_TOTAL}return total + rng.normal(0, 1 / epsilon)", {"⟨rng.⟩": shift("-d(total)")}, loops=_KNOWN
+    ),
+    "exponential noise downwards": _text(
+        f"{_TOTAL}return total + rng.exponential(1 / epsilon)", {"⟨rng.⟩": shift("-d(total)")}, loops=_KNOWN
+    ),
+    "two-sided geometric noise on real numbers": _text(
+        f"{_TOTAL}return total + rng.geometric(1 / 2) - rng.geometric(1 / 2)",
+        {"⟨rng.⟩": shift("-d(total)")},
+        loops=_KNOWN,
+        claim="log(2)",
+    ),
+    "zCDP with a shift that looks ahead": _text(
+        "x = rng.normal(0, 1)\nif x > 0:\n    return 1\nreturn 0",
+        {"⟨rng.⟩": [{"when": {"⟨if⟩": True}, "shift": "0"}]},
+        notion="zcdp",
+    ),
+    "an invariant that divides by 0": _text(
+        "x = 0\ncount = 0\nfor i in range(3):\n    x = 0\nreturn x",
+        loops={"⟨for⟩": {"invariant": ["x == count / count"]}},
+    ),
+    "an entry that is visited twice": _text(
+        "out = []\nfor x in data:\n    out.append(data[0] + rng.laplace(0, 1 / epsilon))\nreturn out",
+        {"⟨rng.⟩": shift("-d(data[0])")},
+        loops={"⟨for⟩": {"invariant": ["cost() <= (epsilon if changed() < index('⟨for⟩') else 0)"]}},
+        lists={"out": ["d(out[k]) == 0"]},
+    ),
+    "the value of a number among truths": _text("return (1 > 2 and rng.laplace()) or 3"),
+    "a branch by how numbers are rounded": _text("if 1 + 1e-20 == 1:\n    return data[0]\nreturn 1"),
+}
+
+
+@pytest.mark.parametrize("what", UNSOUND)
+def test_unsound_alignments_are_rejected(what):
+    with pytest.raises(Rejected):
+        pytest.fail(f"{what}: {computed('alignment', UNSOUND[what])}")
