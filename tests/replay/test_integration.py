@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpassay.replay import OWN, Rejected, check, replay, seal
+from dpassay.report.schema import validate_certificate
 
 SPARSE_VECTOR = """
 def sparse_vector(rng, queries, epsilon, c: int):
@@ -160,6 +161,7 @@ def test_a_file_with_changed_digits_fails(tmp_path: Path) -> None:
     path = tmp_path / "refutation.json"
     certificate = seal(OWN["integration"], statement, "integration", HALF_NOISE)
     certificate.write(path)
+    validate_certificate(certificate.to_json())
     assert replay(path).outcome == "refuted"
     for name, forged in (
         ("log_ratio", ["3", "3"]),

@@ -18,7 +18,7 @@ from flint import arb, fmpq
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import power, root
 
-MAX_DECISIONS = 128
+MAX_DECISIONS = 96
 """Forks and draws of one path; what takes more is left unresolved, and counts as possible output of either run."""
 
 Direction = tuple[tuple[int, int], ...]  # (noise, coefficient), coprime, sorted by noise
