@@ -12,7 +12,7 @@ from dpassay.prover.problem import Problem
 from dpassay.prover.refuter import find_refutation, largest_loss, reproduction_code
 from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import check
-from dpassay.replay.linear_forms import Run, paths
+from dpassay.replay.linear_forms import Run, number, paths
 
 SECONDS = 3.0
 
@@ -143,6 +143,12 @@ def test_the_code_counts_the_event() -> None:
     result = check("integration", inputs)
     assert first == pytest.approx(float(Fraction(result["probability1"][0])), abs=0.06)
     assert second == pytest.approx(float(Fraction(result["probability2"][0])), abs=0.06)
+
+
+def test_floats_are_read_in_the_search_only() -> None:
+    assert number(0.5) is None
+    find_refutation(*REFUTED["loud coin"][:2], SECONDS)
+    assert number(0.5) is None
 
 
 def test_numpy_runs_on_symbolic_noise() -> None:

@@ -89,6 +89,14 @@ def test_confirmed_with_values_by_hand() -> None:
     assert "SHA-256" in svt["statement"]
 
 
+def test_numbers_of_the_program_are_never_rounded() -> None:
+    # 1/3 as a float is below 1/3: the loss would be above the claim by as much.
+    for scale in ("float(1) / 3", "(1 / 3)"):
+        third = refutation(NOISY_SUM, f"({scale})", "noisy_sum", claim={"notion": "epsilon", "bound": "3 * epsilon"})
+        with pytest.raises(Rejected, match="do not violate"):
+            check("integration", third)
+
+
 def test_zcdp_by_a_divergence() -> None:
     result = check("integration", ZCDP)
     assert float(result["divergence"][0]) > float(result["bound"][0]) == 8

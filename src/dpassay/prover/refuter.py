@@ -24,7 +24,7 @@ from dpassay.prover.program_text import program_of
 from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import evaluate, event_probability, loss, parameter_values, renyi, value_of
-from dpassay.replay.linear_forms import Form, Path, Run, Unsupported, paths
+from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
 
 _PATHS = 512
@@ -120,10 +120,14 @@ class _Refuter:
 
     def search(self, *, stop: bool) -> Search:
         best: Search = Search()
-        with precision(), contextlib.suppress(_Late):
-            for best in self._improving(stop):
-                if best.inputs is not None:
-                    return best
+        floats = FLOATS.set(True)
+        try:
+            with precision(), contextlib.suppress(_Late):
+                for best in self._improving(stop):
+                    if best.inputs is not None:
+                        return best
+        finally:
+            FLOATS.reset(floats)
         return replace(best, tried=self._tried())
 
     def _tried(self) -> str:
@@ -302,6 +306,8 @@ class _Refuter:
             return _Found(float("inf"), float("inf"), pair, event, fmpq(2) if self.problem.notion == "zcdp" else None)
         bound = self._bound(values)
         if self.problem.notion == "zcdp":
+            if not p > q:
+                return _Found(0, 0, pair, event)
             per_order = {order: float((renyi(p, q, order) / order).lower()) for order in _ORDERS}
             order = max(per_order, key=lambda each: per_order[each])
             return _Found(per_order[order] / bound if bound > 0 else 0, per_order[order], pair, event, order)

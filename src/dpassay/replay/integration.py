@@ -18,13 +18,14 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.exact_integration import probability
-from dpassay.replay.linear_forms import Form, Geometric, Path, Run, constant, number, paths, sign
+from dpassay.replay.linear_forms import FLOATS, Form, Geometric, Path, Run, constant, number, paths, sign
 from dpassay.replay.numbers import bounds as enclosed
 from dpassay.replay.numbers import fields, precision, rational, show
 from dpassay.replay.program_core import Refused
@@ -45,6 +46,14 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     fields(inputs["claim"], "the claim", ("notion", "bound"))
     from dpassay.replay.alignment import statement  # which loads the solvers
 
+    floats = FLOATS.set(False)
+    try:
+        return _computed(inputs, statement(inputs))
+    finally:
+        FLOATS.reset(floats)
+
+
+def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
     with precision():
         values = parameter_values(inputs["parameters"], inputs["values"])
         for condition in inputs["assume"]:
@@ -70,7 +79,6 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
         except (Undefined, TimeoutError) as error:
             raise Rejected(f"the program stops with an error on these inputs: {error}") from error
         bound = evaluate(inputs["claim"]["bound"], values)
-        said = statement(inputs)
         return {
             "supports": "refuted",
             "statement": said,
@@ -98,6 +106,8 @@ def _violation(inputs: Mapping[str, Any], p: Any, q: Any, bound: Any) -> dict[st
     order = rational(inputs["order"])
     if order <= 1:
         raise Rejected("the order of a Renyi divergence must be above 1")
+    if not arb(p) > arb(q):  # else less than what is unresolved could make them equal
+        raise Rejected("the event is not certainly likelier on data1")
     if q == 0:
         return {"log_ratio": ratio, "divergence": "inf", "bound": enclosed(bound)}
     divergence = renyi(p, q, order)
@@ -167,6 +177,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "exp": lambda value: Form(constant(value, "an exponent")).exp(),
     "log": lambda value: Form(constant(value, "an argument of log")).log(),
     "sqrt": lambda value: Form(constant(value, "an argument of sqrt")).sqrt(),
+    "float": lambda value: value,
     "floor": math.floor,
     "ceil": math.ceil,
 }
@@ -188,7 +199,12 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_CALLS: Mapping[str, Callable[..., Any]] = {**FUNCTIONS, "abs": abs, "min": min, "max": max}
+_CALLS: Mapping[str, Callable[..., Any]] = {
+    **{name: FUNCTIONS[name] for name in ("exp", "log", "sqrt")},
+    "abs": abs,
+    "min": min,
+    "max": max,
+}
 
 
 def evaluate(text: str, values: Mapping[str, Any]) -> Any:
@@ -202,7 +218,7 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
 
     def value(node: ast.AST) -> Any:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return Form(number(node.value))
+            return Form(number(Fraction(repr(node.value))))
         if isinstance(node, ast.Name) and node.id in values:
             held = values[node.id]
             return held if isinstance(held, bool | Form) else Form(number(held))

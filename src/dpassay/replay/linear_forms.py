@@ -9,6 +9,7 @@ that a ball does not decide is refused, never guessed.
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -43,8 +44,12 @@ class Noise:
     scale: Any
 
 
+FLOATS: ContextVar[bool] = ContextVar("FLOATS", default=False)
+"""Whether floats are read, as the decimals that Python prints for them: a search may round, a checker never does."""
+
+
 def number(value: Any) -> Any:
-    """An exact number (a float is the decimal that Python prints for it) or a ball; None for all else."""
+    """An exact number or a ball; None for all else."""
     if isinstance(value, fmpq | arb):
         return value
     if isinstance(value, Form):
@@ -52,7 +57,7 @@ def number(value: Any) -> Any:
     value = value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
     if isinstance(value, numbers.Rational):
         return fmpq(int(value.numerator), int(value.denominator))
-    if isinstance(value, float) and math.isfinite(value):
+    if FLOATS.get() and isinstance(value, float) and math.isfinite(value):
         parsed = Fraction(repr(value))
         return fmpq(parsed.numerator, parsed.denominator)
     return None
