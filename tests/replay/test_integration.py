@@ -196,3 +196,15 @@ def f(rng, values, epsilon):
     stuck = text.replace("values[0] + rng.laplace(0, 1 / epsilon)", "values[0] + 0 * epsilon")
     with pytest.raises(Rejected, match="stops with an error"):
         check("integration", {**refutation(stuck, "", "f"), **event})
+
+
+def test_what_is_unresolved_may_be_the_event() -> None:
+    text = """
+def f(rng, values, epsilon):
+    looking = values[0] > 0
+    while looking:
+        looking = rng.laplace(0, 1 / epsilon) < 5
+    return 0
+"""
+    with pytest.raises(Rejected, match="do not violate"):  # the answer is surely 0, but less than a third is followed
+        check("integration", {**refutation(text, "", "f"), "output": 0})
