@@ -245,7 +245,7 @@ def run_proof(
     inferred = loss = ""
     if infer:
         progress("looking for the smallest bound")
-        inferred = _smallest(program, problem)
+        inferred = _smallest(program, problem, left() / 2)
         loss = _largest(function, problem, left())
     return Proof(
         _verdict(program, problem, alignment, refutation, differing, (unproved, unrefuted), inferred),
@@ -265,7 +265,7 @@ def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[s
     """An alignment that the checker accepts, or why there is none."""
     from dpassay.prover.search import find_alignment
 
-    found = find_alignment(program, problem)
+    found = find_alignment(program, problem, seconds)
     if not isinstance(found, Mapping):
         return None, f"a proof by alignment: {found.reason}"
     return _checked(ALIGNMENT, found, "a proof by alignment, which the checker did not accept")
@@ -281,14 +281,17 @@ def _refuted(
     if found.inputs is None:
         return None, f"a counterexample: {found.tried}"
     refutation, why = _checked(INTEGRATION, found.inputs, "a counterexample, which the checker did not confirm")
-    return (None if refutation is None else {**refutation, "code": reproduction_code(found.inputs)}), why
+    if refutation is None:
+        return None, why
+    code = f"from {function.__module__} import {program.entry}\n{reproduction_code(found.inputs)}"
+    return {**refutation, "code": code}, why
 
 
-def _smallest(program: Program, problem: Problem) -> str:
+def _smallest(program: Program, problem: Problem, seconds: float) -> str:
     """The smallest bound that the search finds and the checker accepts; "" if there is none."""
     from dpassay.prover.search import infer_bound
 
-    found = infer_bound(program, problem)
+    found = infer_bound(program, problem, seconds)
     if not isinstance(found, tuple):
         return ""
     bound, inputs = found
@@ -339,7 +342,7 @@ def _verdict(
     inferred: str,
 ) -> Verdict:
     """What the findings come to; where they contradict each other, nothing."""
-    name, assumed = program.entry, (*problem.assume, *(alignment or {"result": {}})["result"].get("assumes", ()))
+    name, assumed = program.entry, problem.assume
     if differing:
         words = f"Our reading of the program gives another output than the program from the same noise, {differing}."
         return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))

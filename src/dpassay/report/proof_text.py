@@ -32,6 +32,7 @@ _WRITTEN = (
     (r"\bbest\('[^']*'\)", "best so far"),
     (r"\bat\('[^']*'\)", "list"),
     (r"\bother\((\w+)\)", r"\1′"),
+    (r"\bother\(([^()]+)\)", r"(\1)′"),
     (r"\bd\((\w+)\)", r"Δ\1"),
     (r"\bd\(([^()]+)\)", r"Δ(\1)"),
 )
@@ -113,7 +114,7 @@ def _cost(shift: str, scale: ast.expr) -> str:
     over, below = ("1", scale)
     if isinstance(scale, ast.BinOp) and isinstance(scale.op, ast.Div):
         over, below = _factor(scale.right), scale.left
-    size = "1" if shift in ("1", "-1") else f"|{shift}|"
+    size = "1" if shift in ("1", "-1") else "its size" if " if " in shift else f"|{shift}|"
     top = " * ".join(part for part in (size, over) if part != "1") or "1"
     return top if ast.unparse(below) == "1" else f"{top} / {_factor(below)}"
 
