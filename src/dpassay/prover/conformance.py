@@ -48,6 +48,14 @@ class _Recorder:
     def geometric(self, p: Any, size: Any = None) -> Any:
         return self._record("geometric", p, self._rng.geometric(p, size))
 
+    def choice(self, count: Any, p: Any = None) -> Any:
+        found = self._rng.choice(count, p=p)
+        self.drawn.append(("choice", 1.0 / count if p is None else float(p[found]), int(found)))
+        return found
+
+    def integers(self, count: Any) -> Any:
+        return self.choice(count)
+
     def random(self, size: Any = None) -> Any:
         return self._record("uniform", 0.0, self._rng.random(size))
 
@@ -62,6 +70,12 @@ class _Replayed:
         found, there, value = next(self._drawn, ("none", 0.0, None))
         if found != kind or not math.isclose(there, float(scale), rel_tol=TOLERANCE, abs_tol=TOLERANCE):
             raise _Other(f"a draw {kind}({float(scale):g}) in our reading is {found}({there:g}) in the run")
+        return value
+
+    def choice(self, weights: Sequence[Any]) -> Any:
+        kind, chance, value = next(self._drawn, ("none", 0.0, 0))
+        if kind != "choice" or not math.isclose(chance, weights[value] / sum(weights), rel_tol=TOLERANCE):
+            raise _Other(f"a choice in our reading is {kind}({chance:g}) in the run")
         return value
 
     def __getattr__(self, kind: str) -> Callable[..., Any]:

@@ -67,10 +67,12 @@ class Alignment:
     coins: Mapping[str, tuple[tuple[Mapping[str, bool], ast.expr], ...]]
     loops: Mapping[str, tuple[ast.expr, ...]]
     lists: Mapping[str, tuple[ast.expr, ...]]
+    selections: Mapping[str, tuple[ast.expr, ast.expr]]
     free: frozenset[str]
     prophecies: tuple[Prophecy, ...]
 
 
+_NOUGHT = ast.Constant(0)
 Left = tuple[Path, str]
 """A path, and the label it goes to; "" at the end of the statements, "return" behind a return."""
 
@@ -240,6 +242,9 @@ class Runs:
 
     def draw(self, path: Path, draw: Draw) -> list[Path]:
         """The path, once for each case that the draw's shift may have."""
+        if draw.kind == "choice":
+            path.values[draw.name] = self.selected(path, draw)
+            return [path]
         scale = self.evaluation.number(path, draw.scale, draw.position)
         coin = draw.kind == "coin"
         cases = (self.alignment.coins if coin else self.alignment.shifts).get(draw.position, ())
@@ -290,6 +295,28 @@ class Runs:
             if self.zcdp:
                 path.show(symbols.compare("==", shift), f"no shift of {draw.kind} noise under zCDP", at)
         self.spend(path, cost)
+
+    def selected(self, path: Path, draw: Draw) -> Scalar:
+        """An index, the same in both runs: weights e^q_k with low <= q'_k - q_k <= high for all k cost high - low."""
+        weights, symbols, at = self.evaluation.sequence(path, draw.scale), self.symbols, draw.position
+        place, chosen = symbols.fresh("place", "i"), symbols.fresh("choice", "i")
+        low, high = (self.said.number(path, each) for each in self.alignment.selections.get(at, (_NOUGHT, _NOUGHT)))
+        inside, weight, moved = self.within(place, weights), self.pairs.number(weights.element(place)), ZERO
+        path.show(symbols.compare("==", weights.length.gap), "as many places in both runs", at)
+        for side in (weight.one, weight.two):
+            path.show(implies(inside, symbols.compare(">", side)), "a weight above 0", at)
+        if weight.gap != ZERO:
+            moved = symbols.applied("log", [weight.two]) - symbols.applied("log", [weight.one])
+        path.show(implies(inside, symbols.compare("<=", low - moved)), "a score that falls no further", at)
+        path.show(implies(inside, symbols.compare("<=", moved - high)), "a score that rises no further", at)
+        path.show(symbols.compare("<=", low - high), "bounds in order", at)
+        self.spend(path, high - low)
+        path.known.append(self.within(chosen, weights))
+        return Scalar(chosen)
+
+    def within(self, place: Number, listed: Sequence) -> str:
+        """Whether a place is one of the list's."""
+        return both(self.symbols.compare(">=", place), self.symbols.compare("<", place - listed.length.one))
 
     def size(self, path: Path, number: Number, position: str) -> Number:
         """The absolute value; symbols whose sign is known whatever the data (guessed, and then shown) stay outside."""
@@ -516,7 +543,7 @@ class Runs:
         if not isinstance(value, Sequence):
             raise Rejected("a formula about elements of what is no list")
         place = self.symbols.fresh("place", "i")
-        inside = both(self.symbols.compare(">=", place), self.symbols.compare("<", place - value.length.one))
+        inside = self.within(place, value)
         said = Expressions(self.evaluation, self.given, {"k": Scalar(place)})
         return implies(inside, said.formula(path, node))
 
@@ -532,7 +559,7 @@ class Runs:
             if not held.parts:
                 return [*found, self.symbols.compare("==", value.length.one)]
             place = self.symbols.fresh("place", "i")
-            inside = both(self.symbols.compare(">=", place), self.symbols.compare("<", place - value.length.one))
+            inside = self.within(place, value)
             return found + [implies(inside, part) for part in self.regular(held.parts[0], value.element(place))]
         if isinstance(value, Truth):
             return [] if held.differs else self.pairs.unchanged(value)
@@ -577,15 +604,15 @@ class Runs:
     def anything(self, name: str, held: Held, known: list[str], index: Number | None = None) -> Value:
         """A value of which only the kind is known; as a list's element where there is an index."""
         if held.kind == "tuple":
-            return tuple(self.anything(f"{name}{i}", part, known, index) for i, part in enumerate(held.parts))
+            return tuple(self.anything(f"{name}/{i}", part, known, index) for i, part in enumerate(held.parts))
         if held.kind == "list":
             length = self.some(name, "i", False, None)
             known.append(self.symbols.compare(">=", length.one))
-            unique = f"{name}.{len(self.symbols.axioms)}"
+            unique = f"{name}/{len(self.symbols.axioms)}/"
             inner = held.parts[0] if held.parts else Held("int")
             return Sequence(length, lambda place: self.anything(unique, inner, known, place))
         if held.special:
-            special = self.some(f"{name}.special", "i", held.differs, index)
+            special = self.some(f"{name}/special", "i", held.differs, index)
             kind = "i" if held.kind in ("int", "truth") else "r"
             return Maybe(special, self.some(name, kind, held.differs, index))
         if held.kind == "truth":
@@ -625,7 +652,7 @@ class Runs:
             value = bare.element(index)
             if nodes and index not in seen:
                 seen.add(index)
-                inside = both(self.symbols.compare(">=", index), self.symbols.compare("<", index - bare.length.one))
+                inside = self.within(index, bare)
                 said = Expressions(self.evaluation, self.given, {"k": Scalar(index)})
                 head.values[name] = bare
                 facts = [implies(inside, said.formula(head, node)) for node in nodes]

@@ -2,9 +2,10 @@
 
 Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bool"}, "relation": {"kind", "bounds",
 "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
-alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "loops":
-{loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free": [branch], "prophecies": {name:
-{"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`), positions "line:column".
+alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "selections":
+{draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free":
+[branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`),
+positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -41,15 +42,14 @@ from dpassay.replay.symbolic_terms import (
 
 MILLISECONDS = 5000
 _RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
-_ALIGNMENT = ("shifts", "coins", "loops", "lists", "free", "prophecies")
+_ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
+_FUNCTIONS = {"abs", "min", "max", "exp", "log", "sqrt"}
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
-    fields(
-        inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), ("selections", *_ALIGNMENT)
-    )
+    fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), _ALIGNMENT)
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
@@ -73,6 +73,10 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     zcdp = inputs["claim"]["notion"] == "zcdp"
     shifts = {at: _cases(at, cases, "shift", zcdp) for at, cases in inputs.get("shifts", {}).items()}
     coins = {at: _cases(at, cases, "flip", zcdp) for at, cases in inputs.get("coins", {}).items()}
+    selections = {}
+    for at, said in inputs.get("selections", {}).items():
+        fields(said, f"the selection {at}", ("low", "high"))
+        selections[at] = parse(said["low"]), parse(said["high"])
     invariants = {}
     for at, said in inputs.get("loops", {}).items():
         fields(said, f"the loop {at}", ("invariant",))
@@ -91,13 +95,14 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     named: dict[str, tuple[Collection[str], Collection[str]]] = {
         "shift": (shifts, draws),
         "coin": (coins, draws),
+        "selection": (selections, draws),
         "loop": (invariants, loops),
         "free branch": (free, branches),
     }
     for what, (given, there) in named.items():
         if unknown := set(given) - set(there):
             raise Rejected(f"there is no {what} at {sorted(unknown)[0]}")
-    return Alignment(shifts, coins, invariants, lists, free, tuple(prophecies))
+    return Alignment(shifts, coins, invariants, lists, selections, free, tuple(prophecies))
 
 
 def _cases(at: str, cases: Any, what: str, zcdp: bool) -> tuple[tuple[Mapping[str, bool], ast.expr], ...]:
@@ -157,7 +162,7 @@ class _Proof:
 
     def run(self) -> None:
         """Shows everything, in both directions where they differ: run one or run two has the added entry."""
-        for extra in ("one", "two") if self.kind == "add_or_remove_one:entry" else ("",):
+        for extra in ("one", "two") if self.adding else ("",):
             self.run_from(extra)
 
     def run_from(self, extra: str) -> None:
@@ -167,8 +172,8 @@ class _Proof:
         original = dict(start.values)
         given = self.relation(evaluation, start, Expressions(evaluation, {}, original), extra)
         said = Expressions(evaluation, given, original)
-        start.known += [said.formula(start, parse(each)) for each in self.inputs["assume"]]
-        bound = said.number(start, parse(self.inputs["claim"]["bound"]))
+        start.known += [said.formula(start, self.public(each)) for each in self.inputs["assume"]]
+        bound = said.number(start, self.public(self.inputs["claim"]["bound"]))
         flow = self.flow()
         zcdp = self.inputs["claim"]["notion"] == "zcdp"
         assumed = list(start.known)
@@ -185,11 +190,34 @@ class _Proof:
         for cases in (*self.alignment.shifts.values(), *self.alignment.coins.values()):
             for _, node in cases:
                 runs.said.check_free_of_noise(node, flow)
+        for node in (each for pair in self.alignment.selections.values() for each in pair):
+            runs.said.check_free_of_noise(node, flow)
         start.prophecies = {each.name: runs.prophecy(each) for each in self.alignment.prophecies if each.scope is None}
         for left, label in runs.block(start, self.core.body):
             if label != "return":
                 raise Rejected(f"the program may end without a return ({left.taken[-1:]})")
         self.require_a_run()
+
+    def public(self, text: str) -> ast.expr:
+        """An expression in the parameters, and the length of the data where it is the same in both runs."""
+        node = parse(text)
+        public = set(self.core.parameters)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Call) and ast.unparse(inner) == f"len({self.core.data})" and not self.adding:
+                public.add(self.core.data)
+            elif isinstance(inner, ast.Call) and ast.unparse(inner.func) not in _FUNCTIONS:
+                raise Rejected(f"{ast.unparse(inner)} is not public: {text}")
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Subscript) or (
+                isinstance(inner, ast.Name) and inner.id not in public | _FUNCTIONS | {"len"}
+            ):
+                raise Rejected(f"{ast.unparse(inner)} is no public parameter: {text}")
+        return node
+
+    @property
+    def adding(self) -> bool:
+        """Whether one run's data have an entry more."""
+        return self.kind == "add_or_remove_one:entry"
 
     def parameter(self, name: str) -> Value:
         kind = self.inputs["parameters"].get(name)
@@ -204,8 +232,7 @@ class _Proof:
         shifted = frozenset((*self.alignment.shifts, *self.alignment.coins))
         entries = Held(_KINDS[self.values], differs=True)
         parameters = {name: Held(_KINDS[kind]) for name, kind in self.inputs["parameters"].items()}
-        adding = self.kind == "add_or_remove_one:entry"
-        return Flow(self.core, entries, parameters, adding, self.alignment.free, shifted)
+        return Flow(self.core, entries, parameters, self.adding, self.alignment.free, shifted)
 
     @property
     def kind(self) -> str:
@@ -227,7 +254,7 @@ class _Proof:
             raise Rejected(f"unknown relation {self.kind!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
-        radius = said.number(start, parse(str(self.inputs["relation"].get("radius") or "1")))
+        radius = said.number(start, self.public(str(self.inputs["relation"].get("radius") or "1")))
         inside = self.inside(start, said)
         start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}
@@ -287,7 +314,7 @@ class _Proof:
             bounds = ("0", "1")
         if bounds is None:
             return lambda entry: ()
-        low, high = (said.number(start, parse(str(each))) for each in bounds)
+        low, high = (said.number(start, self.public(str(each))) for each in bounds)
         return lambda entry: (self.symbols.compare("<=", low - entry), self.symbols.compare("<=", entry - high))
 
     # The conditions.

@@ -320,6 +320,10 @@ class Evaluation:
     def condition(self, path: Path, operation: Operation) -> Value:
         """What numpy or Python checks: a size is not negative, a tuple has that length."""
         name = operation.operator
+        if name == "alike":
+            one, two = (self.number(path, each, operation.position) for each in operation.operands)
+            path.must(self.pairs.compared("==", one, two), "as many probabilities as places", operation.position)
+            return YES
         if name == "parts":
             value = self.value(path, operation.operands[0])
             count = operation.operands[1]
@@ -404,7 +408,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),
-    **dict.fromkeys(("size", "parts"), Evaluation.condition),
+    **dict.fromkeys(("size", "parts", "alike"), Evaluation.condition),
     "if": Evaluation.choice,
     "abs": Evaluation.absolute,
     "is_none": Evaluation.none,

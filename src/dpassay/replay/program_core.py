@@ -89,7 +89,10 @@ class Append:
 
 @dataclass(frozen=True)
 class Draw:
-    """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided) or coin (p)."""
+    """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided), coin (p).
+
+    Or a choice: an index of the list `scale`, with a probability in proportion to the element there.
+    """
 
     name: str
     kind: str

@@ -27,7 +27,7 @@ from dpassay.replay.program_core import (
 )
 
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
-_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "bool", "parts"}
+_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "bool", "parts", "alike"}
 _WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
 
 
@@ -145,7 +145,7 @@ class Flow:
     def draw(self, draw: Draw) -> Held:
         """What a draw gives."""
         if draw.kind == "choice":
-            return Held("int", noisy=True)
+            return Held("int")  # the same in both runs, and in the trace
         differs = draw.position in self.shifted
         if draw.kind == "coin":
             return Held("truth", noisy=True, noisily_different=differs, differs=differs)

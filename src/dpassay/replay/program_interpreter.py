@@ -43,6 +43,9 @@ class Draws(Protocol):
     def geometric(self, p: Any) -> Any:
         """Number of trials, from 1 on."""
 
+    def choice(self, weights: Sequence[Any]) -> Any:
+        """An index, with a probability in proportion to the weight there."""
+
     def uniform(self) -> Any:
         """From 0 to 1."""
 
@@ -107,6 +110,12 @@ def _size(count: Any) -> Any:
     return count
 
 
+def _alike(one: Any, two: Any) -> Any:
+    if one != two:
+        raise ValueError("two numbers that must be the same are not")
+    return True
+
+
 def _parts(whole: Sequence[Any], count: int) -> Any:
     if len(whole) != count:
         raise ValueError("a tuple of another length")
@@ -149,6 +158,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "item": _item,
     "part": lambda whole, place: whole[place],
     "parts": _parts,
+    "alike": _alike,
     "length": len,
     "size": _size,
     "tuple": lambda *parts: parts,
@@ -217,6 +227,8 @@ class _Run:
         scale = self.value(draw.scale)
         if draw.kind == "coin":
             return self.draws.uniform() < scale
+        if draw.kind == "choice":
+            return self.draws.choice(scale)
         if draw.kind == "geometric":
             return self.draws.geometric(scale) - self.draws.geometric(scale)
         return getattr(self.draws, draw.kind)(scale)

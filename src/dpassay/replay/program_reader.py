@@ -921,8 +921,7 @@ class _Reader:
         if name in ("sum", "mean", "cumsum"):
             body = [Assign(acc.name, self.operation("+", (acc, item), node), at)]
         else:
-            some = self.operation("<", (Constant(0), self.operation("length", (source,), node)), node)
-            self.add(Branch(some, (), (Return(Constant("of an empty list", "error"), at),), f"empty@{at}"))
+            self.nonempty(node, source)
             larger = self.operation("<" if name.endswith("min") else ">", (item, acc), node)
             wins = self.operation("or", (begun, larger), node)
             if name.startswith("arg"):
@@ -940,6 +939,8 @@ class _Reader:
     # Noise.
 
     def draw(self, node: ast.Call, name: str) -> Read:
+        if name in ("choice", "integers"):
+            return self.selection(node, name)
         arguments = self._arguments(node, {**_NOISE, **_ONE_SIDED}.get(name))
         scale, shape = self.value(arguments["scale"]) if "scale" in arguments else (Constant(1), SCALAR)
         loc, located = self.value(arguments["loc"]) if "loc" in arguments else (Constant(0), SCALAR)
@@ -955,6 +956,40 @@ class _Reader:
             return made
         loc, located = self.as_array((loc, located))
         return self.lifted(node, "+", (loc, located), made)
+
+    def selection(self, node: ast.Call, name: str) -> Read:
+        """`rng.integers(n)`, `rng.choice(n)`, or `rng.choice(n, p=w / w.sum())`: an index, uniform or by weights."""
+        weighted = len(node.keywords) == 1 and node.keywords[0].arg == "p" and name == "choice"
+        if len(node.args) != 1 or (node.keywords and not weighted):
+            raise _refuse(node, f"rng.{name} is understood with one number, and choice with p=w / w.sum()")
+        count = self.number(node.args[0])
+        if weighted:
+            weights, shape = self.value(self._weights(node.keywords[0].value))
+            if shape not in LISTS:
+                raise _refuse(node, "weights are an array")
+            length = self.operation("length", (weights,), node)
+            self.add(Assign(f"count@{self.at(node)}", self.operation("alike", (count, length), node), self.at(node)))
+        else:
+            weights = self.operation("repeat", (Constant(1), count), node)
+        weights = self.kept("weights", weights, node, ARRAY)
+        self.nonempty(node, weights)
+        return self.drawn(node, "choice", weights, None)
+
+    def _weights(self, node: ast.expr) -> ast.expr:
+        """The w of w / w.sum(), w / np.sum(w) or w / sum(w)."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Name):
+            name = node.left.id
+            sums = {f"{name}.sum()"} | ({f"np.sum({name})"} if self.module.imports & {"np"} else set())
+            sums |= {f"sum({name})"} if self.is_builtin("sum") else set()
+            if ast.unparse(node.right) in sums and "np" not in self.scopes[-1].local | set(self.scopes[-1].names):
+                return node.left
+        raise _refuse(node, "probabilities are understood as p=w / w.sum()")
+
+    def nonempty(self, node: ast.AST, source: Expression) -> None:
+        """What follows raises an error for an empty list."""
+        some = self.operation("<", (Constant(0), self.operation("length", (source,), node)), node)
+        error = Return(Constant("of an empty list", "error"), self.at(node))
+        self.add(Branch(some, (), (error,), f"empty@{self.at(node)}"))
 
     def drawn(self, node: ast.AST, kind: str, scale: Expression, count: Expression | None) -> Read:
         if self.pure:  # a comprehension's element is read again as a loop

@@ -8,6 +8,7 @@ difference, `other(x)` the second run's value, `same(x)`, `changed()`, `delta()`
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
@@ -261,8 +262,11 @@ class Expressions:
             if not held.parts:
                 raise self._refused(node, "not understood in a shift")
             return joined(*held.parts)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("len", "prophecy"):
-            return NOTHING
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+            if node.func.id == "len":  # of a list, what is noisy is the length
+                return replace(flow.held.get(variable(node.args[0]) or "", NOTHING), parts=())
+            if node.func.id == "prophecy":
+                return NOTHING
         raise self._refused(node, "not understood in a shift")
 
 

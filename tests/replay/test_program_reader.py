@@ -1,0 +1,106 @@
+"""What the reader refuses: with its place, and before anybody believes it means something else."""
+
+import pytest
+
+from dpassay.replay.program_core import Refused
+from dpassay.replay.program_interpreter import Undefined, interpret
+from dpassay.replay.program_reader import read
+
+REFUSED = {
+    "else after a loop": "for x in data:\n    pass\nelse:\n    return 1",
+    "two names of a list that grows": "a = []\nb = a\na.append(1)\nreturn b",
+    "a chained assignment of lists": "a = b = []\na.append(1)\nreturn b",
+    "a list that grows while a loop runs over it": "a = [1]\nfor x in a:\n    a.append(x)\nreturn a",
+    "another list under the loop's name": "a = [1]\nfor x in a:\n    a = [2]\nreturn a",
+    "a slice": "return data[1:]",
+    "a negative index": "return data[-2]",
+    "an element that is assigned": "a = [1]\na[0] = 2\nreturn a",
+    "an array changed in place": "a = np.zeros(2)\na += 1\nreturn a",
+    "a list of lists": "a = [[1]] * 2\nreturn a",
+    "a list added to a list": "return data + data",
+    "the data assigned": "data = [1]\nreturn data",
+    "the generator assigned": "rng = 1\nreturn rng",
+    "another name of the generator": "r = rng\nreturn r.laplace()",
+    "a condition in a comprehension": "return [x for x in data if x > 0]",
+    "two loops in a comprehension": "return [x for x in data for y in data]",
+    "a generator kept": "g = (x for x in data)\nreturn sum(g)",
+    "lambda": "return (lambda: 1)()",
+    "a walrus": "return (x := 1)",
+    "try": "try:\n    return 1\nfinally:\n    pass",
+    "a name that hides a builtin": "sum = 3\nreturn sum(data)",
+    "a parameter of another kind": "c = [1]\nreturn c",
+    "is": "return c is 1",
+    "a keyword of sum": "return sum(data, start=3)",
+    "a keyword of max": "return max(data, key=abs)",
+    "a strict zip": "for a, b in zip(data, data, strict=True):\n    pass\nreturn 1",
+    "an exponent that is no small literal": "return c**c",
+    "a uniform draw that is kept": "u = rng.random()\nreturn u",
+    "another draw": "return rng.poisson(1)",
+    "one geometric draw": "return rng.geometric(1 / 2)",
+    "scales of an array": "return rng.laplace(0, np.asarray(data))",
+    "a shape": "return rng.laplace(size=(2, 2))",
+    "a recursion": "return f(rng, data, c)",
+    "numpy's own generator": "return np.random.default_rng().laplace()",
+    "a dictionary": "return {1: 2}",
+    "a formatted text": 'return f"{c}"',
+    "an attribute": "return data.real",
+    "an import inside": "import math\nreturn 1",
+    "a dtype that cuts": "return np.asarray(data, dtype=int)",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_understood_is_refused(what):
+    body = REFUSED[what].replace("\n", "\n    ")
+    with pytest.raises(Refused) as refused:
+        pytest.fail(str(read(f"import math\nimport numpy as np\ndef f(rng, data, c):\n    {body}\n", "f")))
+    assert refused.value.line >= 3
+    assert refused.value.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\ndef f(rng, data):\n    return 1",
+        "from math import exp\ndef f(rng, data):\n    return exp(1)",
+        "def f(rng, data):\n    return 1\ndef f(rng, data):\n    return 2",
+        "x = [1]\ndef f(rng, data):\n    return x",
+        "def f(rng, data, x=[]):\n    return x",
+        "def f(rng, *data):\n    return 1",
+        "@staticmethod\ndef f(rng, data):\n    return 1",
+        "def f(rng):\n    return 1",
+        "def g(a):\n    return a\ndef f(rng, data):\n    a = []\n    b = g(a)\n    a.append(1)\n    return b",
+        "def g(a):\n    a.append(1)\ndef f(rng, data):\n    a = []\n    g(a)\n    return a",
+        "def f(rng, data:\n",
+        "f = 3",
+    ],
+)
+def test_texts_that_are_refused(text):
+    with pytest.raises(Refused):
+        read(text, "f")
+
+
+def _run(body, data=(), **parameters):
+    names = "".join(f", {name}" for name in parameters)
+    text = f"def f(rng, data{names}):\n    " + body.replace("\n", "\n    ") + "\n"
+    return interpret(read(text, "f"), data, parameters, None, steps=10_000)  # type: ignore[arg-type]
+
+
+def test_programs_run_as_in_python():
+    assert (
+        _run("x = 3\nwhile True:\n    x -= 1\n    if x == 1:\n        continue\n    if x < 0:\n        break\nreturn x")
+        == -1
+    )
+    assert _run("a = 0\nfor i in range(9, 1, -3):\n    a = 10 * a + i\nreturn a, i") == (963, 3)
+    assert _run("out = []\nfor i, (x) in enumerate(data, start=2):\n    out.append(i * x)\nreturn out", (5, 7)) == [
+        10,
+        21,
+    ]
+    assert _run("a, b = 1, 2\na, b = b, a\nreturn [a, b][-1], a % 2, -7 // 2, max(a, 3, b)") == (1, 0, -4, 3)
+    assert _run("xs = [3, 9, 9]\nreturn xs.index(max(xs)), min(data), sum(data)", (4, 2)) == (1, 2, 6)
+    assert _run("return 0 if c and not 1 < c < 3 else None", c=2) is None
+    for body in ("return data[1]", "return 1 / 0", "return max(data)", "for x in data:\n    y = x\nreturn y"):
+        with pytest.raises(Undefined):
+            _run(body)
+    with pytest.raises(TimeoutError):
+        _run("while True:\n    pass\nreturn 1")
