@@ -132,6 +132,10 @@ def changed(inputs: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
         (changed(SVT, "program", "text", to=SPARSE_VECTOR.replace("SCALE", "4")), "do not violate"),
         (changed(HALF_NOISE, "program", "text", to="def noisy_sum(rng, v, epsilon):\n    return eval('0')\n"), "read"),
         (changed(HALF_NOISE, "program", "entry", to="other"), "other"),
+        (
+            changed(HALF_NOISE, "program", "text", to="def noisy_sum(rng, v: int, epsilon):\n    return v\n"),
+            "one value",
+        ),
         (changed(HALF_NOISE, "output", "between", to=[None, "100"]), "do not violate"),
         (changed(HALF_NOISE, "output", "between", to=[None, None]), "do not violate"),
         (changed(HALF_NOISE, "output", "between", to=["0"]), "two ends"),

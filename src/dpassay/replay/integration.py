@@ -64,6 +64,8 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
             core = read(inputs["program"]["text"], inputs["program"]["entry"])
         except Refused as refused:
             raise Rejected(f"the program cannot be read: {refused}") from refused
+        if _takes_one_value(inputs["program"]["text"], inputs["program"]["entry"]):
+            raise Rejected("the program's data are one value, not a list")
         if set(values) != set(core.parameters):
             raise Rejected(f"the program's parameters are {', '.join(core.parameters)}")
         kind = inputs["relation"]["values"]
@@ -87,6 +89,13 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
             "probability2": enclosed(second[1]),
             **_violation(inputs, first[0], second[1], constant(bound, "the bound")),
         }
+
+
+def _takes_one_value(text: str, entry: str) -> bool:
+    """Whether the data are annotated as a number: such a program is not run on lists."""
+    functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == entry]
+    annotations = [each.args.args[1].annotation for each in functions]
+    return any(isinstance(each, ast.Name) and each.id in ("int", "float", "bool") for each in annotations)
 
 
 def _violation(inputs: Mapping[str, Any], p: Any, q: Any, bound: Any) -> dict[str, Any]:
