@@ -36,6 +36,7 @@ CHECKERS: Mapping[str, str] = {
     "reproduction": "dpassay.replay.reproduction",
     "kernel": "dpassay.replay.kernel",
     "audit": "dpassay.replay.audit",
+    "integration": "dpassay.replay.integration",
     "alignment": "dpassay.replay.alignment",
 }
 AUDIT = "AUDIT"

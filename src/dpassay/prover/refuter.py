@@ -1,0 +1,509 @@
+"""Looks for a counterexample to a program's privacy claim: the user's own function runs on symbolic noise.
+
+`SymbolicGenerator` stands in for numpy's generator, so every value is a linear form in the noise and every comparison
+forks; the probability of an output is then exact. Pairs of inputs come from simple patterns, and the ones with the
+largest loss are varied further. What is found is an input of the certificate "integration", which the trusted checker
+has replayed from the program's text before it is returned.
+"""
+
+import contextlib
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
+from dpassay.prover.problem import Problem
+from dpassay.prover.program_text import program_of
+from dpassay.prover.symbolic_generator import SymbolicGenerator
+from dpassay.replay import Rejected, computed
+from dpassay.replay.integration import evaluate, event_probability, loss, parameter_values, renyi, value_of
+from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, Unsupported, paths
+from dpassay.replay.numbers import precision
+
+_PATHS = 512
+_WORDS = 48
+_REFINED = 4  # words whose numbers are confined to intervals
+_LENGTHS = 5
+_ORDERS = (fmpq(3, 2), *(fmpq(2**k) for k in range(1, 8)))
+_REACH = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32)  # ends of intervals, in steps of the output
+_FAR = 60
+_LEAST, _LEAST_BY_FLOATS = (
+    fmpq(1, 10**300),
+    fmpq(1, 10**6),
+)  # probabilities below are left aside, as rounding may be all
+_WIDTH = fmpq(1, 8)
+_REJECTED = 8  # violations that the checker does not confirm, and then no more are looked for
+_BOX = "between"
+
+Event = Any
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search for a counterexample found.
+
+    Attributes:
+        inputs: of a certificate "integration" that the checker accepts; None when nothing violates the claim.
+        loss: the largest privacy loss met, nats (inf where one output is impossible under the other input); for zCDP
+            the largest Renyi divergence divided by its order.
+        bound: what the claim allows there.
+        values, data1, data2, output: where it was met, the event as in the certificate.
+        tried: in words, what was searched; why what was seen could not be replayed.
+    """
+
+    inputs: dict[str, Any] | None = None
+    loss: float = 0.0
+    bound: float = float("inf")
+    values: Values = field(default_factory=dict)
+    data1: Data = ()
+    data2: Data = ()
+    output: Event = None
+    tried: str = ""
+
+
+def find_refutation(function: Callable[..., Any], problem: Problem, seconds: float = 10.0) -> Search:
+    """Searches for a violation of the claim for at most about that many seconds of CPU time, and shrinks it."""
+    return _Refuter(function, problem, seconds).search(stop=True)
+
+
+def largest_loss(function: Callable[..., Any], problem: Problem, seconds: float = 10.0) -> Search:
+    """The largest loss, relative to the claim, that the same search meets in that time."""
+    return _Refuter(function, problem, seconds).search(stop=False)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The most revealing event of a pair: its loss in units of the claim, and the order for zCDP."""
+
+    score: float
+    loss: float
+    pair: Pair
+    event: Event
+    order: fmpq | None = None
+
+
+@dataclass(frozen=True)
+class _Path(Path):
+    """With the only event of its output, as text, where that has no free numbers."""
+
+    word: str | None = None
+
+
+def _worded(path: Path) -> _Path:
+    word = repr(_event(path.output)) if path.resolved else _BOX
+    return _Path(path.run, path.output, path.resolved, None if _BOX in word else word)
+
+
+class _Late(Exception):
+    """The time is over."""
+
+
+class _Refuter:
+    def __init__(self, function: Callable[..., Any], problem: Problem, seconds: float) -> None:
+        self.function, self.problem, self.program = function, problem, program_of(function)
+        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 2 * seconds
+        self.exact = True
+        self.kept: dict[Any, list[_Path]] = {}
+        self.masses: dict[Any, Any] = {}
+        self.notes: dict[str, int] = {}
+        self.seen: set[Any] = set()
+        self.rejected = 0
+
+    # The search.
+
+    def search(self, *, stop: bool) -> Search:
+        best: Search = Search()
+        floats = FLOATS.set(True)
+        try:
+            with precision(), contextlib.suppress(_Late):
+                for best in self._improving(stop):
+                    if best.inputs is not None:
+                        return best
+        finally:
+            FLOATS.reset(floats)
+        return replace(best, tried=self._tried())
+
+    def _tried(self) -> str:
+        """In words, what was searched and what stood in the way."""
+        if not self.seen:
+            looked = "no pair of inputs"
+        else:
+            sizes = sorted({max(map(len, pair)) for _, pair in self.seen})
+            looked = (
+                f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs of length {_listed(map(str, sizes))}"
+            )
+            for name in self.problem.parameters:
+                looked += f", {name} {_listed(sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction))}"
+        told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
+        return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
+
+    def _note(self, what: Any) -> None:
+        text = f"{what}" if isinstance(what, Rejected | str) else f"{type(what).__name__}: {what}"
+        self.notes[text] = self.notes.get(text, 0) + 1
+
+    def _improving(self, stop: bool) -> Iterator[Search]:
+        """Ever better findings: patterns in turn with variations of the best pairs so far."""
+        best, order = Search(), itertools.count()
+        seeds = self._seeds()
+        waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
+        for turn in itertools.count():
+            if turn % 2 and waiting:
+                score, _, neighbors, values, varied = heapq.heappop(waiting)
+                pair = next((each for each in varied if neighbors.are(each)), None)
+                chosen = None if pair is None else (neighbors, values, pair)
+                if pair is not None:
+                    heapq.heappush(waiting, (score, next(order), neighbors, values, varied))
+            else:
+                chosen = next(seeds, None)
+                if chosen is None and not waiting:
+                    return
+            if chosen is None:
+                continue
+            neighbors, values, pair = chosen
+            self._check_time()
+            key = (tuple(values.items()), (min(pair), max(pair)))
+            if key in self.seen:
+                continue
+            self.seen.add(key)
+            found = self._evaluate(values, pair)
+            if found is None:
+                continue
+            size = len(pair[0])
+            if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
+                heapq.heappush(waiting, (size / 40 - found.score, next(order), neighbors, values, neighbors.near(pair)))
+            if found.score > 1 + 1e-9 and stop:
+                confirmed = self._replayed(neighbors, values, found)
+                if confirmed is not None:
+                    yield self._said(values, *confirmed)
+            if found.score > best.loss / best.bound if best.bound else found.score > 0:
+                best = self._said(values, found)
+                yield best
+
+    def _said(self, values: Values, found: _Found, inputs: dict[str, Any] | None = None) -> Search:
+        tried = "" if inputs is None else self._tried()
+        return Search(inputs, found.loss, self._bound(values), values, *found.pair, found.event, tried)
+
+    def _seeds(self) -> Iterator[tuple[Neighbors, Values, Pair]]:
+        """Short inputs at simple values first; every length and value gets its turn."""
+        lanes: list[list[Any]] = [[] for _ in range(24 + _LENGTHS)]
+        for place, values in enumerate(assignments(self.problem)[:24]):
+            neighbors = Neighbors(self.problem, values)
+            for size in range(1, _LENGTHS + 1):
+                lanes[place + size - 1].append(_lane(neighbors, values, size))
+        active: list[Any] = []
+        while active or any(lanes):
+            active += lanes.pop(0) if lanes else []
+            for lane in list(active):
+                chosen = next(lane, None)
+                if chosen is None:
+                    active.remove(lane)
+                else:
+                    yield chosen
+
+    def _check_time(self) -> None:
+        if time.process_time() > self.end or time.monotonic() > self.deadline:
+            raise _Late
+
+    # One pair.
+
+    def _bound(self, values: Values) -> float:
+        return float(arb(evaluate(self.problem.bound, parameter_values(self.problem.parameters, values)).constant))
+
+    def _evaluate(self, values: Values, pair: Pair) -> _Found | None:
+        """The most revealing event, in either direction."""
+        try:
+            both = [self._paths(values, data) for data in pair]
+        except _CANNOT as error:
+            self._note(error)
+            return None
+        found = None
+        for ordered, runs in ((pair, both), ((pair[1], pair[0]), both[::-1])):
+            for each in self._events(values, ordered, runs):
+                if found is None or each.score > found.score:
+                    found = each
+                if found.loss == float("inf"):
+                    return found
+        return found
+
+    def _events(self, values: Values, pair: Pair, both: Sequence[list[_Path]]) -> Iterator[_Found]:
+        words: dict[str, tuple[Event, list[_Path]]] = {}
+        for path in both[0]:
+            if path.resolved:
+                word = _event(path.output)
+                words.setdefault(repr(word), (word, []))[1].append(path)
+        scored = []
+        for word, own in itertools.islice(words.values(), _WORDS):
+            self._check_time()
+            found = self._score(values, pair, both, word)
+            if found is not None:
+                yield found
+                scored.append((found, own[0]))
+        scored.sort(key=lambda each: -each[0].score)
+        for found, path in [each for each in scored if _slots(each[1].output)][:_REFINED]:
+            yield from self._refined(values, pair, both, found, path)
+
+    def _refined(
+        self, values: Values, pair: Pair, both: Sequence[list[_Path]], found: _Found, path: _Path
+    ) -> Iterator[_Found]:
+        """Confines the numbers of an event, one after the other, to intervals; then all to small ones."""
+        slots = _slots(path.output)
+        centers = [_center(_at(path.output, place)) for place in slots]
+        for place, center in zip(slots, centers, strict=True):
+            best = found
+            for ends in self._intervals(both, place, center):
+                self._check_time()
+                each = self._score(values, pair, both, _with(found.event, place, ends))
+                if each is not None and each.score > best.score * (1 + 1e-9):
+                    best = each
+            if best is not found:
+                yield best
+                found = best
+        if len(slots) > 1:
+            event = _event(path.output)
+            for place, center in zip(slots, centers, strict=True):
+                event = _with(event, place, _around(center))
+            each = self._score(values, pair, both, event)
+            if each is not None:
+                yield each
+
+    def _intervals(
+        self, both: Sequence[list[_Path]], place: tuple[int, ...], center: fmpq
+    ) -> Iterator[list[str | None]]:
+        """Half lines that end at what the number would be without noise, or some steps further; small intervals."""
+        ends = {center}
+        for path in both[1]:
+            with contextlib.suppress(LookupError, TypeError, AttributeError):
+                ends.add(_center(_at(path.output, place)))
+        some = sorted(ends)[:3]
+        step = max((b - a for a, b in itertools.pairwise(some)), default=fmpq(0)) or fmpq(1)
+        gaussian = any(noise.kind == "normal" for path in both[0] for noise in path.run.noises)
+        reach = _REACH if gaussian else _REACH[:3]
+        cuts = dict.fromkeys(each + factor * step for factor in reach for each in some)
+        for end in (*cuts, *(() if gaussian else (fmpq(-_FAR), fmpq(_FAR)))):
+            text = str(_fraction(end))
+            yield [None, text]
+            yield [text, None]
+        yield from map(_around, some)
+
+    def _score(self, values: Values, pair: Pair, both: Sequence[list[_Path]], event: Event) -> _Found | None:
+        """How far an event exceeds the claim; None if it is impossible or cannot be integrated."""
+        try:
+            key = tuple(values.items())
+            (p, _), (_, q) = (self._mass((key, data), each, event) for data, each in zip(pair, both, strict=True))
+        except (Unsupported, Rejected) as error:
+            self._note(error)
+            return None
+        if not p > (_LEAST if self.exact else _LEAST_BY_FLOATS):
+            return None
+        if q == 0:
+            return _Found(float("inf"), float("inf"), pair, event, fmpq(2) if self.problem.notion == "zcdp" else None)
+        bound = self._bound(values)
+        if self.problem.notion == "zcdp":
+            if not p > q:
+                return _Found(0, 0, pair, event)
+            per_order = {order: float((renyi(p, q, order) / order).lower()) for order in _ORDERS}
+            order = max(per_order, key=lambda each: per_order[each])
+            return _Found(per_order[order] / bound if bound > 0 else 0, per_order[order], pair, event, order)
+        shown = float(arb(loss(p, q)).lower())
+        return _Found(shown / bound if bound > 0 else (float("inf") if shown > 0 else 0), shown, pair, event)
+
+    def _mass(self, key: Any, all_paths: list[_Path], event: Event) -> tuple[Any, Any]:
+        """Probability of an event under one input, and the same with all that is unresolved."""
+        whole = (key, repr(event))
+        if whole not in self.masses:
+            able = all_paths if _BOX in whole[1] else [path for path in all_paths if path.word in (whole[1], None)]
+            self.masses[whole] = event_probability(able, event)
+        return self.masses[whole]
+
+    def _paths(self, values: Values, data: Data) -> list[_Path]:
+        """All paths of the function on one input, exactly or, where it needs floats, with them."""
+        key = (tuple(values.items()), data)
+        if key not in self.kept:
+            try:
+                self.kept[key] = self._run(values, data)
+            except (TypeError, AttributeError):
+                if not self.exact:
+                    raise
+                self.exact = False
+                self.kept[key] = self._run(values, data)
+        return self.kept[key]
+
+    def _run(self, values: Values, data: Data) -> list[_Path]:
+        given = parameter_values(self.problem.parameters, values)
+        entries = [value_of(each, self.problem.values) for each in data]
+        if not self.exact:
+            given, entries = {name: _float(each) for name, each in given.items()}, [_float(each) for each in entries]
+
+        def once(run: Run) -> Any:
+            self._check_time()
+            return _plain(self.function(SymbolicGenerator(run), list(entries), **given))
+
+        with np.errstate(all="ignore"):
+            return [_worded(path) for path in paths(once, _PATHS)]
+
+    # The certificate.
+
+    def _inputs(self, values: Values, found: _Found) -> dict[str, Any]:
+        order = {} if found.order is None else {"order": str(_fraction(found.order))}
+        data = {"data1": list(found.pair[0]), "data2": list(found.pair[1])}
+        return {**self.problem.inputs(self.program), "values": dict(values), **data, "output": found.event, **order}
+
+    def _replayed(self, neighbors: Neighbors, values: Values, found: _Found) -> tuple[_Found, dict[str, Any]] | None:
+        """The smallest violation that the checker accepts, from the found one downwards; None if it accepts none."""
+        inputs = self._inputs(values, found)
+        try:
+            computed("integration", inputs)
+        except Rejected as error:
+            self._note(f"a violation was seen, but not confirmed from the program's text: {error}")
+            self.rejected += 1
+            if self.rejected >= _REJECTED:
+                raise _Late from error
+            return None
+        with contextlib.suppress(_Late, Rejected):
+            shrunk = self._shrunk(neighbors, values, found)
+            smaller = self._inputs(values, shrunk)
+            computed("integration", smaller)
+            return shrunk, smaller
+        return found, inputs
+
+    def _shrunk(self, neighbors: Neighbors, values: Values, found: _Found) -> _Found:
+        """Entries left out and made simpler while a violation remains."""
+        improved = True
+        while improved:
+            improved = False
+            for pair in neighbors.smaller(found.pair):
+                if not neighbors.are(pair):
+                    continue
+                each = self._evaluate(values, pair)
+                if (
+                    each is not None
+                    and each.score > 1 + 1e-9
+                    and (each.loss == float("inf") or found.loss < float("inf"))
+                ):
+                    found, improved = each, True
+                    break
+        return found
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Neighbors, Values, Pair]]:
+    return ((neighbors, values, pair) for pair in neighbors.simple(size))
+
+
+_CANNOT = (Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
+
+
+def _float(value: Any) -> Any:
+    return float(_fraction(value.constant)) if isinstance(value, Form) else value
+
+
+def _plain(output: Any) -> Any:
+    """An output in lists and plain values."""
+    if isinstance(output, np.ndarray):
+        return _plain(output.tolist())
+    if isinstance(output, np.generic):
+        return output.item()
+    if isinstance(output, list | tuple):
+        return [_plain(each) for each in output]
+    return output
+
+
+def _event(output: Any) -> Event:
+    """The event of an output's discrete part: numbers with noise are free, those without are what they are."""
+    if isinstance(output, list):
+        return [_event(each) for each in output]
+    if isinstance(output, bool | str | int) or output is None:
+        return output
+    form = output if isinstance(output, Form) else Form(fmpq(0)) + output
+    if form.terms:
+        return {"between": [None, None]}
+    value = form.constant
+    if isinstance(value, fmpq):
+        return {"between": [str(_fraction(value))] * 2}
+    slack = fmpq(1, 10**9)
+    return {"between": [str(_fraction(end)) for end in (value.mid().fmpq() - slack, value.mid().fmpq() + slack)]}
+
+
+def _slots(output: Any) -> list[tuple[int, ...]]:
+    """Where an output has numbers with noise."""
+    if isinstance(output, list):
+        return [(i, *rest) for i, each in enumerate(output) for rest in _slots(each)]
+    return [()] if isinstance(output, Form) and output.terms else []
+
+
+def _at(output: Any, place: Sequence[int]) -> Any:
+    for i in place:
+        output = output[i]
+    return output
+
+
+def _center(form: Any) -> fmpq:
+    """About what a number is where the noise is zero."""
+    value = form.constant
+    exact = value if isinstance(value, fmpq) else value.mid().fmpq()
+    near = Fraction(int(exact.p), int(exact.q)).limit_denominator(64)
+    return fmpq(near.numerator, near.denominator)
+
+
+def _around(center: fmpq) -> list[str | None]:
+    return [str(_fraction(center + side * _WIDTH)) for side in (-1, 1)]
+
+
+def _with(event: Event, place: Sequence[int], ends: list[str | None]) -> Event:
+    if not place:
+        return {"between": ends}
+    return [_with(each, place[1:], ends) if i == place[0] else each for i, each in enumerate(event)]
+
+
+def _fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+def reproduction_code(inputs: Mapping[str, Any]) -> str:
+    """Python that runs the user's function on both inputs of a refutation and counts the event."""
+    entry = inputs["program"]["entry"]
+    sorts = inputs["parameters"]
+    arguments = "".join(f", {name}={_literal(value, sorts[name])}" for name, value in inputs["values"].items())
+    kind = inputs["relation"]["values"]
+    data1, data2 = (", ".join(_literal(each, kind) for each in inputs[data]) for data in ("data1", "data2"))
+    return (
+        f"import numpy as np\n\nrng = np.random.default_rng(0)\n"
+        f"for data in ([{data1}], [{data2}]):\n"
+        f"    outputs = ({entry}(rng, list(data){arguments}) for _ in range(100_000))\n"
+        f"    print(data, sum({_condition('out', inputs['output'])} for out in outputs) / 100_000)\n"
+    )
+
+
+def _literal(text: Any, sort: str) -> str:
+    value = Fraction(text)
+    if sort == "bool":
+        return str(value == 1)
+    if sort == "int" or value.denominator == 1:
+        return str(value)
+    return str(float(value)) if Fraction(float(value)) == value else f"({value})"
+
+
+def _condition(name: str, event: Event) -> str:
+    """Python's test of an output for an event."""
+    if isinstance(event, list):
+        parts = [_condition(f"{name}[{i}]", each) for i, each in enumerate(event)]
+        return " and ".join([f"len({name}) == {len(event)}", *(part for part in parts if part != "True")])
+    if not isinstance(event, dict):
+        return f"{name} is None" if event is None else f"{name} == {event!r}"
+    low, high = (None if end is None else _literal(end, "real") for end in event["between"])
+    if low is None and high is None:
+        return "True"
+    if low == high:
+        return f"{name} == {low}"
+    return " <= ".join(each for each in (low, name, high) if each is not None)

@@ -1,0 +1,164 @@
+"""Wrong mechanisms are refuted with small witnesses from the function itself; right ones are not, at any loss."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpassay.prover.problem import Problem
+from dpassay.prover.refuter import find_refutation, largest_loss, reproduction_code
+from dpassay.prover.symbolic_generator import SymbolicGenerator
+from dpassay.replay import check
+from dpassay.replay.linear_forms import Run, number, paths
+
+SECONDS = 3.0
+
+
+def sparse_vector(rng, queries, epsilon, c: int, factor):
+    answers = []
+    count = 0
+    limit = rng.laplace(0, 2 / epsilon)
+    for query in queries:
+        if query + rng.laplace(0, factor * c / epsilon) >= limit:
+            answers.append(True)
+            count += 1
+            if count >= c:
+                break
+        else:
+            answers.append(False)
+    return answers
+
+
+def noisy_argmax(rng, scores, epsilon):
+    return int(np.argmax(np.asarray(scores) + rng.laplace(scale=1 / epsilon, size=len(scores))))
+
+
+def two_sums(rng, values, epsilon):
+    noise = rng.laplace(0, 2 / epsilon)
+    return sum(values) + noise, 2 * sum(values) + noise
+
+
+def randomized_response(rng, bits: list[int], epsilon):
+    p = 1 - math.exp(-epsilon) / 4
+    return [bit if rng.random() < p else 1 - bit for bit in bits]
+
+
+def counted(rng, values, epsilon):
+    p = 1 - math.exp(-2 * epsilon)
+    return len(values) + (rng.geometric(p) - rng.geometric(p))
+
+
+def gaussian_sum(rng, values, rho):
+    return sum(values) + rng.normal(0, 1 / (2 * math.sqrt(rho)))
+
+
+def clipped_sum(rng, values, epsilon, bound):
+    return np.clip(values, -bound, bound).sum() + rng.laplace(0, bound / epsilon)
+
+
+def noisy_sum(rng, values, epsilon):
+    return sum(values) + rng.laplace(0, 1 / epsilon)
+
+
+def exact(rng, values, epsilon):
+    return sum(values)
+
+
+def of(function: Callable[..., Any], relation: str, **fields: Any) -> tuple[Callable[..., Any], Problem]:
+    names = list(function.__annotations__ and function.__code__.co_varnames[: function.__code__.co_argcount])
+    names = names or list(function.__code__.co_varnames[: function.__code__.co_argcount])
+    sorts = {name: "int" if function.__annotations__.get(name) is int else "real" for name in names[2:]}
+    return function, Problem(relation, **{"parameters": sorts, "assume": (f"{names[2]} > 0",), **fields})
+
+
+REFUTED = {
+    "half noise": (*of(noisy_argmax, "all_queries"), 1.0),
+    "same noise": (*of(two_sums, "one_query"), math.inf),
+    "loud coin": (*of(randomized_response, "replace_one:entry", bounds=("0", "1"), values="int"), 1.0),
+    "integers": (*of(counted, "add_or_remove_one:entry"), 1.0),
+    "zcdp": (*of(gaussian_sum, "one_query", notion="zcdp", bound="rho"), 1.0),
+    "clipped": (*of(clipped_sum, "replace_one:entry", assume=("epsilon > 0", "bound > 0")), 1.0),
+    "no noise": (*of(exact, "one_query"), math.inf),
+}
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_wrong_mechanisms_are_refuted(name: str) -> None:
+    function, problem, least = REFUTED[name]
+    found = find_refutation(function, problem, SECONDS)
+    assert found.inputs is not None, found.tried
+    result = check("integration", found.inputs)
+    assert result["supports"] == "refuted"
+    assert found.loss > found.bound or found.loss == math.inf
+    assert found.loss >= least
+    assert max(len(found.data1), len(found.data2)) <= 2  # the smallest there is
+    if problem.notion == "epsilon" and found.loss < math.inf:
+        assert float(result["log_ratio"][0]) == pytest.approx(found.loss)
+
+
+def test_sparse_vector_at_the_right_and_at_half_the_noise() -> None:
+    parameters = {"epsilon": "real", "c": "int", "factor": "real"}
+    assume = ("epsilon > 0", "c >= 1")
+    wrong = Problem("all_queries", parameters=parameters, assume=(*assume, "factor == 2"))
+    found = find_refutation(sparse_vector, wrong, SECONDS)
+    assert found.inputs is not None
+    assert len(found.data1) == 3
+    right = Problem("all_queries", parameters=parameters, assume=(*assume, "factor == 2"), bound="2 * epsilon")
+    held = largest_loss(sparse_vector, right, 1)
+    assert held.inputs is None
+    assert 0.5 < held.loss / held.bound <= 1
+    assert "pairs of inputs of length" in held.tried
+
+
+def test_right_mechanisms_reach_their_claim_and_no_more() -> None:
+    function, problem = of(noisy_sum, "one_query")
+    found = largest_loss(function, problem, 0.3)
+    assert found.inputs is None
+    assert found.loss == pytest.approx(found.bound)
+    assert find_refutation(function, problem, 0.3).inputs is None
+
+
+def test_what_cannot_be_followed_is_said() -> None:
+    def squares(rng, values, epsilon):
+        return rng.laplace(0, 1 / epsilon) ** 2
+
+    found = find_refutation(*of(squares, "one_query"), 0.2)
+    assert found.inputs is None
+    assert "not a number without noise" in found.tried
+
+
+def test_the_code_counts_the_event() -> None:
+    function, problem, _ = REFUTED["half noise"]
+    inputs = find_refutation(function, problem, SECONDS).inputs
+    assert inputs is not None
+    code = reproduction_code(inputs)
+    printed: list[Any] = []
+    exec(
+        code.replace("100_000", "3_000"), {"noisy_argmax": noisy_argmax, "print": lambda *words: printed.append(words)}
+    )
+    (_, first), (_, second) = printed
+    result = check("integration", inputs)
+    assert first == pytest.approx(float(Fraction(result["probability1"][0])), abs=0.06)
+    assert second == pytest.approx(float(Fraction(result["probability2"][0])), abs=0.06)
+
+
+def test_floats_are_read_in_the_search_only() -> None:
+    assert number(0.5) is None
+    find_refutation(*REFUTED["loud coin"][:2], SECONDS)
+    assert number(0.5) is None
+
+
+def test_numpy_runs_on_symbolic_noise() -> None:
+    def program(run: Run) -> Any:
+        rng = SymbolicGenerator(run)
+        noisy = np.array([0, 1]) + rng.laplace(0, [1, 2], size=2)
+        sums = np.cumsum(noisy)
+        clipped = np.clip(sums, 0, 1)
+        return int(np.argmax(noisy)), np.where(clipped > 0, 1, 0).tolist(), bool(np.sort(noisy)[0] == noisy[0])
+
+    found = [path.output for path in paths(program, 100)]
+    assert len(found) > 4
+    assert {output[0] for output in found} == {0, 1}
