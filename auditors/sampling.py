@@ -471,7 +471,13 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 def _kinds(outputs: list[Any]) -> int:
     """How many kinds of arrays and sequences there are."""
     shaped = [output for output in outputs if hasattr(output, "shape") or isinstance(output, list | tuple)]
-    return len({(type(output), getattr(output, "shape", None) or len(output)) for output in shaped if getattr(output, "ndim", 1)})
+    return len(
+        {
+            (type(output), getattr(output, "shape", None) or len(output))
+            for output in shaped
+            if getattr(output, "ndim", 1)
+        }
+    )
 
 
 def _dense(dataset: Any) -> Any:
