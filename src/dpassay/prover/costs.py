@@ -415,7 +415,7 @@ class Point:
             if None in inner:
                 return None
             if atom.kind == "inverse":
-                return 1 / inner[0] if inner[0] else None  # type: ignore[operator]
+                return 1 / inner[0] if inner[0] else None
             function = getattr(math, str(atom.args[0]), None)
             return None if function is None else float(function(*inner))
         if atom.kind == "ite":

@@ -738,8 +738,9 @@ class Path:
         before, appended = dict(self.env), self.append
         arms: list[tuple[Env, list[tuple[str, Any]]]] = []
         for body in (node.body, node.orelse):
-            self.env, added = dict(before), []
-            self.append = lambda name, value, added=added: added.append((name, value))  # type: ignore[method-assign]
+            added: list[tuple[str, Any]] = []
+            self.env = dict(before)
+            self.append = _recorder(added)  # type: ignore[assignment, method-assign]
             self.block(body)
             arms.append((self.env, added))
         self.append = appended  # type: ignore[method-assign]
@@ -1221,6 +1222,10 @@ def numbers_of(value: Any) -> Iterator[Number]:
 
 
 __all__ = ["Explored", "Explorer", "absolute", "maximum"]
+
+
+def _recorder(added: list[tuple[str, Any]]) -> Callable[[str, Any], None]:
+    return lambda name, value: added.append((name, value))
 
 
 def nameless_element(name: str) -> Sequence_:

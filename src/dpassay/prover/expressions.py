@@ -79,15 +79,15 @@ class Evaluator:
                 found = self.pair(items)
                 if isinstance(found, Sequence_):
                     return found.get(self.number(index))
-                if isinstance(found, Items) and isinstance(index, ast.Constant):
+                if isinstance(found, Items) and isinstance(index, ast.Constant) and isinstance(index.value, int):
                     return found.items[index.value]
             case ast.Call(func=ast.Name(id="len"), args=[items]):
                 found = self.pair(items)
                 if isinstance(found, Sequence_):
                     return found.length
             case ast.Call(func=ast.Name(id="acc" | "best" | "index" | "at" as name), args=[ast.Constant(value=where)]):
-                if f"{name}:{where}" in self.env:
-                    return self.env[f"{name}:{where}"]
+                if f"{name}:{where!s}" in self.env:
+                    return self.env[f"{name}:{where!s}"]
             case ast.Constant(value=value):
                 return constant(value)
             case ast.BinOp(left=left, op=op, right=right):
@@ -135,16 +135,16 @@ class Evaluator:
                     case ast.Div():
                         return one / two
                     case ast.Pow() if two.constant is not None and two.constant.denominator == 1:
-                        result = poly(1)
+                        power = poly(1)
                         for _ in range(abs(int(two.constant))):
-                            result = result * one if two.constant > 0 else result / one
-                        return result
+                            power = power * one if two.constant > 0 else power / one
+                        return power
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.comparison([left, *others], ops)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                condition, one, two = self.formula(test), self.value(body), self.value(orelse)
-                if isinstance(one, Formula) and isinstance(two, Formula):
-                    return either(both(condition, one), both(negate(condition), two))
+                condition, then, otherwise = self.formula(test), self.value(body), self.value(orelse)
+                if isinstance(then, Formula) and isinstance(otherwise, Formula):
+                    return either(both(condition, then), both(negate(condition), otherwise))
                 return choose(condition, self.number(body), self.number(orelse))
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self.call(name, args, node)
@@ -179,7 +179,7 @@ class Evaluator:
                 return symbol("sign", integer=True)
             case "prophecy":
                 assert isinstance(args[0], ast.Constant)
-                return symbol(f"prophecy {args[0].value}", integer=True)
+                return symbol(f"prophecy {args[0].value!s}", integer=True)
             case "cost":
                 return symbol("cost")
             case "abs":

@@ -92,10 +92,10 @@ class Translator:
             case _:
                 arguments = [self.poly(a) for a in atom.args[1:]]
                 arguments = [z3.ToReal(a) if a.is_int() and not atom.integer else a for a in arguments]
-                sorts = [a.sort() for a in arguments]
+                domain = [a.sort() for a in arguments]
                 whole = z3.IntSort() if atom.integer else z3.RealSort()
-                name = f"{atom.args[0]} {atom.integer}{''.join(map(str, sorts))}"
-                result = z3.Function(name, *sorts, whole)(*arguments) if arguments else z3.Const(name, whole)
+                name = f"{atom.args[0]} {atom.integer}{''.join(map(str, domain))}"
+                result = z3.Function(name, *domain, whole)(*arguments) if arguments else z3.Const(name, whole)
                 if atom.args[0] in ("exp", "sqrt", "pow"):
                     self.axioms.append(result >= 0)
                 if atom.args[0] == "mod" and arguments[1].is_int():

@@ -359,8 +359,8 @@ def apply(name: str, *args: Poly, integer: bool = False) -> Poly:
         return poly(1)
     if name == "log" and constants[0] == 1:
         return poly(0)
-    if name in ("floordiv", "mod") and None not in constants and constants[1]:
-        return poly(constants[0] // constants[1] if name == "floordiv" else constants[0] % constants[1])
+    if name in ("floordiv", "mod") and (one := constants[0]) is not None and (two := constants[1]):
+        return poly(one // two if name == "floordiv" else one % two)
     if name == "log" and (atom := args[0].atom()) is not None and atom.kind == "app" and atom.args[0] == "exp":
         return atom.args[1]
     if name == "exp" and (atom := args[0].atom()) is not None and atom.kind == "app" and atom.args[0] == "log":
