@@ -23,7 +23,15 @@ from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
 from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import Rejected, computed
-from dpassay.replay.integration import evaluate, event_probability, loss, parameter_values, renyi, value_of
+from dpassay.replay.integration import (
+    evaluate,
+    event_probability,
+    loss,
+    parameter_values,
+    renyi,
+    takes_one_value,
+    value_of,
+)
 from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
 
@@ -119,6 +127,8 @@ class _Refuter:
     # The search.
 
     def search(self, *, stop: bool) -> Search:
+        if takes_one_value(self.program.text, self.program.entry):
+            return Search(tried="the data are one value, and only lists are searched")
         best: Search = Search()
         floats = FLOATS.set(True)
         try:

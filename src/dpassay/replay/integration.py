@@ -64,7 +64,7 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
             core = read(inputs["program"]["text"], inputs["program"]["entry"])
         except Refused as refused:
             raise Rejected(f"the program cannot be read: {refused}") from refused
-        if _takes_one_value(inputs["program"]["text"], inputs["program"]["entry"]):
+        if takes_one_value(inputs["program"]["text"], inputs["program"]["entry"]):
             raise Rejected("the program's data are one value, not a list")
         if set(values) != set(core.parameters):
             raise Rejected(f"the program's parameters are {', '.join(core.parameters)}")
@@ -91,7 +91,7 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
         }
 
 
-def _takes_one_value(text: str, entry: str) -> bool:
+def takes_one_value(text: str, entry: str) -> bool:
     """Whether the data are annotated as a number: such a program is not run on lists."""
     functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == entry]
     annotations = [each.args.args[1].annotation for each in functions]
