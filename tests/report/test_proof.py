@@ -83,7 +83,7 @@ def test_what_is_printed_says_the_finding() -> None:
     refuted = plain_text(_proof("refuted"))
     assert "[0, 1] and [1, 0], with epsilon = 1" in refuted
     assert "1.25 where at most 1 is claimed" in refuted
-    assert refuted.endswith(REFUTATION["code"])
+    assert refuted.endswith(str(REFUTATION["code"]))
     assert "a proof by alignment" in plain_text(_proof("open"))
 
 

@@ -1,14 +1,14 @@
 """Calls in a program: draws, helper functions, functions of the standard library and of numpy."""
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpassay.prover.execution import (
+from dpassay.prover.terms import absolute, apply, at_most, choose, either, equal, less, maximum, negate, poly, symbol
+from dpassay.prover.values import (
     NOTHING,
     Constant,
     Items,
     Number,
-    Path,
     Sequence_,
     Truth,
     Unsupported,
@@ -20,7 +20,9 @@ from dpassay.prover.execution import (
     merge,
     of_both,
 )
-from dpassay.prover.terms import absolute, apply, at_most, choose, either, equal, less, maximum, negate, poly, symbol
+
+if TYPE_CHECKING:
+    from dpassay.prover.execution import Path
 
 _OPAQUE = ("exp", "log", "sqrt", "log2", "log10", "log1p", "expm1", "tanh", "sin", "cos", "floor", "ceil", "round")
 _ALIASES = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min"}
@@ -40,7 +42,7 @@ _SAME = (
 )
 
 
-def call(path: Path, node: ast.Call) -> Any:
+def call(path: "Path", node: ast.Call) -> Any:
     """The value of a call.
 
     Raises:
@@ -60,7 +62,7 @@ def call(path: Path, node: ast.Call) -> Any:
     raise Unsupported(f"line {node.lineno}: a call")
 
 
-def inlined(path: Path, node: ast.Call, name: str) -> Any:
+def inlined(path: "Path", node: ast.Call, name: str) -> Any:
     """A helper function's value: its body in a frame of its own."""
     function = path.explorer.functions[name]
     parameters = [argument.arg for argument in function.args.args]
@@ -90,7 +92,7 @@ def inlined(path: Path, node: ast.Call, name: str) -> Any:
     return result
 
 
-def path_value(path: Path, node: ast.expr, rng: str) -> Any:
+def path_value(path: "Path", node: ast.expr, rng: str) -> Any:
     """An argument's value, in the caller's frame."""
     inner, path.rng = path.rng, rng
     try:
@@ -111,7 +113,7 @@ def arguments(node: ast.Call, *names: str) -> dict[str, ast.expr]:
     return found
 
 
-def drawn(path: Path, node: ast.Call, name: str) -> Any:
+def drawn(path: "Path", node: ast.Call, name: str) -> Any:
     """A draw."""
     position = path.at(node)
     if name in ("laplace", "normal", "gumbel"):
@@ -135,7 +137,7 @@ def drawn(path: Path, node: ast.Call, name: str) -> Any:
     return lifted(lambda a, b: Number(a.first + b.first, a.change + b.change), noise, location)
 
 
-def choice(path: Path, node: ast.Call, name: str) -> Any:
+def choice(path: "Path", node: ast.Call, name: str) -> Any:
     """`rng.choice(n, p=weights / sum)`: a selection, whose result both runs share."""
     position = path.at(node)
     if name == "integers":
@@ -183,7 +185,7 @@ def _score(weights: Any) -> Any:
     return Sequence_(weights.length, exponent)
 
 
-def known(path: Path, node: ast.Call, name: str, nodes: list[ast.expr]) -> Any:
+def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any:
     """A function of the standard library or of numpy, or a method."""
     if name == "range":
         count, item = path.iteration(node)
@@ -262,7 +264,7 @@ def _least(a: Any, b: Any) -> Number:
     return of_both(lambda x, y: choose(at_most(x, y), x, y), as_number(a), as_number(b))
 
 
-def _note_bounds(path: Path, nodes: list[ast.expr]) -> None:
+def _note_bounds(path: "Path", nodes: list[ast.expr]) -> None:
     """Remembers the bounds of a clipping: their distance is how far a clipped entry can move."""
     names = set(path.problem.parameters)
     for node in nodes:
@@ -271,7 +273,7 @@ def _note_bounds(path: Path, nodes: list[ast.expr]) -> None:
             path.explorer.magnitudes[ast.unparse(node)] = None
 
 
-def reduction(path: Path, node: ast.Call, name: str, items: Sequence_) -> Any:
+def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
     """A sum, a largest element, its place: a loop with an accumulator."""
     position = path.at(node)
     accumulator, best = f"acc:{position}", f"best:{position}"

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from dpassay.prover.execution import ONE_CHANGED, Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.execution import ONE_CHANGED
 from dpassay.prover.expressions import Printer, Untold, number_of
 from dpassay.prover.invariants import Broken, Houdini, Inductive, written
 from dpassay.prover.solving import Solver
@@ -34,6 +34,7 @@ from dpassay.prover.terms import (
     poly,
     symbol,
 )
+from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
 
 POINTS = 4
 MAX_CELLS = 60

@@ -4,18 +4,6 @@ import ast
 from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.execution import (
-    Env,
-    Explored,
-    Items,
-    Number,
-    Sequence_,
-    Truth,
-    Unsupported,
-    as_number,
-    as_truth,
-    constant,
-)
 from dpassay.prover.terms import (
     Atom,
     Formula,
@@ -33,6 +21,19 @@ from dpassay.prover.terms import (
     poly,
     same_truth,
     symbol,
+)
+from dpassay.prover.values import (
+    Env,
+    Explored,
+    Items,
+    Number,
+    Sequence_,
+    Truth,
+    Unsupported,
+    arithmetic,
+    as_number,
+    as_truth,
+    constant,
 )
 
 _PARSED: dict[str, ast.expr] = {}
@@ -91,8 +92,6 @@ class Evaluator:
             case ast.Constant(value=value):
                 return constant(value)
             case ast.BinOp(left=left, op=op, right=right):
-                from dpassay.prover.execution import arithmetic
-
                 return arithmetic(op, as_number(self.pair(left)), as_number(self.pair(right)))
         raise Untold(ast.unparse(node))
 

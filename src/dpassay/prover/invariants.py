@@ -5,22 +5,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.execution import (
-    ONE_CHANGED,
-    Env,
-    Explored,
-    Leaf,
-    Number,
-    Owed,
-    Sequence_,
-    Truth,
-    entry_facts,
-    read_facts,
-)
+from dpassay.prover.execution import ONE_CHANGED, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
+from dpassay.prover.values import Env, Explored, Leaf, Number, Owed, Sequence_, Truth, nameless_element
 
 
 def written(name: str) -> str:
@@ -325,7 +315,6 @@ def _readable(env: Env, name: str) -> Env:
     """A state in which a comprehension's list can be read by its position."""
     if not name.startswith("at("):
         return env
-    from dpassay.prover.execution import nameless_element
 
     key = f"at:{name[4:-2]}"
     return env if key in env else {**env, key: nameless_element(name)}

@@ -14,13 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.prover.costs import Payment, Unaffordable, budget
-from dpassay.prover.execution import Draw, Explored, Explorer, Leaf, Number, Unsupported, numbers_of
+from dpassay.prover.execution import Explorer
 from dpassay.prover.expressions import Printer, Untold, formula_of, number_of, tidy
 from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, list_candidates, simplest
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, poly, symbol
+from dpassay.prover.values import Draw, Explored, Leaf, Number, Unsupported, numbers_of
 
 MAX_SECONDS = 12.0
 MAX_ATTEMPTS = 40

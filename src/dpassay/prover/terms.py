@@ -347,7 +347,8 @@ class Substitution:
                 result = self.symbols[args[0]]
             else:
                 parts = list(map(self.formula, args))
-                result = {"and": both, "or": either, "iff": same_truth}[kind](*parts)
+                joined: dict[str, Any] = {"and": both, "or": either, "iff": same_truth}
+                result = joined[kind](*parts)
             self.done[value] = result
         return self.done[value]
 
