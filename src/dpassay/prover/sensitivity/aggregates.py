@@ -1,0 +1,121 @@
+"""What a function of a dataset of any length is read into: SymPy expressions over entries and aggregates.
+
+`entry(i)` is the i-th number of the dataset, counted from 0. `Aggregate(kind, i, length, body)` is the sum, product,
+largest or smallest of body over i = 0, ..., length - 1; an "order" has a rank besides: the rank-th smallest, from 0;
+"distinct" counts the different values. Indices and parameters are Dummies, so that no name captures another.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy import Dummy, Expr, Piecewise, S
+
+entry = sympy.Function("entry", real=True)
+
+KINDS = ("sum", "prod", "max", "min", "order", "distinct")
+
+
+class Aggregate(Expr):
+    """An aggregate as one SymPy term; substitution reaches its length and body, and never the bound index."""
+
+    is_commutative = True
+    is_extended_real = True
+    is_real = True
+
+    def __new__(cls, kind: Any, index: Dummy, length: Any, body: Any, rank: Any = 0) -> "Aggregate":
+        assert str(kind) in KINDS
+        made = (sympy.Symbol(str(kind)), index, sympy.sympify(length), sympy.sympify(body), sympy.sympify(rank))
+        return Expr.__new__(cls, *made)
+
+    @property
+    def kind(self) -> str:
+        return str(self.args[0].name)
+
+    @property
+    def index(self) -> Any:
+        return self.args[1]
+
+    @property
+    def length(self) -> Any:
+        return self.args[2]
+
+    @property
+    def body(self) -> Any:
+        return self.args[3]
+
+    @property
+    def rank(self) -> Any:
+        return self.args[4]
+
+    @property
+    def free_symbols(self) -> Any:
+        inner = self.body.free_symbols - {self.index}
+        return inner | self.length.free_symbols | self.rank.free_symbols
+
+    def _eval_is_integer(self) -> bool | None:
+        return True if self.kind == "distinct" else self.body.is_integer
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return True if self.kind == "distinct" else (self.body.is_nonnegative or None)
+
+    def _eval_subs(self, old: Any, new: Any) -> Any:
+        if old == self.index:
+            return self
+        return None
+
+    def _sympystr(self, printer: Any) -> str:
+        rank = f", rank {self.rank}" if self.kind == "order" else ""
+        return f"{self.kind}_{self.index}<{self.length}({printer._print(self.body)}{rank})"
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A list, array or iterator of any length: its elements as an expression in the bound indices.
+
+    Attributes:
+        binders: (index, length) pairs, the outermost first; more than one for a comprehension with several loops.
+        body: the element: an expression, a truth value, or a tuple of them.
+        where: which elements are in it.
+        kind: "list", "array" or "iterator" (which can be read only once).
+    """
+
+    binders: tuple[tuple[Dummy, Any], ...]
+    body: Any
+    where: Any = sympy.true
+    kind: str = "list"
+
+
+def new_index() -> Dummy:
+    return Dummy("i", integer=True, nonnegative=True)
+
+
+def number(value: Any) -> Any:
+    """A truth value as 0 or 1."""
+    if value is sympy.true:
+        return S.One
+    if value is sympy.false:
+        return S.Zero
+    if isinstance(value, sympy.logic.boolalg.Boolean) and not isinstance(value, sympy.Symbol):
+        return Piecewise((S.One, value), (S.Zero, True))
+    return value
+
+
+def is_private(term: Any) -> bool:
+    """Whether it depends on the dataset's entries (and not on how many there are)."""
+    return bool(term.has(entry) or term.has(Aggregate))
+
+
+def aggregate(kind: str, binders: Any, body: Any, rank: Any = 0) -> Any:
+    """The aggregate over one index or several, the innermost first; a sum of equal terms is a product."""
+    for index, length in reversed(binders):
+        if kind == "sum" and index not in body.free_symbols:
+            body = length * body
+        elif kind in ("max", "min") and index not in body.free_symbols:
+            continue
+        elif kind == "sum" and not is_private(body):
+            total = sympy.summation(body, (index, 0, length - 1)) if body.is_polynomial(index) else None
+            body = Aggregate(kind, index, length, body) if total is None else total
+        else:
+            body = Aggregate(kind, index, length, body, rank)
+    return body

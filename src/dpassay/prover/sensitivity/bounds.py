@@ -1,0 +1,346 @@
+"""Upper bounds of how far a function moves between neighbors: found as formulas, then proved case by case."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+from sympy import Ge, Le, Max, S
+
+from dpassay.prover.sensitivity.aggregates import Aggregate, entry, is_private
+from dpassay.prover.sensitivity.hulls import Domain
+from dpassay.prover.sensitivity.neighbors import Case, Irreducible, cases
+from dpassay.prover.sensitivity.queries import certain, proved
+from dpassay.prover.sensitivity.reading import Obligation
+
+MAX_CANDIDATES = 5
+STATIONARY = 3
+
+
+@dataclass
+class Proof:
+    """An upper bound that holds, with the steps of its proof.
+
+    Attributes:
+        upper: of |f(x) - f(x')|, in n and the parameters.
+        steps: as `replay.proof` takes them; what interval arithmetic shows has none.
+    """
+
+    upper: Any
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Bounds:
+    """All cases of one function's change, and what can be proved of them."""
+
+    def __init__(self, value: Any, n: Any, domain: Domain, *, grows: bool, milliseconds: int = 1500):
+        self.n, self.domain, self.grows, self.milliseconds = n, domain, grows, milliseconds
+        self.value = value
+        self.reason = ""
+        self.cases: list[Case] = []
+        self.differences: list[tuple[Case, Any]] = []
+        try:
+            self.cases = list(cases(value, n, domain, grows=grows))
+        except Irreducible as reason:
+            self.reason = str(reason)
+        for case in self.cases:
+            difference = _simple(case.new - case.old)
+            self.differences.append((case, difference))
+            if grows:
+                self.differences.append((case, -difference))
+
+    def independent(self) -> Any:
+        """The width of the function's own range."""
+        low, high = self.domain.hull(self.value)
+        if self.grows:
+            after = [end.subs(self.n, self.n + 1) for end in (low, high)]
+            low, high = self.domain.least(low, after[0]), self.domain.largest(high, after[1])
+        return S.Infinity if S.Infinity in (-low, high) else sympy.simplify(high - low)
+
+    def rough(self) -> Any:
+        """What interval arithmetic proves of the cases, or of the function's range."""
+        ends = [self.independent()]
+        if self.differences:
+            by_case = self.domain.largest(*(self._end(*each) for each in self.differences))
+            ends.append(by_case)
+        return self.domain.least(*ends)
+
+    def _end(self, case: Case, difference: Any) -> Any:
+        """The largest value of a difference, part by part where the parts share no variable."""
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
+        if not difference.free_symbols & set(case.boxes):
+            return _public(difference, case, here)
+        total = S.Zero
+        for part in _parts(difference, set(case.boxes)):
+            high = here.hull(part)[1]
+            if high == S.Infinity:
+                return S.Infinity
+            total += high
+        return _public(sympy.simplify(total), case, here)
+
+    def proves(self, bound: Any) -> Proof | None:
+        """A proof that no difference exceeds a bound."""
+        if not self.differences:
+            return Proof(bound) if self.domain.knows(self.independent() <= bound) else None
+        steps = []
+        for case, difference in self.differences:
+            step = self._case_proved(case, difference, bound)
+            if step is None:
+                return None
+            steps += [step] if step else []
+        return Proof(bound, steps)
+
+    def _case_proved(self, case: Case, difference: Any, bound: Any) -> dict[str, Any] | None:
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
+        end = self._end(case, difference)
+        if end != S.Infinity and here.knows(end <= bound):
+            return {}
+        for goal in _goals(difference, bound):
+            facts = _relevant(goal, [*self.domain.facts, *case.facts, *_box_facts(case)])
+            if (step := proved(goal, facts, self.milliseconds)) is not None:
+                return step
+        return None
+
+    def candidates(self, points: Sequence[Any]) -> list[Any]:
+        """Formulas that the largest difference may be: its values where all other entries are alike."""
+        found: dict[Any, None] = {}
+        for case, difference in self.differences:
+            places = [{}] if case.j not in difference.free_symbols else [{case.j: S.Zero}, {case.j: self.n - 1}]
+            alike = dict(case.alike)
+            for v, w, t, place in itertools.product(points, points, points, places):
+                if v == w:
+                    continue
+                values = {case.v: v, case.w: w, case.common: t}
+                try:
+                    term = difference.subs(alike, simultaneous=True).subs(alike, simultaneous=True).subs({**values, **place}, simultaneous=True)
+                except (TypeError, ValueError, RecursionError):
+                    continue
+                if term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity) or term.free_symbols & set(case.boxes):
+                    continue
+                found[term] = None
+        return list(found)
+
+
+def best(
+    bounds: Bounds, points: Sequence[Any], samples: Sequence[tuple[Mapping[Any, Any], float]], evaluate: Callable[..., float]
+) -> Proof | None:
+    """The smallest bound that could be proved.
+
+    Args:
+        bounds: the cases.
+        points: numbers of an entry that may be extreme.
+        samples: (values of n and the parameters, the largest difference seen there).
+        evaluate: a formula at such values, in floats.
+    """
+    rough = bounds.rough()
+    fallback = None if rough == S.Infinity else Proof(rough)
+    tight = fallback is not None and all(evaluate(rough, at) <= seen * (1 + 1e-9) + 1e-12 for at, seen in samples)
+    if tight or not bounds.differences:
+        return fallback
+
+    def scored(term: Any) -> tuple[float, Any] | None:
+        try:
+            values = [evaluate(term, at) for at, _ in samples]
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
+            return None
+        if any(value != value for value in values):
+            return None
+        slack = [value - seen for value, (_, seen) in zip(values, samples, strict=True)]
+        if min(slack) < -1e-9 * (1 + max(values)):
+            return None
+        return sum(values), term
+
+    plain = bounds.candidates(points)
+    formulas = {sympy.simplify(term) for term in plain[:200]} if len(plain) < 40 else set(plain)
+    ranked = sorted(filter(None, map(scored, formulas)), key=lambda each: (each[0], sympy.count_ops(each[1])))
+    unique: list[tuple[float, Any]] = []
+    for score, term in ranked:
+        if not unique or abs(score - unique[-1][0]) > 1e-9 * (1 + abs(score)):
+            unique.append((score, sympy.simplify(term)))
+    if not unique and formulas:
+        joined = Max(*itertools.islice(_undominated(formulas, samples, evaluate), 3))
+        unique = list(filter(None, [scored(joined)]))
+    roof = sum(evaluate(rough, at) for at, _ in samples) if fallback else float("inf")
+    for score, term in unique[:MAX_CANDIDATES]:
+        if score >= roof * (1 - 1e-9):
+            break
+        if (proof := bounds.proves(term)) is not None:
+            return proof
+    return fallback
+
+
+def _undominated(formulas: set[Any], samples: Any, evaluate: Any) -> list[Any]:
+    """Formulas that are the largest at some sample, the more often the earlier."""
+    wins: dict[Any, int] = {}
+    for at, _ in samples:
+        values = []
+        for term in formulas:
+            try:
+                value = evaluate(term, at)
+            except (ValueError, ZeroDivisionError, OverflowError, TypeError):
+                continue
+            if value == value:
+                values.append((value, -sympy.count_ops(term), str(term), term))
+        if values:
+            winner = max(values, key=lambda each: each[:3])[3]
+            wins[winner] = wins.get(winner, 0) + 1
+    return sorted(wins, key=lambda term: -wins[term])
+
+
+def _simple(difference: Any) -> Any:
+    expanded = sympy.expand(difference) if difference.is_polynomial(*difference.free_symbols) else difference
+    if expanded is difference and sympy.count_ops(difference) < 300:
+        expanded = sympy.expand(difference, power_exp=True, log=False, power_base=False)
+    return expanded
+
+
+def _parts(difference: Any, variables: set[Any]) -> list[Any]:
+    """The terms of a sum, joined where they share a variable."""
+    groups: list[tuple[set[Any], Any]] = []
+    for term in sympy.Add.make_args(difference):
+        used = term.free_symbols & variables
+        total = term
+        kept = []
+        for others, value in groups:
+            if others & used:
+                used, total = used | others, total + value
+            else:
+                kept.append((others, value))
+        groups = [*kept, (used, total)]
+    return [total for _, total in groups]
+
+
+def _public(term: Any, case: Case, here: Domain) -> Any:
+    """A bound without the place of the change and the conditions of the case."""
+    if case.j in term.free_symbols:
+        values = [term.subs(case.j, at) for at in (S.Zero, _last(case))]
+        pick = [value for value in values if here.knows(Le(term, value))]
+        return pick[0] if pick else S.Infinity
+    own = [symbol for symbol in term.free_symbols if symbol.name in ("i", "k", "p") and symbol.is_integer and symbol in case.boxes]
+    return S.Infinity if own else term
+
+
+def _last(case: Case) -> Any:
+    tops = [fact for fact in case.facts if isinstance(fact, sympy.Lt) and fact.lhs == case.j]
+    return tops[0].rhs - 1 if tops else S.Zero
+
+
+def _goals(difference: Any, bound: Any) -> list[Any]:
+    """Ways to write that a difference is at most a bound; logarithms are taken together."""
+    goals = [Le(difference, bound)]
+    logs = [each for each in sympy.preorder_traversal(difference) if isinstance(each, sympy.log)]
+    if logs:
+        gap = difference - bound
+        terms = sympy.Add.make_args(sympy.expand(gap))
+        up, down, rest = S.One, S.One, S.Zero
+        for term in terms:
+            coefficient, other = term.as_coeff_Mul()
+            if isinstance(other, sympy.log) and coefficient in (1, -1):
+                up, down = (up * other.args[0], down) if coefficient == 1 else (up, down * other.args[0])
+            elif not term.free_symbols:
+                rest += term
+            else:
+                break
+        else:
+            goals.insert(0, Le(up * sympy.exp(rest), down))
+    return goals
+
+
+def _box_facts(case: Case) -> list[Any]:
+    facts = []
+    for variable, (low, high) in case.boxes.items():
+        if low != S.NegativeInfinity:
+            facts.append(Ge(variable, low))
+        if high != S.Infinity:
+            facts.append(Le(variable, high))
+    return facts
+
+
+def _relevant(goal: Any, facts: Sequence[Any]) -> list[Any]:
+    """The facts that share a variable with a goal, through others if need be."""
+    reach = set(goal.free_symbols)
+    kept: list[Any] = []
+    left = [fact for fact in facts if fact not in (sympy.true,)]
+    while True:
+        near = [fact for fact in left if fact.free_symbols & reach]
+        if not near:
+            return kept
+        kept += near
+        left = [fact for fact in left if fact not in near]
+        for fact in near:
+            reach |= {symbol for symbol in fact.free_symbols if symbol.name != "n"}
+
+
+# Definedness
+
+
+def settled(obligations: Sequence[Obligation], assumed: Sequence[Any], n: Any, bounds: tuple[Any, Any]) -> tuple[list[Any], list[Obligation]]:
+    """Which conditions on n and the parameters definedness needs, and which obligations were not proved."""
+    facts = [sympy.sympify(each) for each in assumed]
+    failed: list[Obligation] = []
+    public = [each for each in obligations if not is_private(each.condition)]
+    for duty in [*public, *(each for each in obligations if is_private(each.condition))]:
+        domain = Domain(bounds, facts)
+        holds, wanted = _holds(duty, domain)
+        if holds:
+            continue
+        if wanted is None:
+            failed.append(duty)
+            continue
+        least = next((m for m in range(2, 7) if _holds(duty, Domain(bounds, [*facts, Ge(n, m)]))[0]), None)
+        if least is not None:
+            facts.append(Ge(n, least))
+        elif not wanted.free_symbols - {n, *(s for s in wanted.free_symbols if s.name != "i")}:
+            facts.append(wanted)
+        else:
+            failed.append(duty)
+    return [fact for fact in facts if fact is not sympy.true], failed
+
+
+def _holds(duty: Obligation, domain: Domain) -> tuple[bool, Any]:
+    """Whether an obligation is proved; if not, the condition on n and the parameters that would do, if there is one."""
+    swap: dict[Any, Any] = {}
+    facts: list[Any] = list(domain.facts)
+    path = [fact for fact in duty.path if fact is not sympy.true]
+    public = [fact for fact in path if not is_private(fact)]
+    here = Domain(domain.bounds, [*domain.facts, *public])
+
+    def plain(term: Any) -> Any:
+        if isinstance(term, Aggregate) or term.func == entry:
+            if term not in swap:
+                swap[term] = sympy.Dummy("t", real=True, integer=term.is_integer or None)
+                low, high = here.hull(term)
+                if low.is_finite is not False:
+                    facts.append(Ge(swap[term], low))
+                if high.is_finite is not False:
+                    facts.append(Le(swap[term], high))
+            return swap[term]
+        return term.func(*map(plain, term.args)) if term.args else term
+
+    condition = plain(duty.condition)
+    known = [plain(fact) for fact in path]
+    if not is_private(duty.condition) and certain(duty.condition, [*domain.facts, *public]):
+        return True, None
+    hull_says = isinstance(duty.condition, sympy.core.relational.Relational) and _by_hull(duty.condition, here)
+    if hull_says or certain(condition, [*facts, *known]):
+        return True, None
+    if is_private(duty.condition):
+        return False, None
+    bound = [symbol for symbol in condition.free_symbols if symbol.name == "i"]
+    wanted = sympy.Implies(sympy.And(*public), duty.condition) if public else duty.condition
+    return False, None if bound else wanted
+
+
+def _by_hull(condition: Any, here: Domain) -> bool:
+    low, high = here.hull(condition.lhs - condition.rhs)
+    if isinstance(condition, sympy.Ge | sympy.Gt):
+        return here.knows(low >= 0 if isinstance(condition, sympy.Ge) else low > 0) if low != S.NegativeInfinity else False
+    if isinstance(condition, sympy.Le | sympy.Lt):
+        return here.knows(high <= 0 if isinstance(condition, sympy.Le) else high < 0) if high != S.Infinity else False
+    if isinstance(condition, sympy.Ne):
+        above = low != S.NegativeInfinity and here.knows(low > 0)
+        return above or (high != S.Infinity and here.knows(high < 0))
+    return False
+
+
