@@ -116,6 +116,9 @@ def aggregate(kind: str, binders: Any, body: Any, rank: Any = 0) -> Any:
         elif kind == "sum" and not is_private(body):
             total = sympy.summation(body, (index, 0, length - 1)) if body.is_polynomial(index) else None
             body = Aggregate(kind, index, length, body) if total is None else total
+        elif kind == "sum" and body.is_Mul:
+            factor, rest = body.as_independent(index, as_Add=False)
+            body = factor * Aggregate(kind, index, length, rest)
         else:
             body = Aggregate(kind, index, length, body, rank)
     return body

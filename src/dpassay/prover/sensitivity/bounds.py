@@ -34,17 +34,22 @@ class Proof:
 class Bounds:
     """All cases of one function's change, and what can be proved of them."""
 
-    def __init__(self, value: Any, n: Any, domain: Domain, *, grows: bool, milliseconds: int = 1500):
+    def __init__(self, value: Any, n: Any, domain: Domain, *, grows: bool, way: str = "exact", milliseconds: int = 1500):
         self.n, self.domain, self.grows, self.milliseconds = n, domain, grows, milliseconds
-        self.value = value
+        self.value, self.way = value, way
+        self.factor, self.power = S.One, S.One
         self.reason = ""
-        self.cases: list[Case] = []
         self.differences: list[tuple[Case, Any]] = []
+        read = value
+        if way == "norm":
+            self.factor, self.power, term = _norm(value, domain)
+            read = (self.power, term)
         try:
-            self.cases = list(cases(value, n, domain, grows=grows))
+            found = list(cases(read, n, domain, grows=grows, way=way))
         except Irreducible as reason:
             self.reason = str(reason)
-        for case in self.cases:
+            found = []
+        for case in found:
             difference = _simple(case.new - case.old)
             self.differences.append((case, difference))
             if grows:
@@ -63,8 +68,14 @@ class Bounds:
         ends = [self.independent()]
         if self.differences:
             by_case = self.domain.largest(*(self._end(*each) for each in self.differences))
-            ends.append(by_case)
+            ends.append(self._unraised(by_case))
         return self.domain.least(*ends)
+
+    def _unraised(self, term: Any) -> Any:
+        """The bound of the function from a bound of what `differences` hold."""
+        if self.power == 1 or term in (S.Infinity, S.NegativeInfinity):
+            return term
+        return sympy.simplify(self.factor * term ** (1 / self.power))
 
     def _end(self, case: Case, difference: Any) -> Any:
         """The largest value of a difference, part by part where the parts share no variable."""
@@ -82,10 +93,18 @@ class Bounds:
     def proves(self, bound: Any) -> Proof | None:
         """A proof that no difference exceeds a bound."""
         if not self.differences:
-            return Proof(bound) if self.domain.knows(self.independent() <= bound) else None
+            return Proof(bound) if self.domain.below(self.independent(), bound) else None
+        if self.domain.below(self.independent(), bound):
+            return Proof(bound)
+        if self.power != 1:
+            if not self.domain.nonnegative(bound):
+                return None
+            raised = sympy.simplify((bound / self.factor) ** self.power)
+        else:
+            raised = bound
         steps = []
         for case, difference in self.differences:
-            step = self._case_proved(case, difference, bound)
+            step = self._case_proved(case, difference, raised)
             if step is None:
                 return None
             steps += [step] if step else []
@@ -94,12 +113,16 @@ class Bounds:
     def _case_proved(self, case: Case, difference: Any, bound: Any) -> dict[str, Any] | None:
         here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
         end = self._end(case, difference)
-        if end != S.Infinity and here.knows(end <= bound):
+        if here.below(end, bound):
             return {}
-        for goal in _goals(difference, bound):
-            facts = _relevant(goal, [*self.domain.facts, *case.facts, *_box_facts(case)])
-            if (step := proved(goal, facts, self.milliseconds)) is not None:
-                return step
+        facts = [*self.domain.facts, *case.facts, *_box_facts(case)]
+        reduced = _at_ends(difference, case, facts)
+        for term in dict.fromkeys((reduced, difference)):
+            if not term.free_symbols & set(case.boxes) and here.below(term, bound):
+                return {}
+            for goal in _goals(term, bound):
+                if (step := proved(goal, _relevant(goal, facts), self.milliseconds)) is not None:
+                    return step
         return None
 
     def candidates(self, points: Sequence[Any]) -> list[Any]:
@@ -118,7 +141,7 @@ class Bounds:
                     continue
                 if term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity) or term.free_symbols & set(case.boxes):
                     continue
-                found[term] = None
+                found[self._unraised(term)] = None
         return list(found)
 
 
@@ -188,11 +211,77 @@ def _undominated(formulas: set[Any], samples: Any, evaluate: Any) -> list[Any]:
     return sorted(wins, key=lambda term: -wins[term])
 
 
+def ways(value: Any, domain: Domain) -> list[str]:
+    """In which ways a function's change can be reduced, the most exact first."""
+    found = ["exact"]
+    if _norm(value, domain) is not None:
+        found.append("norm")
+    if any(each.kind == "order" for each in value.atoms(Aggregate)):
+        found.append("steps")
+    return found
+
+
+def _norm(value: Any, domain: Domain) -> Any:
+    """(c, p, sum of g) where the value is c (sum of |g|^p)^(1/p), c public and positive; else None."""
+    factor, rest = value.as_independent(entry, Aggregate, as_Add=False)
+    if not (rest.is_Pow and rest.exp.is_Rational and 1 / rest.exp > 1):
+        return None
+    power = 1 / rest.exp
+    inner, term = rest.base.as_independent(entry, Aggregate, as_Add=False)
+    if not (isinstance(term, Aggregate) and term.kind == "sum" and term.body.is_Pow and term.body.exp == power):
+        return None
+    body = term.body.base
+    if isinstance(body, sympy.Abs):
+        body = body.args[0]
+    elif not (power.is_Integer and power % 2 == 0):
+        return None
+    factor = factor * inner ** (1 / power)
+    if not domain.nonnegative(factor):
+        return None
+    return factor, power, Aggregate("sum", term.index, term.length, body)
+
+
 def _simple(difference: Any) -> Any:
     expanded = sympy.expand(difference) if difference.is_polynomial(*difference.free_symbols) else difference
     if expanded is difference and sympy.count_ops(difference) < 300:
         expanded = sympy.expand(difference, power_exp=True, log=False, power_base=False)
     return expanded
+
+
+def _at_ends(difference: Any, case: Case, facts: Sequence[Any]) -> Any:
+    """The difference with each variable at the end of its range towards which it grows, where that can be proved."""
+    tied = {symbol for fact in case.facts for symbol in fact.free_symbols}
+    changed = True
+    while changed:
+        changed = False
+        for variable in sorted(difference.free_symbols & set(case.boxes) - tied, key=str):
+            low, high = case.boxes[variable]
+            if (low.free_symbols | high.free_symbols) & set(case.boxes) or difference.has(sympy.Abs, Max, sympy.Min, sympy.Piecewise, sympy.floor):
+                continue
+            sign = _sign(sympy.diff(difference, variable), facts)
+            end = {1: high, -1: low}.get(sign)
+            if end is not None and end.is_finite is not False:
+                difference, changed = difference.subs(variable, end), True
+    return difference
+
+
+def _sign(slope: Any, facts: Sequence[Any]) -> int:
+    """1 if a term is never negative, -1 if never positive, 0 if neither was proved; denominators are not 0."""
+    sign = 1
+    for factor in sympy.Mul.make_args(sympy.factor(sympy.together(slope))):
+        if factor.is_positive or factor.is_nonnegative or (factor.is_Pow and factor.exp.is_Integer and factor.exp % 2 == 0):
+            continue
+        base = factor.base if factor.is_Pow and factor.exp.is_Integer else factor
+        if base.is_negative or base.is_nonpositive:
+            sign = -sign
+            continue
+        near = _relevant(base >= 0, facts)
+        if certain(base >= 0, near, 300):
+            continue
+        if not certain(base <= 0, near, 300):
+            return 0
+        sign = -sign
+    return sign
 
 
 def _parts(difference: Any, variables: set[Any]) -> list[Any]:

@@ -14,10 +14,9 @@ from sympy import S
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import listed
-from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled
+from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
-from dpassay.prover.sensitivity.queries import certain
 from dpassay.prover.sensitivity.reading import NeedsArray, NotUnderstood, Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
 
@@ -218,17 +217,30 @@ class _Decision:
             return None, f"{self.file}:{duty.line}: not proved to be defined for all data: {_readable(duty.condition, self.read)}"
         if not self.samples:
             return None, "; ".join(self.runs.conflicts) or "no n and parameters were found that the assumptions allow"
-        bounds = Bounds(self.read.value, self.read.n, Domain(self.interval, self.facts), grows=self.grows)
-        if self.claim is not None:
-            if any(self.evaluate(self.claim, at) < seen * (1 - 1e-6) - 1e-9 for at, seen, _, _ in self.samples):
-                return self.best(bounds), "the claim is exceeded"
-            if (found := bounds.proves(self.claim)) is not None:
-                return found, ""
-        found = self.best(bounds)
-        if found is not None and (self.claim is None or certain(found.upper <= self.claim, self.facts, 2000)):
-            return (found if self.claim is None else Proof(self.claim, found.steps)), ""
-        why = bounds.reason or "no bound was proved"
-        return None, why if found is None else f"the claim was not proved, only {_plain(found.upper, self.read)}"
+        domain = Domain(self.interval, self.facts)
+        exceeded = self.claim is not None and self.exceeded()
+        found: Proof | None = None
+        reason = "no bound was proved"
+        for way in ways(self.read.value, domain):
+            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way)
+            reason = bounds.reason or reason
+            if self.claim is not None and not exceeded and (claimed := bounds.proves(self.claim)) is not None:
+                return claimed, ""
+            other = self.best(bounds)
+            found = other if found is None or (other is not None and domain.below(other.upper, found.upper)) else found
+            if found is not None and self.attained(found):
+                break
+        if self.claim is None or found is None or exceeded:
+            return found, "" if found is not None else reason
+        if domain.below(found.upper, self.claim):
+            return Proof(self.claim, found.steps), ""
+        return None, f"the claim was not proved, only {_plain(found.upper, self.read)}"
+
+    def exceeded(self) -> bool:
+        return any(self.evaluate(self.claim, at) < seen * (1 - 1e-6) - 1e-9 for at, seen, _, _ in self.samples)
+
+    def attained(self, proof: Proof) -> bool:
+        return all(self.evaluate(proof.upper, at) <= seen * (1 + 1e-9) + 1e-12 for at, seen, _, _ in self.samples)
 
     def best(self, bounds: Bounds) -> Proof | None:
         low, high = self.interval

@@ -2,13 +2,14 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import sympy
 from flint import arb, ctx
 from sympy import Max, Min, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry
+from dpassay.prover.sensitivity.aggregates import Aggregate, entry, is_private
 from dpassay.prover.sensitivity.queries import Unencodable, at_most, ball, certain, decided, rationals
 
 INFINITE = (S.NegativeInfinity, S.Infinity)
@@ -30,6 +31,17 @@ class Domain:
         if condition in (sympy.true, sympy.false):
             return bool(condition)
         return _knows(condition, self.facts)
+
+    def below(self, one: Any, other: Any) -> bool:
+        """Whether one term is known to be at most another."""
+        if one == S.NegativeInfinity or other == S.Infinity:
+            return True
+        if S.Infinity in (one, -one, other, -other):
+            return False
+        gap = one - other
+        if not gap.free_symbols:
+            return at_most(gap, S.Zero) is True
+        return self.knows(one <= other) or self.knows(sympy.simplify(gap) <= 0)
 
     def nonnegative(self, term: Any) -> bool:
         if term == S.Infinity:
@@ -135,6 +147,11 @@ class Domain:
             case sympy.floor() | sympy.ceiling():
                 low, high = self.hull(term.args[0])
                 return term.func(low), term.func(high)
+            case sympy.Mod():
+                divisor = term.args[1]
+                if not is_private(divisor) and self.knows(divisor > 0):
+                    return S.Zero, divisor - 1 if term.is_integer else divisor
+                return INFINITE
         return self.function(term)
 
     def function(self, term: Any) -> Interval:
@@ -364,7 +381,7 @@ def _top(term: Any, x: Any, low: Any, high: Any) -> Any:
     if _settled(term, slope, bend, x, bottom, top, ball(best), stationary):
         return best
     slack = rationals(ball(best))[1]
-    step = max(abs(slack), 1) / 10**12
+    step = max(abs(slack), Fraction(1)) / 10**12
     for _ in range(3):
         slack += step
         if _settled(term, slope, bend, x, bottom, top, arb(0) + ball(sympy.Rational(slack.numerator, slack.denominator)), []):

@@ -49,8 +49,16 @@ class Case:
     alike: dict[Any, Any] = field(default_factory=dict)
 
 
-def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False) -> Iterator[Case]:
+def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False, way: str = "exact") -> Iterator[Case]:
     """All cases of a change of one entry, or (`grows`) of one entry more, so that n becomes n + 1.
+
+    Args:
+        value: the function, in entries and aggregates.
+        n: the number of entries.
+        domain: what is known of entries and parameters.
+        grows: one more entry instead of another one.
+        way: "exact", or "steps": an order statistic moves by at most as much as the entry does, wherever it is; or
+            "norm": of a value (c, p, aggregate) that means c (sum of |body|^p)^(1/p), how far the bodies move.
 
     Raises:
         Irreducible: the function's change has no reduction.
@@ -59,7 +67,7 @@ def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False) -> Iterato
     count = 0
     while pending:
         script = pending.pop()
-        change = Change(value, n, domain, script, grows)
+        change = Change(value, n, domain, script, grows, way)
         try:
             yield change.made()
         except _Undecided:
@@ -79,8 +87,9 @@ class _Impossible(Exception):
 class Change:
     """One case in the making: `script` says which option was taken at each choice so far."""
 
-    def __init__(self, value: Any, n: Any, domain: Domain, script: list[int], grows: bool):
+    def __init__(self, value: Any, n: Any, domain: Domain, script: list[int], grows: bool, way: str):
         self.value, self.n, self.domain, self.script, self.grows = value, n, domain, list(script), grows
+        self.way = way
         self.open: list[int] = []
         self.step = 0
         self.v, self.w, self.j = Dummy("v", real=True), Dummy("w", real=True), Dummy("j", integer=True, nonnegative=True)
@@ -96,7 +105,7 @@ class Change:
         self.orders: list[tuple[Any, Any, Any, Any]] = []
 
     def made(self) -> Case:
-        old, new = self.of(self.value)
+        old, new = (S.Zero, self.moved_norm(*self.value)) if self.way == "norm" else self.of(self.value)
         self.joint()
         return Case(old, new, self.v, self.w, self.j, self.common, self.facts, self.boxes, self.alike)
 
@@ -222,6 +231,22 @@ class Change:
         if not still:
             raise Irreducible("distinct values that all change")
         return distinct, distinct + step
+
+    def moved_norm(self, power: Any, term: Aggregate) -> Any:
+        """The sum of |change of the body|^p over all indices: by Minkowski the p-norm moves by at most its root."""
+        places = self.touched(term)
+        seen = [self.of(term.body.subs(term.index, place)) for place in places]
+        total = sympy.Add(*(sympy.Abs(sympy.expand(new - old)) ** power for old, new in seen))
+        if self.choose(Le(term.length - len(places), 0), Ge(term.length - len(places), 1)) == 0:
+            return total
+        for number, low, high in self.drift(self.untouched(term, places)):
+            if low == high:
+                total += number * sympy.Abs(low) ** power
+                continue
+            moved = self.variable("m", (S.Zero, S.Infinity), number * self.as_common(sympy.Abs(high) ** power))
+            self.facts.append(Le(moved, number * Max(sympy.Abs(low) ** power, sympy.Abs(high) ** power)))
+            total += moved
+        return total
 
     def plain(self, body: Any, index: Any) -> Any:
         """A body with one number for all entries."""
@@ -407,7 +432,8 @@ class Change:
             bottom, top = self.hull(old)
             low = S.NegativeInfinity if bottom == S.NegativeInfinity else low + number * bottom
             high = S.Infinity if top == S.Infinity else high + number * top
-        rest = self.variable("r", (low, high), sympy.Add(*(number * self.as_common(old) for number, old, _ in groups)))
+        alike = sympy.Add(*(number * self.as_common(old) for number, old, _ in groups))
+        rest = self.variable("r", (low, high), alike, integer=term.body.is_integer or None)
         reads = {each.args[0] for each in _direct(term.body)}
         if len(groups) == 1 and len(reads) == 1:
             which = (term.length, tuple(places), reads.pop().subs(term.index, self.common))
@@ -461,6 +487,12 @@ class Change:
         if not seen:
             old = self.variable("o", interval, self.as_common(groups[0][1]))
             return old, old
+        if self.way == "steps":
+            change = seen[0][1] - seen[0][0]
+            old = self.variable("o", interval, interval[0])
+            step = self.variable("s", INFINITE, change)
+            self.facts += [Ge(step, Min(S.Zero, change)), Le(step, Max(S.Zero, change))]
+            return old, old + step
         for rank, others, low, high in self.orders:
             if others == term.func(term.kind, term.index, term.length, term.body) and rank == term.rank:
                 return tuple(Max(low, Min(each, high)) for each in seen[0])  # type: ignore[return-value]
@@ -547,9 +579,9 @@ class Change:
                 gap = up - down * slope
                 level = gap.subs(x, at)
                 bottom, top = here.hull(sympy.expand(gap - level)) if gap.is_polynomial(x) else here.hull(gap - level)
-                if here.nonnegative(bottom):
+                if here.below(S.Zero, bottom):
                     self.facts.append(Ge(big, slope * small + number * level))
-                if here.nonnegative(-top):
+                if here.below(top, S.Zero):
                     self.facts.append(Le(big, slope * small + number * level))
 
 

@@ -254,7 +254,7 @@ def unsatisfiable(text: str, milliseconds: int) -> bool:
     for make in (lambda: z3.SolverFor("QF_NRA"), z3.Solver):
         solver = make()
         solver.set("rlimit", milliseconds * STEPS_PER_MILLISECOND)
-        solver.set("timeout", milliseconds * 20)
+        solver.set("timeout", milliseconds * 4)
         solver.from_string(text)
         found = str(solver.check())
         if "interrupted" in solver.reason_unknown():

@@ -795,7 +795,7 @@ class Reader:
                 return floor(a / b)
             case ast.Mod():
                 self.require(Ne(b, 0))
-                return a - b * floor(a / b) if is_private(a) or is_private(b) else sympy.Mod(a, b)
+                return sympy.Mod(a, b)
             case ast.Pow():
                 return self.power(a, b)
         return self.refuse("an operator of this kind")
@@ -917,16 +917,20 @@ class Reader:
         if not position.is_integer:
             self.refuse("a position that is no integer")
         (index, length) = held.binders[0]
-        low = self.sign(position, length)
+        low = "inside" if self.is_place(position, length) else self.sign(position, length)
         if low == "negative":
             position = position + length
             self.require(Ge(position, 0))
         elif low == "wraps":
             position = sympy.Mod(position, length)
-        else:
+        elif low == "nonnegative":
             self.require(Lt(position, length))
             self.require(Ge(position, 0))
         return _subs(held.body, {index: position})
+
+    def is_place(self, position: Any, length: Any) -> bool:
+        """Whether it is an element of a permutation of 0, ..., n - 1."""
+        return isinstance(position, sympy.core.function.AppliedUndef) and length == self.n
 
     def sign(self, position: Any, length: Any) -> str:
         """Whether a position is never negative, always, or both (it wraps round once)."""
