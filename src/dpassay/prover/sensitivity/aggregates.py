@@ -6,13 +6,16 @@ largest or smallest of body over i = 0, ..., length - 1; an "order" has a rank b
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import sympy
-from sympy import Dummy, Expr, Piecewise, S
+from sympy import Dummy, Expr, S
 
 entry = sympy.Function("entry", real=True)
 
+MAX_UNROLLED = 8
+UNROLLED = {"sum": sympy.Add, "prod": sympy.Mul, "max": sympy.Max, "min": sympy.Min}
 KINDS = ("sum", "prod", "max", "min", "order", "distinct")
 
 
@@ -69,6 +72,43 @@ class Aggregate(Expr):
         return f"{self.kind}_{self.index}<{self.length}({printer._print(self.body)}{rank})"
 
 
+class Choice(Expr):
+    """One number if a condition holds, else another. (SymPy's own Piecewise is folded into aggregates, past binders.)"""
+
+    is_commutative = True
+    is_extended_real = True
+    is_real = True
+
+    def __new__(cls, condition: Any, yes: Any, no: Any) -> Any:
+        condition, yes, no = sympy.sympify(condition), sympy.sympify(yes), sympy.sympify(no)
+        if condition is sympy.true or yes == no:
+            return yes
+        return no if condition is sympy.false else Expr.__new__(cls, condition, yes, no)
+
+    def _eval_is_integer(self) -> bool | None:
+        return True if self.args[1].is_integer and self.args[2].is_integer else None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return True if self.args[1].is_nonnegative and self.args[2].is_nonnegative else None
+
+    def _sympystr(self, printer: Any) -> str:
+        condition, yes, no = map(printer._print, self.args)
+        return f"({yes} if {condition} else {no})"
+
+
+class nearest(sympy.Function):  # noqa: N801 (a function, as SymPy writes them)
+    """Python's round: the nearest integer, the even one of two."""
+
+    is_integer = True
+    is_real = True
+
+    @classmethod
+    def eval(cls, x: Any) -> Any:
+        if x.is_integer:
+            return x
+        return sympy.Integer(round(Fraction(int(x.p), int(x.q)))) if x.is_Rational else None
+
+
 @dataclass(frozen=True)
 class Sequence:
     """A list, array or iterator of any length: its elements as an expression in the bound indices.
@@ -97,7 +137,7 @@ def number(value: Any) -> Any:
     if value is sympy.false:
         return S.Zero
     if isinstance(value, sympy.logic.boolalg.Boolean) and not isinstance(value, sympy.Symbol):
-        return Piecewise((S.One, value), (S.Zero, True))
+        return Choice(value, S.One, S.Zero)
     return value
 
 
@@ -109,6 +149,9 @@ def is_private(term: Any) -> bool:
 def aggregate(kind: str, binders: Any, body: Any, rank: Any = 0) -> Any:
     """The aggregate over one index or several, the innermost first; a sum of equal terms is a product."""
     for index, length in reversed(binders):
+        if kind in UNROLLED and length.is_Integer and 0 < length <= MAX_UNROLLED:
+            body = UNROLLED[kind](*(body.subs(index, place) for place in range(length)))
+            continue
         if kind == "sum" and index not in body.free_symbols:
             body = length * body
         elif kind in ("max", "min") and index not in body.free_symbols:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
-from sympy import Ge, Le, Max, S
+from sympy import Eq, Ge, Le, Max, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry, is_private
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, aggregate, entry, is_private, nearest
 from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.neighbors import Case, Irreducible, cases
 from dpassay.prover.sensitivity.queries import certain, proved
 from dpassay.prover.sensitivity.reading import Obligation
 
 MAX_CANDIDATES = 5
-STATIONARY = 3
+KINKED = (sympy.Abs, sympy.Max, sympy.Min, Choice, sympy.floor, sympy.ceiling, sympy.Mod, nearest)
 
 
 @dataclass
@@ -44,8 +44,13 @@ class Bounds:
         if way == "norm":
             self.factor, self.power, term = _norm(value, domain)
             read = (self.power, term)
+        else:
+            factor, rest = value.as_independent(entry, Aggregate, as_Add=False)
+            if not grows and factor != 1 and domain.nonnegative(factor):
+                self.factor, read = factor, rest
+            read = expanded(read) if way == "expanded" else read
         try:
-            found = list(cases(read, n, domain, grows=grows, way=way))
+            found = list(cases(read, n, domain, grows=grows, way="exact" if way == "expanded" else way))
         except Irreducible as reason:
             self.reason = str(reason)
             found = []
@@ -73,7 +78,7 @@ class Bounds:
 
     def _unraised(self, term: Any) -> Any:
         """The bound of the function from a bound of what `differences` hold."""
-        if self.power == 1 or term in (S.Infinity, S.NegativeInfinity):
+        if term in (S.Infinity, S.NegativeInfinity):
             return term
         return sympy.simplify(self.factor * term ** (1 / self.power))
 
@@ -96,12 +101,11 @@ class Bounds:
             return Proof(bound) if self.domain.below(self.independent(), bound) else None
         if self.domain.below(self.independent(), bound):
             return Proof(bound)
-        if self.power != 1:
-            if not self.domain.nonnegative(bound):
+        raised = bound
+        if self.factor != 1 or self.power != 1:
+            if not self.domain.nonnegative(bound) or not self.domain.knows(sympy.Gt(self.factor, 0)):
                 return None
             raised = sympy.simplify((bound / self.factor) ** self.power)
-        else:
-            raised = bound
         steps = []
         for case, difference in self.differences:
             step = self._case_proved(case, difference, raised)
@@ -111,6 +115,10 @@ class Bounds:
         return Proof(bound, steps)
 
     def _case_proved(self, case: Case, difference: Any, bound: Any) -> dict[str, Any] | None:
+        if (n := self._only_length(case)) is not None:
+            fixed = {self.n: sympy.Integer(n)}
+            case = case.at(fixed)
+            difference, bound = _simple(sympy.sympify(difference.subs(fixed))), sympy.sympify(bound.subs(fixed))
         here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
         end = self._end(case, difference)
         if here.below(end, bound):
@@ -124,6 +132,11 @@ class Bounds:
                 if (step := proved(goal, _relevant(goal, facts), self.milliseconds)) is not None:
                     return step
         return None
+
+    def _only_length(self, case: Case) -> int | None:
+        """The length of the datasets in a case that has only one."""
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts])
+        return next((m for m in (1, 2, 3) if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))), None)
 
     def candidates(self, points: Sequence[Any]) -> list[Any]:
         """Formulas that the largest difference may be: its values where all other entries are alike."""
@@ -214,11 +227,26 @@ def _undominated(formulas: set[Any], samples: Any, evaluate: Any) -> list[Any]:
 def ways(value: Any, domain: Domain) -> list[str]:
     """In which ways a function's change can be reduced, the most exact first."""
     found = ["exact"]
+    if expanded(value) != value:
+        found.insert(0, "expanded")
     if _norm(value, domain) is not None:
         found.append("norm")
     if any(each.kind == "order" for each in value.atoms(Aggregate)):
         found.append("steps")
     return found
+
+
+def expanded(value: Any) -> Any:
+    """Sums of powers of differences from something that all terms share, as sums of powers: (x - m)^2 as x^2 - 2 m x + m^2."""
+    if isinstance(value, Aggregate) and value.kind == "sum":
+        shared = [each for each in value.body.atoms(Aggregate) if value.index not in each.free_symbols]
+        if shared and value.body.is_polynomial(*shared, *value.body.atoms(entry)):
+            terms = sympy.Add.make_args(sympy.expand(value.body))
+            return sympy.Add(*(aggregate("sum", ((value.index, value.length),), expanded(term)) for term in terms))
+        return value
+    if not value.args or not value.has(Aggregate) or isinstance(value, Aggregate):
+        return value
+    return value.func(*map(expanded, value.args))
 
 
 def _norm(value: Any, domain: Domain) -> Any:
@@ -256,7 +284,7 @@ def _at_ends(difference: Any, case: Case, facts: Sequence[Any]) -> Any:
         changed = False
         for variable in sorted(difference.free_symbols & set(case.boxes) - tied, key=str):
             low, high = case.boxes[variable]
-            if (low.free_symbols | high.free_symbols) & set(case.boxes) or difference.has(sympy.Abs, Max, sympy.Min, sympy.Piecewise, sympy.floor):
+            if (low.free_symbols | high.free_symbols) & set(case.boxes) or difference.has(*KINKED):
                 continue
             sign = _sign(sympy.diff(difference, variable), facts)
             end = {1: high, -1: low}.get(sign)
@@ -282,6 +310,13 @@ def _sign(slope: Any, facts: Sequence[Any]) -> int:
             return 0
         sign = -sign
     return sign
+
+
+def _caps(fact: Any, n: Any, top: int) -> bool:
+    """Whether a fact says that n is at most a number."""
+    if isinstance(fact, Eq):
+        return {fact.lhs, fact.rhs} == {n, sympy.Integer(top)}
+    return isinstance(fact, Le) and sympy.expand(fact.lhs - fact.rhs - n + top) == 0
 
 
 def _parts(difference: Any, variables: set[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ import sympy
 from flint import arb, ctx
 from sympy import Max, Min, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry, is_private
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, is_private, nearest
 from dpassay.prover.sensitivity.queries import Unencodable, at_most, ball, certain, decided, rationals
 
 INFINITE = (S.NegativeInfinity, S.Infinity)
@@ -139,12 +139,12 @@ class Domain:
                 parts = [self.hull(each) for each in term.args]
                 join = self.largest if isinstance(term, Max) else self.least
                 return join(*(low for low, _ in parts)), join(*(high for _, high in parts))
-            case sympy.Piecewise():
-                parts = [self.hull(value) for value, _ in term.args]
+            case Choice():
+                parts = [self.hull(value) for value in term.args[1:]]
                 return self.least(*(low for low, _ in parts)), self.largest(*(high for _, high in parts))
             case sympy.Pow():
                 return self.power(*term.args)
-            case sympy.floor() | sympy.ceiling():
+            case sympy.floor() | sympy.ceiling() | nearest():
                 low, high = self.hull(term.args[0])
                 return term.func(low), term.func(high)
             case sympy.Mod():
@@ -211,6 +211,8 @@ class Domain:
             if self.nonnegative(-top):
                 return (S.NegativeInfinity if top == 0 else 1 / top), (S.Zero if bottom == S.NegativeInfinity else 1 / bottom)
             return INFINITE
+        if base == -1 and exponent.is_integer:
+            return S.NegativeOne, S.One
         if not self.nonnegative(low):
             return INFINITE
         if e_low == e_high and self.nonnegative(exponent):
@@ -299,7 +301,7 @@ def extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
 
 @functools.lru_cache(maxsize=1000)
 def _extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
-    if term.has(sympy.floor, sympy.ceiling, sympy.Mod):
+    if term.has(sympy.floor, sympy.ceiling, sympy.Mod, nearest):
         raise Unencodable(f"{term}")
     cuts = {low, high}
     for part in sympy.preorder_traversal(term):
@@ -347,16 +349,15 @@ def _roots(gap: Any, x: Any) -> list[Any]:
 
 def _resolved(term: Any, x: Any, at: Any) -> Any:
     """The term with the cases that hold at a point."""
-    if not term.args or not term.has(sympy.Abs, Max, Min, sympy.Piecewise):
+    if not term.args or not term.has(sympy.Abs, Max, Min, Choice):
         return term
     here = {x: ball(at)}
-    if isinstance(term, sympy.Piecewise):
-        for value, condition in term.args:
-            sure = decided(condition, here)
-            if sure is None:
-                raise Unencodable(f"{condition}")
-            if sure:
-                return _resolved(value, x, at)
+    if isinstance(term, Choice):
+        condition, yes, no = term.args
+        sure = decided(condition, here)
+        if sure is None:
+            raise Unencodable(f"{condition}")
+        return _resolved(yes if sure else no, x, at)
     args = [_resolved(each, x, at) for each in term.args]
     if isinstance(term, sympy.Abs):
         return args[0] if ball(args[0], here) >= 0 else -args[0]
@@ -371,7 +372,7 @@ def _top(term: Any, x: Any, low: Any, high: Any) -> Any:
     if x not in term.free_symbols:
         return term
     slope, bend = sympy.diff(term, x), sympy.diff(term, x, 2)
-    exact = _stationary(slope, x, low, high)
+    exact, near = _stationary(slope, x, low, high)
     values = [term.subs(x, point) for point in (low, high, *exact)]
     best = Domain((low, high), ()).largest(*values)
     if isinstance(best, Max):
@@ -380,7 +381,8 @@ def _top(term: Any, x: Any, low: Any, high: Any) -> Any:
     bottom, top = _exact_ball(low), _exact_ball(high)
     if _settled(term, slope, bend, x, bottom, top, ball(best), stationary):
         return best
-    slack = rationals(ball(best))[1]
+    slack = max(rationals(ball(term, {x: ball(sympy.Rational(point))} if x in term.free_symbols else {}))[1] for point in near) if near else Fraction(-1)
+    slack = max(slack, rationals(ball(best))[1])
     step = max(abs(slack), Fraction(1)) / 10**12
     for _ in range(3):
         slack += step
@@ -394,9 +396,12 @@ def _exact_ball(point: Any) -> arb:
     return ball(point) if not isinstance(point, sympy.CRootOf) else ball(sympy.Rational(str(point.eval_rational(n=40))))
 
 
-def _stationary(slope: Any, x: Any, low: Any, high: Any) -> list[Any]:
+def _stationary(slope: Any, x: Any, low: Any, high: Any) -> tuple[list[Any], list[float]]:
+    """Stationary points that are known exactly, and approximations of all that were seen."""
     if slope.is_polynomial(x):
-        return [root for root in _roots(slope, x) if root.is_Rational or root.is_algebraic and not root.has(sympy.CRootOf) and _between(root, low, high)]
+        roots = [root for root in _roots(slope, x) if root.is_Rational or not root.has(sympy.CRootOf)]
+        inside = [root for root in roots if _between(root, low, high)]
+        return inside, [float(root) for root in _roots(slope, x) if float(low) <= float(root) <= float(high)]
     function = sympy.lambdify(x, slope, "mpmath")
     import mpmath
 
@@ -422,7 +427,7 @@ def _stationary(slope: Any, x: Any, low: Any, high: Any) -> list[Any]:
             if _between(guess, low, high) and sympy.simplify(slope.subs(x, guess)) == 0:
                 found.append(guess)
                 break
-    return found
+    return found, near
 
 
 def _settled(

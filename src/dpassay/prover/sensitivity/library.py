@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import sympy
-from sympy import Abs, And, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Not, Or, Piecewise, S, ceiling, floor, sqrt
+from sympy import Abs, And, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Not, Or, S, ceiling, floor, sqrt
 
-from dpassay.prover.sensitivity.aggregates import Sequence, aggregate, entry, is_private, new_index, number
+from dpassay.prover.sensitivity.aggregates import Choice, Sequence, aggregate, entry, is_private, nearest, new_index, number
 from dpassay.prover.sensitivity.reading import Growing, Local, NeedsArray, _Method
 
 _TABLE: dict[Any, Callable[..., Any]] = {}
@@ -129,9 +129,9 @@ _ELEMENTWISE: list[tuple[tuple[Any, ...], tuple[Any, ...], Callable[[Any], Any],
     ((), (np.reciprocal,), lambda x: 1 / x, lambda x: Ne(x, 0)),
     ((math.floor,), (np.floor,), floor, None),
     ((math.ceil,), (np.ceil,), ceiling, None),
-    ((math.trunc,), (np.trunc,), lambda x: Piecewise((floor(x), x >= 0), (ceiling(x), True)), None),
+    ((math.trunc,), (np.trunc,), lambda x: Choice(x >= 0, floor(x), ceiling(x)), None),
     ((math.fabs,), (np.abs, np.fabs), Abs, None),
-    ((), (np.sign,), lambda x: Piecewise((S.One, x > 0), (S.Zero, Eq(x, 0)), (S.NegativeOne, True)), None),
+    ((), (np.sign,), lambda x: Choice(x > 0, S.One, Choice(Eq(x, 0), S.Zero, S.NegativeOne)), None),
     ((math.radians,), (np.radians, np.deg2rad), lambda x: x * sympy.pi / 180, None),
     (
         (),
@@ -214,7 +214,14 @@ def _int(reader: Any, x: Any, /) -> Any:
     x = reader.scalar(x)
     if x.is_integer:
         return x
-    return floor(x) if x.is_nonnegative else Piecewise((floor(x), x >= 0), (ceiling(x), True))
+    return floor(x) if x.is_nonnegative else Choice(x >= 0, floor(x), ceiling(x))
+
+
+@_of(builtins.round, np.round)
+def _round(reader: Any, x: Any, digits: Any = S.Zero, /) -> Any:
+    if not digits.is_Integer:
+        reader.refuse("a round to digits that are not known")
+    return reader.mapped(lambda value: nearest(number(value) * 10**digits) / 10**digits, x)
 
 
 def _operator(op: Any) -> Callable[..., Any]:
@@ -288,7 +295,7 @@ def _clip(reader: Any, x: Any, a_min: Any = None, a_max: Any = None) -> Any:
 @_of(np.where)
 def _where(reader: Any, condition: Any, x: Any, y: Any, /) -> Any:
     def one(c: Any, a: Any, b: Any) -> Any:
-        return Piecewise((number(a), reader.boolean(c)), (number(b), True))
+        return Choice(reader.boolean(c), number(a), number(b))
 
     return reader.mapped(one, *(_array(reader, each) for each in (condition, x, y)))
 
@@ -322,7 +329,7 @@ def _total(reader: Any, value: Any, start: Any = S.Zero) -> Any:
         return sum((reader.scalar(each) for each in over), reader.scalar(start))
     body = number(reader.scalar(over.body))
     if over.where is not sympy.true:
-        body = Piecewise((body, over.where), (S.Zero, True))
+        body = Choice(over.where, body, S.Zero)
     return reader.scalar(start) + aggregate("sum", over.binders, body)
 
 
@@ -348,7 +355,7 @@ def _prod(reader: Any, iterable: Any, /, *, start: Any = S.One) -> Any:
         return math.prod((reader.scalar(each) for each in over), start=reader.scalar(start))
     body = number(reader.scalar(over.body))
     if over.where is not sympy.true:
-        body = Piecewise((body, over.where), (S.One, True))
+        body = Choice(over.where, body, S.One)
     return reader.scalar(start) * aggregate("prod", over.binders, body)
 
 
@@ -374,11 +381,11 @@ def _extreme(kind: str) -> Callable[..., Any]:
             if default is None:
                 reader.refuse(f"the {kind} of selected elements, of which there may be none: give a default")
             default = reader.scalar(default)
-            body = Piecewise((number(over.body), over.where), (default, True))
+            body = Choice(over.where, number(over.body), default)
             found = aggregate(kind, over.binders, body)
             some = aggregate("max", over.binders, number(over.where))
             low = S.NegativeInfinity if kind == "max" else S.Infinity
-            kept = aggregate(kind, over.binders, Piecewise((number(over.body), over.where), (low, True)))
+            kept = aggregate(kind, over.binders, Choice(over.where, number(over.body), low))
             # with a default that no element can pass, it is one more element
             return found if _beyond(reader, over.body, default, kind) else _guarded(some, kept, default, reader)
         return _bounded_extreme(reader, kind, over, default)
@@ -415,7 +422,7 @@ def _bounded_extreme(reader: Any, kind: str, over: Sequence, default: Any) -> An
     if len(over.binders) > 1:
         reader.refuse("a default of an extreme over pairs")
     length = over.binders[0][1]
-    return Piecewise((reader.scalar(default), Le(length, 0)), (found, True))
+    return Choice(Le(length, 0), reader.scalar(default), found)
 
 
 _TABLE[builtins.max], _TABLE[builtins.min] = _extreme("max"), _extreme("min")
@@ -489,7 +496,7 @@ def _set(reader: Any, value: Any, /) -> Any:
     if isinstance(over, tuple) or len(over.binders) != 1 or over.where is not sympy.true:
         reader.refuse("a set of selected elements")
     ((index, length),) = over.binders
-    return Distinct(sympy.Piecewise((aggregate_distinct(index, length, over.body), Ge(length, 1)), (0, True)))
+    return Distinct(Choice(Ge(length, 1), aggregate_distinct(index, length, over.body), 0))
 
 
 def aggregate_distinct(index: Any, length: Any, body: Any) -> Any:
@@ -827,7 +834,7 @@ def _median(reader: Any, data: Any, /) -> Any:
     reader.require(Ge(length, 1))
     middle = floor(length / 2)
     upper, lower = (ordered.body.subs(place, at) for at in (middle, middle - 1))
-    return Piecewise((upper, Eq(sympy.Mod(length, 2), 1)), ((lower + upper) / 2, True))
+    return Choice(Eq(sympy.Mod(length, 2), 1), upper, (lower + upper) / 2)
 
 
 @_of(statistics.median_low)

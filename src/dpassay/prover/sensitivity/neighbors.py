@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 from sympy import Dummy, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Not, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry, is_private
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, is_private
 from dpassay.prover.sensitivity.hulls import INFINITE, Domain, Interval
 
 MAX_CASES = 200
@@ -47,6 +47,18 @@ class Case:
     facts: list[Any] = field(default_factory=list)
     boxes: dict[Any, Interval] = field(default_factory=dict)
     alike: dict[Any, Any] = field(default_factory=dict)
+
+
+    def at(self, values: dict[Any, Any]) -> "Case":
+        """The case for some n or parameters alone."""
+
+        def put(term: Any) -> Any:
+            return sympy.sympify(term).subs(values)
+
+        boxes = {variable: (put(low), put(high)) for variable, (low, high) in self.boxes.items()}
+        alike = {variable: put(term) for variable, term in self.alike.items()}
+        facts = [put(fact) for fact in self.facts]
+        return Case(put(self.old), put(self.new), self.v, self.w, self.j, self.common, facts, boxes, alike)
 
 
 def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False, way: str = "exact") -> Iterator[Case]:
@@ -159,22 +171,19 @@ class Change:
             return self.aggregate(term)
         if term.func == entry:
             return self.entry(term.args[0])
-        if isinstance(term, sympy.Piecewise):
+        if isinstance(term, Choice):
             return self.cases(term)
         parts = [self.of(each) for each in term.args]
         return term.func(*(old for old, _ in parts)), term.func(*(new for _, new in parts))
 
     def cases(self, term: Any) -> tuple[Any, Any]:
-        first, condition = term.args[0]
-        rest = sympy.Piecewise(*term.args[1:]) if len(term.args) > 1 else None
-        if condition is sympy.true or rest is None:
-            return self.of(first)
+        condition, first, rest = term.args
         if not is_private(condition) and not condition.free_symbols & self.generic:
             if self.grows:
                 raise Irreducible("a case that depends on n")
             return self.of(first) if self.choose(condition, Not(condition)) == 0 else self.of(rest)
         (c_old, c_new), (a_old, a_new), (b_old, b_new) = self.of(condition), self.of(first), self.of(rest)
-        return sympy.Piecewise((a_old, c_old), (b_old, True)), sympy.Piecewise((a_new, c_new), (b_new, True))
+        return Choice(c_old, a_old, b_old), Choice(c_new, a_new, b_new)
 
     def entry(self, position: Any) -> tuple[Any, Any]:
         if self.grows:

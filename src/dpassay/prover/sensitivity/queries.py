@@ -13,7 +13,7 @@ import sympy
 from flint import arb, ctx, fmpq
 from sympy import S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, nearest
 from dpassay.replay.formula import Formula, smtlib
 
 CONSTANT_BITS = 80
@@ -99,10 +99,15 @@ class Encoding:
                 return ["abs", self.number(term.args[0])]
             case sympy.Max() | sympy.Min():
                 return ["max" if isinstance(term, sympy.Max) else "min", *map(self.number, term.args)]
-            case sympy.Piecewise():
+            case Choice():
                 return self.cases(term)
             case sympy.floor() | sympy.ceiling() | sympy.Mod():
                 return self.whole(term)
+            case nearest():
+                name, new = self.variable(term)
+                if new:
+                    self.facts.append(["<=", ["abs", ["-", name, self.number(term.args[0])]], "1/2"])
+                return name
         return self.applied(term)
 
     def constant(self, term: Any) -> Formula:
@@ -130,6 +135,8 @@ class Encoding:
             same = ["=", root, raised] if exponent > 0 else ["=", ["*", root, raised], 1]
             positive = [">=" if exponent > 0 else ">", inner, 0]
             self.facts.append(["=>", positive, ["and", [">=", name, 0], same]])
+        elif base == -1 and exponent.is_integer:
+            self.facts.append(["or", ["=", name, 1], ["=", name, -1]])
         else:
             b, e = self.number(base), self.number(exponent)
             self.facts.append(["=>", [">", b, 0], [">", name, 0]])
@@ -142,14 +149,9 @@ class Encoding:
     def cases(self, term: Any) -> Formula:
         name, new = self.variable(term)
         if new:
-            before: list[Formula] = []
-            for value, condition in term.args:
-                here = [*before, *([] if condition is sympy.true else [self.truth(condition)])]
-                equal: Formula = ["=", name, self.number(value)]
-                self.facts.append(["=>", _all(here), equal] if here else equal)
-                if condition is sympy.true:
-                    break
-                before.append(["not", self.truth(condition)])
+            condition, yes, no = term.args
+            holds = self.truth(condition)
+            self.facts += [["=>", holds, ["=", name, self.number(yes)]], ["=>", ["not", holds], ["=", name, self.number(no)]]]
         return name
 
     def whole(self, term: Any) -> Formula:
@@ -309,6 +311,7 @@ _BALLS = {
     sympy.Abs: abs,
     sympy.floor: arb.floor,
     sympy.ceiling: arb.ceil,
+    nearest: lambda x: (x + arb(0, 1)),
 }
 
 
@@ -346,7 +349,7 @@ def ball(term: Any, values: Mapping[Any, arb] | None = None) -> arb:
     if isinstance(term, sympy.Mod):
         a, m = (ball(each, values) for each in term.args)
         return a - m * (a / m).floor()
-    if isinstance(term, sympy.Piecewise):
+    if isinstance(term, Choice):
         return _cases(term, values)
     if term.func in _BALLS and len(term.args) == 1:
         return _BALLS[term.func](ball(term.args[0], values))
@@ -361,18 +364,11 @@ def _integer_power(base: arb, exponent: int) -> arb:
 
 
 def _cases(term: Any, values: Mapping[Any, arb]) -> arb:
-    found: arb | None = None
-    for value, condition in term.args:
-        sure = decided(condition, values)
-        if sure is False:
-            continue
-        here = ball(value, values)
-        found = here if found is None else found.union(here)
-        if sure:
-            return found
-    if found is None:
-        raise Unencodable(f"{term}")
-    return found
+    condition, yes, no = term.args
+    sure = decided(condition, values)
+    if sure is not None:
+        return ball(yes if sure else no, values)
+    return ball(yes, values).union(ball(no, values))
 
 
 def decided(condition: Any, values: Mapping[Any, arb] | None = None) -> bool | None:

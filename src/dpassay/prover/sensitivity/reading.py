@@ -16,10 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
-from sympy import And, Dummy, Eq, Ge, Le, Lt, Max, Min, Ne, Not, Or, Piecewise, S, floor
+from sympy import And, Dummy, Eq, Ge, Le, Lt, Max, Min, Ne, Not, Or, S, floor
 
 from dpassay.core.errors import InvalidInput
-from dpassay.prover.sensitivity.aggregates import Sequence, aggregate, entry, is_private, new_index, number
+from dpassay.prover.sensitivity.aggregates import Choice, Sequence, aggregate, entry, is_private, new_index, number
 
 MAX_DEPTH = 8
 MAX_FORKS = 64
@@ -301,7 +301,7 @@ class Reader:
             self.refuse("branches that give different lists")
         if isinstance(yes, sympy.logic.boolalg.Boolean) and isinstance(no, sympy.logic.boolalg.Boolean):
             return Or(And(condition, yes), And(Not(condition), no))
-        return Piecewise((self.scalar(yes), condition), (self.scalar(no), True))
+        return Choice(condition, self.scalar(yes), self.scalar(no))
 
     def statement(self, node: ast.stmt, scope: dict[str, Any], block: Several[ast.stmt]) -> None:
         """One statement that returns nothing; changes the scope."""
@@ -535,7 +535,7 @@ class Reader:
         if s not in update.free_symbols:
             previous = update.subs(index, index - 1)
             now = previous if sympy.simplify(previous.subs(index, 0) - start) == 0 else None
-            now = Piecewise((start, Eq(index, 0)), (previous, True)) if now is None else now
+            now = Choice(Eq(index, 0), start, previous) if now is None else now
             return now, self.unless_empty(length, start, update.subs(index, length - 1))
         step = _increment(update, s)
         if step is not None:
@@ -558,7 +558,7 @@ class Reader:
             if is_private(value) or value.has(index):
                 self.refuse(f"{name} is set to something that changes from round to round")
             ever = Eq(aggregate("max", full, number(condition)), 1)
-            return self.unsolved(name), self.unless_empty(length, start, Piecewise((value, ever), (start, True)))
+            return self.unsolved(name), self.unless_empty(length, start, Choice(ever, value, start))
         if factor is None:
             linear = sympy.Poly(update, s) if update.is_polynomial(s) else None
             if linear is not None and linear.degree() == 1:
@@ -580,7 +580,7 @@ class Reader:
     def unless_empty(self, length: Any, start: Any, value: Any) -> Any:
         if Ge(length, 1) == True:  # noqa: E712
             return value
-        return Piecewise((start, Le(length, 0)), (value, True))
+        return Choice(Le(length, 0), start, value)
 
     def search_loop(self, node: ast.For, rest: Several[ast.stmt], scope: dict[str, Any]) -> Any:
         """for x in data: if condition: return a constant. That is: whether the condition ever holds."""
@@ -1064,24 +1064,27 @@ def _subs(body: Any, swap: dict[Any, Any]) -> Any:
 
 def _increment(update: Any, s: Any) -> Any:
     """What is added to a state in one round, None if it is not simply added to."""
-    if isinstance(update, Piecewise):
-        steps = [(_increment(value, s), condition) for value, condition in update.args]
-        if any(step is None or s in condition.free_symbols for step, condition in steps):
+    if isinstance(update, Choice):
+        condition, *branches = update.args
+        steps = [_increment(value, s) for value in branches]
+        if any(step is None for step in steps) or s in condition.free_symbols:
             return None
-        return Piecewise(*steps)
-    step = sympy.expand(update - s) if not update.has(Piecewise) else update - s
-    if s in step.free_symbols:
-        step = sympy.piecewise_fold(update)
-        return _increment(step, s) if isinstance(step, Piecewise) and step != update else None
-    return step
+        return Choice(condition, *steps)
+    if isinstance(update, sympy.Add):
+        held = [term for term in update.args if s in term.free_symbols]
+        if len(held) == 1 and held[0] != update and (step := _increment(held[0], s)) is not None:
+            return update - held[0] + step
+    step = sympy.expand(update - s)
+    return None if s in step.free_symbols else step
 
 
 def _factor(update: Any, s: Any) -> Any:
-    if isinstance(update, Piecewise):
-        parts = [(_factor(value, s), condition) for value, condition in update.args]
-        if any(part is None or s in condition.free_symbols for part, condition in parts):
+    if isinstance(update, Choice):
+        condition, *branches = update.args
+        parts = [_factor(value, s) for value in branches]
+        if any(part is None for part in parts) or s in condition.free_symbols:
             return None
-        return Piecewise(*parts)
+        return Choice(condition, *parts)
     coefficient = sympy.cancel(update / s) if update.is_polynomial(s) else update / s
     return None if s in coefficient.free_symbols else coefficient
 
@@ -1092,8 +1095,8 @@ def _extreme(update: Any, s: Any) -> tuple[str, Any] | None:
         others = [each for each in update.args if each != s]
         if all(s not in each.free_symbols for each in others):
             return ("max" if isinstance(update, Max) else "min", update.func(*others))
-    if isinstance(update, Piecewise) and len(update.args) == 2:
-        (yes, condition), (no, _) = update.args
+    if isinstance(update, Choice):
+        condition, yes, no = update.args
         other = yes if no == s else no if yes == s else None
         if other is not None and s not in other.free_symbols and isinstance(condition, sympy.core.relational.Relational):
             larger = {(sympy.Gt, 0), (Ge, 0), (sympy.Lt, 1), (Le, 1)}
@@ -1104,8 +1107,8 @@ def _extreme(update: Any, s: Any) -> tuple[str, Any] | None:
 
 
 def _flag(update: Any, s: Any) -> tuple[Any, Any] | None:
-    if isinstance(update, Piecewise) and len(update.args) == 2:
-        (yes, condition), (no, _) = update.args
+    if isinstance(update, Choice):
+        condition, yes, no = update.args
         if s not in condition.free_symbols:
             if no == s and s not in yes.free_symbols:
                 return yes, condition

@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 from sympy import S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, entry
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry
 from dpassay.prover.sensitivity.reading import Read
 
 LENGTHS = (1, 2, 3, 4, 5, 8)
@@ -69,11 +69,9 @@ def value_at(term: Any, data: Sequence[Any], values: Mapping[Any, Any], maps: Ma
                 return sympy.Integer(len({sympy.nsimplify(item) if item.is_Rational else item for item in items}))
             joins: dict[str, Any] = {"sum": sympy.Add, "prod": sympy.Mul, "max": sympy.Max, "min": sympy.Min}
             return joins[term.kind](*items)
-        if isinstance(term, sympy.Piecewise):
-            for value, condition in term.args:
-                if _true(of(condition, bound)):
-                    return of(value, bound)
-            raise ValueError("no case")
+        if isinstance(term, Choice):
+            condition, yes, no = term.args
+            return of(yes if _true(of(condition, bound)) else no, bound)
         if isinstance(term, sympy.And | sympy.Or):
             wanted = isinstance(term, sympy.Or)
             return S.true if any(_true(of(each, bound)) == wanted for each in term.args) == wanted else S.false
