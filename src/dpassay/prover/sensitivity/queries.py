@@ -86,7 +86,10 @@ class Encoding:
             return name
         if isinstance(term, Aggregate) or term.func == entry or term.has(S.Infinity, S.NegativeInfinity, S.NaN):
             raise Unencodable(f"{term}")
-        if not term.free_symbols and not term.is_Add and not term.is_Mul:
+        if isinstance(term, sympy.exp) and term.args[0].is_Integer:
+            return self.power_of_e(int(term.args[0]))
+        reciprocal = term.is_Pow and term.exp.is_Integer
+        if not term.free_symbols and not term.is_Add and not term.is_Mul and not reciprocal:
             return self.constant(term)
         match term:
             case sympy.Add():
@@ -115,7 +118,18 @@ class Encoding:
         if new:
             low, high = rationals(ball(term))
             self.facts += [[">=", name, str(low)], ["<=", name, str(high)]]
-            self.relate(term, name)
+            self.relate(sympy.exp(1, evaluate=False) if term == S.Exp1 else term, name)
+        return name
+
+    def power_of_e(self, exponent: int) -> Formula:
+        """Exactly related to e: a number known within bounds alone would make no equation true."""
+        base = self.number(S.Exp1)
+        raised: Formula = base if abs(exponent) == 1 else ["^", base, str(abs(exponent))]
+        if exponent > 0:
+            return raised
+        name, new = self.variable(sympy.exp(exponent))
+        if new:
+            self.facts.append(["=", ["*", name, raised], 1])
         return name
 
     def power(self, term: Any) -> Formula:
