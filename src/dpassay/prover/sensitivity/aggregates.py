@@ -96,6 +96,16 @@ class Choice(Expr):
         return f"({yes} if {condition} else {no})"
 
 
+def with_piecewise(term: Any) -> Any:
+    """The term in SymPy's own language, once there are no aggregates in it."""
+    if isinstance(term, Choice):
+        condition, yes, no = map(with_piecewise, term.args)
+        return sympy.Piecewise((yes, condition), (no, True))
+    if not isinstance(term, sympy.Basic) or not term.has(Choice) or term.has(Aggregate):
+        return term
+    return term.func(*map(with_piecewise, term.args))
+
+
 class nearest(sympy.Function):  # noqa: N801 (a function, as SymPy writes them)
     """Python's round: the nearest integer, the even one of two."""
 

@@ -138,23 +138,19 @@ class Bounds:
         here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts])
         return next((m for m in (1, 2, 3) if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))), None)
 
-    def candidates(self, points: Sequence[Any]) -> list[Any]:
+    def candidates(self, points: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
         """Formulas that the largest difference may be: its values where all other entries are alike."""
         found: dict[Any, None] = {}
+        allowed = {self.n, *parameters}
         for case, difference in self.differences:
-            places = [{}] if case.j not in difference.free_symbols else [{case.j: S.Zero}, {case.j: self.n - 1}]
-            alike = dict(case.alike)
+            alike = difference.subs(case.alike, simultaneous=True).subs(case.alike, simultaneous=True)
+            places = [S.Zero, self.n - 1] if case.j in alike.free_symbols else [S.Zero]
             for v, w, t, place in itertools.product(points, points, points, places):
                 if v == w:
                     continue
-                values = {case.v: v, case.w: w, case.common: t}
-                try:
-                    term = difference.subs(alike, simultaneous=True).subs(alike, simultaneous=True).subs({**values, **place}, simultaneous=True)
-                except (TypeError, ValueError, RecursionError):
-                    continue
-                if term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity) or term.free_symbols & set(case.boxes):
-                    continue
-                found[self._unraised(term)] = None
+                term = alike.subs({case.v: v, case.w: w, case.common: t, case.j: place}, simultaneous=True)
+                if not term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity) and term.free_symbols <= allowed:
+                    found[self._unraised(term)] = None
         return list(found)
 
 
@@ -187,7 +183,9 @@ def best(
             return None
         return sum(values), term
 
-    plain = bounds.candidates(points)
+    plain = bounds.candidates(points, [symbol for symbol in samples[0][0] if symbol != bounds.n])
+    roof_seen = max(seen for _, seen in samples)
+    plain.append(sympy.nsimplify(round(roof_seen, 9), rational=True))
     formulas = {sympy.simplify(term) for term in plain[:200]} if len(plain) < 40 else set(plain)
     ranked = sorted(filter(None, map(scored, formulas)), key=lambda each: (each[0], sympy.count_ops(each[1])))
     unique: list[tuple[float, Any]] = []

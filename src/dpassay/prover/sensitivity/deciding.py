@@ -14,6 +14,7 @@ from sympy import S
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.text import listed
+from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
@@ -227,7 +228,7 @@ class _Decision:
             if self.claim is not None and not exceeded and (claimed := bounds.proves(self.claim)) is not None:
                 return claimed, ""
             other = self.best(bounds)
-            found = other if found is None or (other is not None and domain.below(other.upper, found.upper)) else found
+            found = min(filter(None, (found, other)), key=self.size, default=None)
             if found is not None and self.attained(found):
                 break
         if self.claim is None or found is None or exceeded:
@@ -238,6 +239,9 @@ class _Decision:
 
     def exceeded(self) -> bool:
         return any(self.evaluate(self.claim, at) < seen * (1 - 1e-6) - 1e-9 for at, seen, _, _ in self.samples)
+
+    def size(self, proof: Proof) -> float:
+        return sum(self.evaluate(proof.upper, at) for at, *_ in self.samples)
 
     def attained(self, proof: Proof) -> bool:
         return all(self.evaluate(proof.upper, at) <= seen * (1 + 1e-9) + 1e-12 for at, seen, _, _ in self.samples)
@@ -270,8 +274,14 @@ class _Decision:
             return refuting[1]  # type: ignore[no-any-return]
         if not self.samples:
             return None
-        _, seen, setting, pair = max(self.samples, key=lambda each: each[1])
+        _, _, setting, pair = max(self.samples, key=self._share)
         return self.runs.witness(setting, pair)
+
+    def _share(self, sample: Any) -> tuple[float, float]:
+        """How much of the claim a sample's difference is, and the difference."""
+        at, seen, _, _ = sample
+        limit = 1.0 if self.claim is None else self.evaluate(self.claim, at)
+        return round(seen / limit, 9) if limit > 0 else 0.0, seen
 
     def conflict(self, proof: Proof | None, refuting: Any) -> str:
         """What contradicts a proof: a run that disagrees with the reading, or a pair beyond the bound."""
@@ -289,7 +299,7 @@ class _Decision:
 
 @functools.lru_cache(maxsize=5000)
 def _compiled(term: Any, names: tuple[Any, ...]) -> Any:
-    return sympy.lambdify(names, term, "math")
+    return sympy.lambdify(names, with_piecewise(term), "math")
 
 
 def _tried(function: Any, interval: Any, grows: bool, seed: int) -> tuple[Any, Witness | None]:
@@ -420,7 +430,7 @@ def _plain(term: Any, understood: Read | None = None) -> Any:
     if understood is None:
         return term
     swap = {symbol: sympy.Symbol(name) for name, symbol in {"n": understood.n, **understood.parameters}.items()}
-    return term.subs(swap, simultaneous=True)
+    return with_piecewise(term).subs(swap, simultaneous=True)
 
 
 def _readable(condition: Any, understood: Read) -> str:

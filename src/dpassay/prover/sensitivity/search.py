@@ -159,30 +159,49 @@ class Runs:
         return {name: self.random.sample(range(n), n) for name in self.permuted}
 
     def datasets(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
-        """Datasets, a position and what is to stand there instead (or to be put in)."""
-        points = self.points
-        few = points if len(points) <= 4 else [points[0], points[-1], *self.random.sample(points[1:-1], 2)]
-        place = range(n + 1 if self.grows else n)
+        """Datasets, a position and what is to stand there instead (or to be put in), several kinds in turn."""
+        kinds = [self._steps(n), self._alike(n), self._random(n)]
         if n <= 3:
-            for data in itertools.product(few, repeat=n):
-                for j in place:
-                    for w in few:
-                        yield list(data), j, w
-        for t in points:
-            for v in points:
-                for w in points:
-                    j = self.random.choice([0, n - 1, n // 2])
-                    data = [t] * n
-                    data[j] = v
-                    yield data, j, w
-        ends = [points[0], points[-1]]
-        for _ in range(60):
-            data = [self.random.choice(ends) for _ in range(n)]
-            yield data, self.random.randrange(n), self.random.choice(ends)
-            data = [self.random.choice(points) for _ in range(n)]
-            yield data, self.random.randrange(n), self.random.choice(points)
-            data = [self.anything() for _ in range(n)]
-            yield data, self.random.randrange(n), self.anything()
+            kinds.append(self._all(n))
+        while kinds:
+            for kind in list(kinds):
+                try:
+                    yield next(kind)
+                except StopIteration:
+                    kinds.remove(kind)
+
+    def _all(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
+        points = self.points
+        few = points if len(points) <= 3 else [points[0], points[-1], self.random.choice(points[1:-1])]
+        for data in itertools.product(few, repeat=n):
+            for j in self._places(n):
+                for w in few:
+                    yield list(data), j, w
+
+    def _alike(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
+        triples = list(itertools.product(self.points, repeat=3))
+        self.random.shuffle(triples)
+        for t, v, w in triples:
+            j = self.random.choice([0, n - 1, n // 2])
+            data = [t] * n
+            data[j] = v
+            yield data, j, w
+
+    def _steps(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
+        """So many at one end and the others at the other, where one more goes over."""
+        low, high = self.points[0], self.points[-1]
+        for count in range(n):
+            for a, b in ((low, high), (high, low)):
+                yield [*[a] * count, *[b] * (n - count)], count, a
+
+    def _random(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
+        ends = [self.points[0], self.points[-1]]
+        while True:
+            for draw in (lambda: self.random.choice(ends), lambda: self.random.choice(self.points), self.anything):
+                yield [draw() for _ in range(n)], self.random.choice(self._places(n)), draw()
+
+    def _places(self, n: int) -> range:
+        return range(n + 1 if self.grows else n)
 
     def anything(self) -> Fraction:
         return self.low + (self.high - self.low) * Fraction(self.random.randrange(257), 256)
@@ -211,10 +230,21 @@ class Runs:
             gap = abs(at(data) - at(other))
             if math.isnan(gap) or math.isinf(gap):
                 self.conflicts.append(f"the function gives no finite number at {_shown(data)} or {_shown(other)}")
-                return best
+                return -1.0, None
             if gap > best[0] + 1e-12:
-                best = (gap, (list(data), other, dict(maps)))
-        return best
+                best = (gap, (list(data), j, w))
+        return self.climbed(best, at, maps)
+
+    def climbed(self, best: tuple[float, Any], at: Any, maps: Any) -> tuple[float, Any]:
+        """The best pair after changing its entries one by one."""
+        gap, (data, j, w) = best
+        for place in range(len(data)):
+            for value in (self.low, self.high, self.anything()):
+                tried = [*data[:place], value, *data[place + 1 :]]
+                found = abs(at(tried) - at(self.changed(tried, j, w)))
+                if found > gap + 1e-12:
+                    gap, data = found, tried
+        return gap, (data, self.changed(data, j, w), dict(maps))
 
     def _for(self, positions: list[int], n: int) -> list[int]:
         return positions if len(positions) == n else [*positions, *range(len(positions), n)]
