@@ -43,11 +43,15 @@ class Template:
 
 
 TEMPLATES = (
-    Template("Laplace_pureDP", "Laplace(D/epsilon)", "Dwork, McSherry, Nissim, Smith 2006, Proposition 1", 1, "2 epsilon"),
+    Template(
+        "Laplace_pureDP", "Laplace(D/epsilon)", "Dwork, McSherry, Nissim, Smith 2006, Proposition 1", 1, "2 epsilon"
+    ),
     Template("Gaussian_zCDP", "N(0, D^2/(2 rho))", "Bun, Steinke 2016, Proposition 1.6", 1, "2 rho"),
     Template("Gaussian_GDP", "N(0, D^2/beta^2)", "Dong, Roth, Su 2022, Theorem 1", 1, "sqrt(2) beta"),
     Template("ExpoMech_pureDP", "Gumbel(2D/epsilon)", "McSherry, Talwar 2007, Theorem 6", 3, "log(E (1 + 2E)/(E + 2))"),
-    Template("LaplaceRNM_pureDP", "Laplace(2D/epsilon)", "Dwork, Roth 2014, Claim 3.9, for any sensitivity", 3, "log(p/q)"),
+    Template(
+        "LaplaceRNM_pureDP", "Laplace(2D/epsilon)", "Dwork, Roth 2014, Claim 3.9, for any sensitivity", 3, "log(p/q)"
+    ),
     Template("PF_pureDP", "Exponential(rate epsilon/(2D))", "McKenna, Sheldon 2020, Theorem 1", 2, "log(2E - 1)"),
 )
 
@@ -85,7 +89,9 @@ def attained(found: Sensitivity) -> bool:
     pair = found.witness
     if pair is None:
         return False
-    given = {name: sympy.Rational(str(value)) for name, value in pair.parameters.items() if not isinstance(value, tuple)}
+    given = {
+        name: sympy.Rational(str(value)) for name, value in pair.parameters.items() if not isinstance(value, tuple)
+    }
     limit = found.at_most.subs({"n": pair.n, **given})
     return at_most(pair.difference, limit) is True and at_most(limit, pair.difference) is True
 
@@ -114,7 +120,9 @@ def run(*, numbers: Sequence[int] = (), progress: Callable[[str], None] = lambda
                     "mechanism": template.name,
                     "sensitivity": str(found.at_most),
                     "right noise": right,
-                    "because": f"|f(x) - f(x')| <= {found.upper}; {template.theorem}" if right == "holds" else found.reason,
+                    "because": f"|f(x) - f(x')| <= {found.upper}; {template.theorem}"
+                    if right == "holds"
+                    else found.reason,
                     "half the noise": half,
                     "witness": _witness(found, template) if half == "refuted" else "",
                 }

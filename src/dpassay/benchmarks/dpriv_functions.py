@@ -7,7 +7,7 @@ replacement, a formula in n and the parameters. Where the benchmark leaves a par
 import math
 import statistics
 from collections.abc import Callable, Mapping
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np

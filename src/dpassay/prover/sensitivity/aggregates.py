@@ -106,7 +106,7 @@ def with_piecewise(term: Any) -> Any:
     return term.func(*map(with_piecewise, term.args))
 
 
-class nearest(sympy.Function):  # noqa: N801 (a function, as SymPy writes them)
+class nearest(sympy.Function):
     """Python's round: the nearest integer, the even one of two."""
 
     is_integer = True
@@ -136,8 +136,12 @@ class Sequence:
     kind: str = "list"
 
 
+INDEX = "#"
+"""The name of every bound index: no name of Python's, so that no parameter is taken for one."""
+
+
 def new_index() -> Dummy:
-    return Dummy("i", integer=True, nonnegative=True)
+    return Dummy(INDEX, integer=True, nonnegative=True)
 
 
 def number(value: Any) -> Any:

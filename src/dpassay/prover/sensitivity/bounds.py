@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 from sympy import Eq, Ge, Le, Max, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, aggregate, entry, is_private, nearest
+from dpassay.prover.sensitivity.aggregates import INDEX, Aggregate, Choice, aggregate, entry, is_private, nearest
 from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.neighbors import Case, Irreducible, cases
 from dpassay.prover.sensitivity.queries import certain, proved
@@ -34,7 +34,9 @@ class Proof:
 class Bounds:
     """All cases of one function's change, and what can be proved of them."""
 
-    def __init__(self, value: Any, n: Any, domain: Domain, *, grows: bool, way: str = "exact", milliseconds: int = 1500):
+    def __init__(
+        self, value: Any, n: Any, domain: Domain, *, grows: bool, way: str = "exact", milliseconds: int = 1500
+    ):
         self.n, self.domain, self.grows, self.milliseconds = n, domain, grows, milliseconds
         self.value, self.way = value, way
         self.factor, self.power = S.One, S.One
@@ -119,6 +121,8 @@ class Bounds:
             fixed = {self.n: sympy.Integer(n)}
             case = case.at(fixed)
             difference, bound = _simple(sympy.sympify(difference.subs(fixed))), sympy.sympify(bound.subs(fixed))
+            if not (_finite(difference) and _finite(bound)):
+                return None
         here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
         end = self._end(case, difference)
         if here.below(end, bound):
@@ -136,7 +140,14 @@ class Bounds:
     def _only_length(self, case: Case) -> int | None:
         """The length of the datasets in a case that has only one."""
         here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts])
-        return next((m for m in (1, 2, 3) if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))), None)
+        return next(
+            (
+                m
+                for m in (1, 2, 3)
+                if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))
+            ),
+            None,
+        )
 
     def candidates(self, points: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
         """Formulas that the largest difference may be: its values where all other entries are alike."""
@@ -149,13 +160,16 @@ class Bounds:
                 if v == w:
                     continue
                 term = alike.subs({case.v: v, case.w: w, case.common: t, case.j: place}, simultaneous=True)
-                if not term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity) and term.free_symbols <= allowed:
+                if _finite(term) and term.free_symbols <= allowed:
                     found[self._unraised(term)] = None
         return list(found)
 
 
 def best(
-    bounds: Bounds, points: Sequence[Any], samples: Sequence[tuple[Mapping[Any, Any], float]], evaluate: Callable[..., float]
+    bounds: Bounds,
+    points: Sequence[Any],
+    samples: Sequence[tuple[Mapping[Any, Any], float]],
+    evaluate: Callable[..., float],
 ) -> Proof | None:
     """The smallest bound that could be proved.
 
@@ -277,7 +291,8 @@ def _simple(difference: Any) -> Any:
 def _at_ends(difference: Any, case: Case, facts: Sequence[Any]) -> Any:
     """The difference with each variable at the end of its range towards which it grows, where that can be proved."""
     tied = {symbol for fact in case.facts for symbol in fact.free_symbols}
-    changed = True
+    tied |= {symbol for ends in case.boxes.values() for end in ends for symbol in end.free_symbols}
+    changed = _defined(difference, facts)
     while changed:
         changed = False
         for variable in sorted(difference.free_symbols & set(case.boxes) - tied, key=str):
@@ -291,11 +306,32 @@ def _at_ends(difference: Any, case: Case, facts: Sequence[Any]) -> Any:
     return difference
 
 
+def _defined(difference: Any, facts: Sequence[Any]) -> bool:
+    """Whether denominators, roots and logarithms of a difference are defined and smooth wherever the facts hold."""
+    for part in sympy.preorder_traversal(difference):
+        inner = None
+        if part.is_Pow and not (part.exp.is_Integer and part.exp > 0):
+            inner = part.base
+        elif isinstance(part, sympy.log):
+            inner = part.args[0]
+        if inner is None or inner.is_positive:
+            continue
+        near = _relevant(inner > 0, facts)
+        needs_sign = isinstance(part, sympy.log) or not part.exp.is_Integer
+        if not certain(inner > 0, near, 300) and (needs_sign or not certain(inner < 0, near, 300)):
+            return False
+    return True
+
+
 def _sign(slope: Any, facts: Sequence[Any]) -> int:
     """1 if a term is never negative, -1 if never positive, 0 if neither was proved; denominators are not 0."""
     sign = 1
     for factor in sympy.Mul.make_args(sympy.factor(sympy.together(slope))):
-        if factor.is_positive or factor.is_nonnegative or (factor.is_Pow and factor.exp.is_Integer and factor.exp % 2 == 0):
+        if (
+            factor.is_positive
+            or factor.is_nonnegative
+            or (factor.is_Pow and factor.exp.is_Integer and factor.exp % 2 == 0)
+        ):
             continue
         base = factor.base if factor.is_Pow and factor.exp.is_Integer else factor
         if base.is_negative or base.is_nonpositive:
@@ -308,6 +344,10 @@ def _sign(slope: Any, facts: Sequence[Any]) -> int:
             return 0
         sign = -sign
     return sign
+
+
+def _finite(term: Any) -> bool:
+    return not term.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
 
 
 def _caps(fact: Any, n: Any, top: int) -> bool:
@@ -339,7 +379,7 @@ def _public(term: Any, case: Case, here: Domain) -> Any:
         values = [term.subs(case.j, at) for at in (S.Zero, _last(case))]
         pick = [value for value in values if here.knows(Le(term, value))]
         return pick[0] if pick else S.Infinity
-    own = [symbol for symbol in term.free_symbols if symbol.name in ("i", "k", "p") and symbol.is_integer and symbol in case.boxes]
+    own = [symbol for symbol in term.free_symbols if symbol in case.boxes]
     return S.Infinity if own else term
 
 
@@ -397,7 +437,9 @@ def _relevant(goal: Any, facts: Sequence[Any]) -> list[Any]:
 # Definedness
 
 
-def settled(obligations: Sequence[Obligation], assumed: Sequence[Any], n: Any, bounds: tuple[Any, Any]) -> tuple[list[Any], list[Obligation]]:
+def settled(
+    obligations: Sequence[Obligation], assumed: Sequence[Any], n: Any, bounds: tuple[Any, Any]
+) -> tuple[list[Any], list[Obligation]]:
     """Which conditions on n and the parameters definedness needs, and which obligations were not proved."""
     facts = [sympy.sympify(each) for each in assumed]
     failed: list[Obligation] = []
@@ -413,7 +455,7 @@ def settled(obligations: Sequence[Obligation], assumed: Sequence[Any], n: Any, b
         least = next((m for m in range(2, 7) if _holds(duty, Domain(bounds, [*facts, Ge(n, m)]))[0]), None)
         if least is not None:
             facts.append(Ge(n, least))
-        elif not wanted.free_symbols - {n, *(s for s in wanted.free_symbols if s.name != "i")}:
+        elif not wanted.free_symbols - {n, *(s for s in wanted.free_symbols if s.name != INDEX)}:
             facts.append(wanted)
         else:
             failed.append(duty)
@@ -449,7 +491,7 @@ def _holds(duty: Obligation, domain: Domain) -> tuple[bool, Any]:
         return True, None
     if is_private(duty.condition):
         return False, None
-    bound = [symbol for symbol in condition.free_symbols if symbol.name == "i"]
+    bound = [symbol for symbol in condition.free_symbols if symbol.name == INDEX]
     wanted = sympy.Implies(sympy.And(*public), duty.condition) if public else duty.condition
     return False, None if bound else wanted
 
@@ -457,12 +499,12 @@ def _holds(duty: Obligation, domain: Domain) -> tuple[bool, Any]:
 def _by_hull(condition: Any, here: Domain) -> bool:
     low, high = here.hull(condition.lhs - condition.rhs)
     if isinstance(condition, sympy.Ge | sympy.Gt):
-        return here.knows(low >= 0 if isinstance(condition, sympy.Ge) else low > 0) if low != S.NegativeInfinity else False
+        return (
+            here.knows(low >= 0 if isinstance(condition, sympy.Ge) else low > 0) if low != S.NegativeInfinity else False
+        )
     if isinstance(condition, sympy.Le | sympy.Lt):
         return here.knows(high <= 0 if isinstance(condition, sympy.Le) else high < 0) if high != S.Infinity else False
     if isinstance(condition, sympy.Ne):
         above = low != S.NegativeInfinity and here.knows(low > 0)
         return above or (high != S.Infinity and here.knows(high < 0))
     return False
-
-

@@ -64,7 +64,9 @@ class Sensitivity:
 
     def __str__(self) -> str:
         claim = f"at most {self.at_most}" if self.at_most is not None else "sensitivity"
-        lines = [f"{self.function}, {self.relation}, entries in [{self.bounds[0]}, {self.bounds[1]}]: {claim} {self.outcome}"]
+        lines = [
+            f"{self.function}, {self.relation}, entries in [{self.bounds[0]}, {self.bounds[1]}]: {claim} {self.outcome}"
+        ]
         if self.upper is not None:
             lines.append(f"  proved: |f(x) - f(x')| <= {self.upper}")
         if self.reason:
@@ -136,7 +138,9 @@ def sensitivity(
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
     facts = [*understood.assumed, *(_condition(text, names) for text in assume)]
-    return _Decision(function, understood, interval, RELATIONS[relation], claim, facts, seed, file, certificate).made(made)
+    return _Decision(function, understood, interval, RELATIONS[relation], claim, facts, seed, file, certificate).made(
+        made
+    )
 
 
 def _read(function: Any, named: Sequence[str]) -> Read:
@@ -154,7 +158,16 @@ class _Decision:
     """One question, from the reading to the answer."""
 
     def __init__(
-        self, function: Any, understood: Read, interval: Any, grows: bool, claim: Any, facts: Any, seed: int, file: str, certificate: Any
+        self,
+        function: Any,
+        understood: Read,
+        interval: Any,
+        grows: bool,
+        claim: Any,
+        facts: Any,
+        seed: int,
+        file: str,
+        certificate: Any,
     ):
         self.function, self.read, self.interval, self.grows, self.claim = function, understood, interval, grows, claim
         self.seed, self.file, self.certificate = seed, file, dict(certificate)
@@ -187,7 +200,14 @@ class _Decision:
         least = "n >= 1 entries, and one more" if self.grows else "n >= 1 entries"
         whole = [f"{name} is an integer" for name, symbol in self.read.parameters.items() if symbol.is_integer]
         kind = "data is an array" if self.read.kind == "array" else "data is a list"
-        return (*([] if any("n >=" in text for text in shown) else [least]), *shown, *whole, *self.read.notes, kind, "arithmetic is exact")
+        return (
+            *([] if any("n >=" in text for text in shown) else [least]),
+            *shown,
+            *whole,
+            *self.read.notes,
+            kind,
+            "arithmetic is exact",
+        )
 
     def sampled(self) -> None:
         for n in LENGTHS:
@@ -199,7 +219,7 @@ class _Decision:
                     return
                 try:
                     seen, pair = self.runs.largest(n, setting, 500 if n <= 3 else 260)
-                except Exception as error:  # noqa: BLE001 (whatever the user's function raises)
+                except Exception as error:
                     self.runs.conflicts.append(f"the function raises {type(error).__name__}: {error}")
                     return
                 if pair is None:
@@ -209,16 +229,23 @@ class _Decision:
 
     def evaluate(self, term: Any, at: Mapping[Any, Any]) -> float:
         names = tuple(sorted(at, key=str))
-        value = _compiled(term, names)(*(float(at[name]) if not isinstance(at[name], int) else at[name] for name in names))
+        value = _compiled(term, names)(
+            *(float(at[name]) if not isinstance(at[name], int) else at[name] for name in names)
+        )
         return float(value)
 
     def proof(self) -> tuple[Proof | None, str]:
         if self.undefined:
             duty = self.undefined[0]
-            return None, f"{self.file}:{duty.line}: not proved to be defined for all data: {_readable(duty.condition, self.read)}"
+            return (
+                None,
+                f"{self.file}:{duty.line}: not proved to be defined for all data: {_readable(duty.condition, self.read)}",
+            )
         if not self.samples:
             return None, "; ".join(self.runs.conflicts) or "no n and parameters were found that the assumptions allow"
         domain = Domain(self.interval, self.facts)
+        if (at := self.claimless()) is not None:
+            return None, f"the claim has no value at n = {at[self.read.n]}"
         exceeded = self.claim is not None and self.exceeded()
         found: Proof | None = None
         reason = "no bound was proved"
@@ -236,6 +263,16 @@ class _Decision:
         if domain.below(found.upper, self.claim):
             return Proof(self.claim, found.steps), ""
         return None, f"the claim was not proved, only {_plain(found.upper, self.read)}"
+
+    def claimless(self) -> Mapping[Any, Any] | None:
+        """A sample at which the claim is not a number."""
+        for at, *_ in self.samples if self.claim is not None else ():
+            try:
+                if not math.isfinite(self.evaluate(self.claim, at)):
+                    return at
+            except (ArithmeticError, ValueError, TypeError):
+                return at
+        return None
 
     def exceeded(self) -> bool:
         return any(self.evaluate(self.claim, at) < seen * (1 - 1e-6) - 1e-9 for at, seen, _, _ in self.samples)
@@ -257,15 +294,19 @@ class _Decision:
 
     def refuting(self) -> Any:
         """A sample whose exact difference exceeds the claim."""
-        if self.claim is None or self.undefined or self.runs.conflicts:
+        if self.claim is None or self.undefined or self.runs.conflicts or self.claimless() is not None:
             return None
         ranked = sorted(self.samples, key=lambda each: self.evaluate(self.claim, each[0]) - each[1])
         for sample in ranked[:3]:
             at, seen, setting, pair = sample
-            limit = self.claim.subs({k: sympy.Rational(Fraction(v).numerator, Fraction(v).denominator) for k, v in at.items()})
+            limit = self.claim.subs(
+                {k: sympy.Rational(Fraction(v).numerator, Fraction(v).denominator) for k, v in at.items()}
+            )
             if self.evaluate(self.claim, at) < seen * (1 - 1e-12):
                 witness = self.runs.witness(setting, pair)
-                if surely_at_most(witness.difference, limit) is False and math.isclose(float(witness.difference), seen, rel_tol=1e-6, abs_tol=1e-9):
+                if surely_at_most(witness.difference, limit) is False and math.isclose(
+                    float(witness.difference), seen, rel_tol=1e-6, abs_tol=1e-9
+                ):
                     return sample, witness
         return None
 
@@ -280,7 +321,7 @@ class _Decision:
     def _share(self, sample: Any) -> tuple[float, float]:
         """How much of the claim a sample's difference is, and the difference."""
         at, seen, _, _ = sample
-        limit = 1.0 if self.claim is None else self.evaluate(self.claim, at)
+        limit = 1.0 if self.claim is None or self.claimless() else self.evaluate(self.claim, at)
         return round(seen / limit, 9) if limit > 0 else 0.0, seen
 
     def conflict(self, proof: Proof | None, refuting: Any) -> str:
@@ -311,7 +352,7 @@ def _tried(function: Any, interval: Any, grows: bool, seed: int) -> tuple[Any, W
         try:
             for n in LENGTHS[:4]:
                 found = max(found, runs.largest(n, {}, 300), key=lambda each: each[0])
-        except Exception:  # noqa: BLE001, S112 (whatever the user's function raises)
+        except Exception:
             pass
         if found[1] is not None:
             one, other, _ = found[1]
@@ -340,7 +381,13 @@ def _number(value: Any) -> Any:
     if value is None:
         raise TypeError
     if isinstance(value, float):
-        return S.Infinity if value == math.inf else S.NegativeInfinity if value == -math.inf else sympy.Rational(repr(value))
+        return (
+            S.Infinity
+            if value == math.inf
+            else S.NegativeInfinity
+            if value == -math.inf
+            else sympy.Rational(repr(value))
+        )
     return sympy.Rational(Fraction(value).numerator, Fraction(value).denominator)
 
 
@@ -378,7 +425,14 @@ _OPERATORS: dict[type, Any] = {
     ast.FloorDiv: lambda a, b: sympy.floor(a / b),
     ast.Mod: sympy.Mod,
 }
-_COMPARISONS: dict[type, Any] = {ast.Lt: sympy.Lt, ast.LtE: sympy.Le, ast.Gt: sympy.Gt, ast.GtE: sympy.Ge, ast.Eq: sympy.Eq, ast.NotEq: sympy.Ne}
+_COMPARISONS: dict[type, Any] = {
+    ast.Lt: sympy.Lt,
+    ast.LtE: sympy.Le,
+    ast.Gt: sympy.Gt,
+    ast.GtE: sympy.Ge,
+    ast.Eq: sympy.Eq,
+    ast.NotEq: sympy.Ne,
+}
 
 
 def _expression(text: str, names: Mapping[str, Any]) -> Any:
@@ -410,7 +464,9 @@ def _expression(text: str, names: Mapping[str, Any]) -> Any:
             case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
                 sides = [of(left), *map(of, others)]
                 return sympy.And(*(_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, sides, sides[1:])))  # noqa: B905
-        raise InvalidInput(f"{text!r} has {ast.unparse(node)!r}: use n, the parameters, + - * / **, sqrt, exp, log, max, min, pi, e")
+        raise InvalidInput(
+            f"{text!r} has {ast.unparse(node)!r}: use n, the parameters, + - * / **, sqrt, exp, log, max, min, pi, e"
+        )
 
     found = of(_tree(text).body)
     if found.has(S.NaN, S.ComplexInfinity):
@@ -421,7 +477,7 @@ def _expression(text: str, names: Mapping[str, Any]) -> Any:
 def _condition(text: str, names: Mapping[str, Any]) -> Any:
     found = _expression(text, names)
     if not isinstance(found, sympy.logic.boolalg.Boolean):
-        raise InvalidInput(f"{text!r} is no condition: write one as \"0 <= mu <= 1\"")
+        raise InvalidInput(f'{text!r} is no condition: write one as "0 <= mu <= 1"')
     return found
 
 
@@ -434,4 +490,4 @@ def _plain(term: Any, understood: Read | None = None) -> Any:
 
 
 def _readable(condition: Any, understood: Read) -> str:
-    return str(_plain(condition, understood)).replace("_", "")
+    return str(_plain(condition, understood)).replace("_#", "i")

@@ -89,7 +89,12 @@ class Domain:
             low, high = self.hull(variables[0])
             x = sympy.Dummy("x", real=True)
             with_x = term.subs(variables[0], x)
-            if with_x.free_symbols == {x} and not (low.free_symbols | high.free_symbols) and low.is_finite and high.is_finite:
+            if (
+                with_x.free_symbols == {x}
+                and not (low.free_symbols | high.free_symbols)
+                and low.is_finite
+                and high.is_finite
+            ):
                 try:
                     return extent(with_x, x, low, high)
                 except Unencodable:
@@ -185,6 +190,11 @@ class Domain:
 
     def times(self, left: Interval, right: Interval) -> Interval:
         (a, b), (c, d) = left, right
+        if any(end in INFINITE for end in (a, b, c, d)) and not all(
+            end in INFINITE or end.is_number for end in (a, b, c, d)
+        ):
+            positive = self.nonnegative(a) and self.nonnegative(c) and S.Infinity not in (a, c)
+            return (_times(a, c), S.Infinity) if positive else INFINITE
         if a == b and c == d:
             return a * c, a * c
         if self.nonnegative(a) and self.nonnegative(c):
@@ -209,7 +219,9 @@ class Domain:
             if self.nonnegative(bottom):
                 return (S.Zero if top == S.Infinity else 1 / top), (S.Infinity if bottom == 0 else 1 / bottom)
             if self.nonnegative(-top):
-                return (S.NegativeInfinity if top == 0 else 1 / top), (S.Zero if bottom == S.NegativeInfinity else 1 / bottom)
+                return (S.NegativeInfinity if top == 0 else 1 / top), (
+                    S.Zero if bottom == S.NegativeInfinity else 1 / bottom
+                )
             return INFINITE
         if base == -1 and exponent.is_integer:
             return S.NegativeOne, S.One
@@ -233,7 +245,7 @@ class Domain:
             case "max" | "min" | "order":
                 return low, high
             case "sum":
-                return _times(term.length, low), _times(term.length, high)
+                return tuple(end if end in INFINITE else _times(term.length, end) for end in (low, high))  # type: ignore[return-value]
             case "distinct":
                 return S.One, term.length
         if self.nonnegative(low):
@@ -246,7 +258,9 @@ class Domain:
         """The ends over all indices: at the first or the last, where that can be proved."""
         found: list[Any] = []
         for end, sign in ((low, -1), (high, 1)):
-            values = [end.subs(term.index, at) for at in (0, term.length - 1)] if term.index in end.free_symbols else [end]
+            values = (
+                [end.subs(term.index, at) for at in (0, term.length - 1)] if term.index in end.free_symbols else [end]
+            )
             pick = next((v for v in values if certain(sign * (v - end) >= 0, inner.facts)), None)
             found.append(sign * S.Infinity if pick is None else pick)
         return found[0], found[1]
@@ -381,12 +395,21 @@ def _top(term: Any, x: Any, low: Any, high: Any) -> Any:
     bottom, top = _exact_ball(low), _exact_ball(high)
     if _settled(term, slope, bend, x, bottom, top, ball(best), stationary):
         return best
-    slack = max(rationals(ball(term, {x: ball(sympy.Rational(point))} if x in term.free_symbols else {}))[1] for point in near) if near else Fraction(-1)
+    slack = (
+        max(
+            rationals(ball(term, {x: ball(sympy.Rational(point))} if x in term.free_symbols else {}))[1]
+            for point in near
+        )
+        if near
+        else Fraction(-1)
+    )
     slack = max(slack, rationals(ball(best))[1])
     step = max(abs(slack), Fraction(1)) / 10**12
     for _ in range(3):
         slack += step
-        if _settled(term, slope, bend, x, bottom, top, arb(0) + ball(sympy.Rational(slack.numerator, slack.denominator)), []):
+        if _settled(
+            term, slope, bend, x, bottom, top, arb(0) + ball(sympy.Rational(slack.numerator, slack.denominator)), []
+        ):
             return sympy.Rational(slack.numerator, slack.denominator)
         step *= 1000
     raise Unencodable(f"{term}")

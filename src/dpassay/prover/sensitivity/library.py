@@ -14,7 +14,16 @@ import numpy as np
 import sympy
 from sympy import Abs, And, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Not, Or, S, ceiling, floor, sqrt
 
-from dpassay.prover.sensitivity.aggregates import Choice, Sequence, aggregate, entry, is_private, nearest, new_index, number
+from dpassay.prover.sensitivity.aggregates import (
+    Choice,
+    Sequence,
+    aggregate,
+    entry,
+    is_private,
+    nearest,
+    new_index,
+    number,
+)
 from dpassay.prover.sensitivity.reading import Growing, Local, NeedsArray, _Method
 
 _TABLE: dict[Any, Callable[..., Any]] = {}
@@ -855,6 +864,8 @@ def _median_high(reader: Any, data: Any, /) -> Any:
 
 @_of(np.quantile)
 def _quantile(reader: Any, a: Any, q: Any, /) -> Any:
+    if isinstance(q, tuple):
+        return tuple(_quantile(reader, a, each) for each in q)
     q = reader.scalar(q)
     if is_private(q):
         reader.refuse("a quantile that depends on the data")
@@ -871,18 +882,19 @@ def _quantile(reader: Any, a: Any, q: Any, /) -> Any:
 
 @_of(np.percentile)
 def _percentile(reader: Any, a: Any, q: Any, /) -> Any:
-    return _quantile(reader, a, reader.scalar(q) / 100)
+    parts = tuple(reader.scalar(each) / 100 for each in q) if isinstance(q, tuple) else reader.scalar(q) / 100
+    return _quantile(reader, a, parts)
 
 
 @_of(np.linalg.norm)
-def _norm(reader: Any, a: Any, /, ord: Any = sympy.Integer(2)) -> Any:  # noqa: A002
+def _norm(reader: Any, a: Any, /, ord: Any = sympy.Integer(2)) -> Any:
     over = _elements(reader, _flat(reader, a))
     body = number(over.body)
     if over.where is not sympy.true:
         reader.refuse("the norm of selected elements")
     if ord is None or ord == 2:
         return sqrt(aggregate("sum", over.binders, body**2))
-    ord = reader.scalar(ord)  # noqa: A001
+    ord = reader.scalar(ord)
     if ord == S.Infinity:
         return _bounded_extreme(reader, "max", Sequence(over.binders, Abs(body)), None)
     if not (ord.is_Rational and ord >= 1):

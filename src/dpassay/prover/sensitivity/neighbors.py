@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 from sympy import Dummy, Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Not, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, is_private
+from dpassay.prover.sensitivity.aggregates import INDEX, Aggregate, Choice, entry, is_private, new_index
 from dpassay.prover.sensitivity.hulls import INFINITE, Domain, Interval
 
 MAX_CASES = 200
@@ -48,7 +48,6 @@ class Case:
     boxes: dict[Any, Interval] = field(default_factory=dict)
     alike: dict[Any, Any] = field(default_factory=dict)
 
-
     def at(self, values: dict[Any, Any]) -> "Case":
         """The case for some n or parameters alone."""
 
@@ -79,7 +78,7 @@ def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False, way: str =
     count = 0
     while pending:
         script = pending.pop()
-        change = Change(value, n, domain, script, grows, way)
+        change = _Change(value, n, domain, script, grows, way)
         try:
             yield change.made()
         except _Undecided:
@@ -96,7 +95,7 @@ class _Impossible(Exception):
     pass
 
 
-class Change:
+class _Change:
     """One case in the making: `script` says which option was taken at each choice so far."""
 
     def __init__(self, value: Any, n: Any, domain: Domain, script: list[int], grows: bool, way: str):
@@ -104,7 +103,11 @@ class Change:
         self.way = way
         self.open: list[int] = []
         self.step = 0
-        self.v, self.w, self.j = Dummy("v", real=True), Dummy("w", real=True), Dummy("j", integer=True, nonnegative=True)
+        self.v, self.w, self.j = (
+            Dummy("v", real=True),
+            Dummy("w", real=True),
+            Dummy("j", integer=True, nonnegative=True),
+        )
         self.common = Dummy("t", real=True)
         self.facts: list[Any] = [Ge(self.j, 0), Le(self.j, n) if grows else Lt(self.j, n)]
         self.boxes: dict[Any, Interval] = {self.v: domain.bounds, self.w: domain.bounds}
@@ -280,7 +283,9 @@ class Change:
     def touched(self, term: Aggregate) -> list[Any]:
         """The indices at which the body reads entry j itself; whether each exists is chosen."""
         found: list[Any] = []
-        for position in sorted({each.args[0] for each in _direct(term.body) if term.index in each.args[0].free_symbols}, key=str):
+        for position in sorted(
+            {each.args[0] for each in _direct(term.body) if term.index in each.args[0].free_symbols}, key=str
+        ):
             place = self.solved(position, term)
             if place is None:
                 continue
@@ -301,8 +306,8 @@ class Change:
         """The index at which a position is j, None where there is none in this case."""
         index = term.index
         if any(isinstance(each, sympy.core.function.AppliedUndef) for each in position.atoms(sympy.Function)):
-            if position.args != (index,):
-                raise Irreducible("a position in a permutation that is no plain index")
+            if position.args != (index,) or sympy.expand(term.length - self.n) != 0:
+                raise Irreducible("part of a permutation")
             place = Dummy("p", integer=True, nonnegative=True)
             self.facts += [Ge(place, 0), Lt(place, term.length)]
             self.boxes[place], self.alike[place] = (S.Zero, term.length - 1), S.Zero
@@ -349,7 +354,9 @@ class Change:
     def _parity_conflict(self, on: Any) -> bool:
         """Whether j would be in two classes of one modulus at once."""
         mine = _classes(on, self.j)
-        return any(m == k and (a - b) % m != 0 for fact in self.facts for m, a in _classes(fact, self.j) for k, b in mine)
+        return any(
+            m == k and (a - b) % m != 0 for fact in self.facts for m, a in _classes(fact, self.j) for k, b in mine
+        )
 
     def untouched(self, term: Aggregate, places: list[Any]) -> list[tuple[Any, Any, Any]]:
         """How the body changes where it does not read entry j itself: (how many, old, new) for each kind of index.
@@ -378,7 +385,7 @@ class Change:
         for part in (*term.body.atoms(Aggregate), *_direct(term.body)):
             if not part.free_symbols & {term.index, *(each.index for each in term.body.atoms(Aggregate))}:
                 self.of(part)  # what all indices share
-        index = Dummy("i", integer=True, nonnegative=True)
+        index = new_index()
         before = set(self.boxes)
         self.generic.add(index)
         self.boxes[index], self.alike[index] = (S.Zero, term.length - 1), S.Zero
@@ -404,9 +411,12 @@ class Change:
         """The term at another index of the same kind: all that belongs to one index is replaced, facts included."""
         used = {each for each in self.locals if each in term.free_symbols}
         reach = set(used)
-        while grown := {
-            other for fact in self.facts if fact.free_symbols & reach for other in fact.free_symbols & self.locals
-        } - reach:
+        while (
+            grown := {
+                other for fact in self.facts if fact.free_symbols & reach for other in fact.free_symbols & self.locals
+            }
+            - reach
+        ):
             reach |= grown
         swap: dict[Any, Any] = {}
         for old in sorted(reach, key=lambda each: (str(each), each.dummy_index)):
@@ -542,7 +552,9 @@ class Change:
     def grown(self, term: Aggregate) -> tuple[Any, Any]:
         """With one entry more."""
         body, length = term.body, term.length
-        if sympy.expand(length.subs(self.n, self.n + 1) - length) != 1 or {e.args[0] for e in _direct(body)} - {term.index}:
+        if sympy.expand(length.subs(self.n, self.n + 1) - length) != 1 or {e.args[0] for e in _direct(body)} - {
+            term.index
+        }:
             raise Irreducible("an aggregate over other than all entries of a dataset that grows")
         bare = body.subs(entry(term.index), self.w)
         if term.index in bare.free_symbols or is_private(bare) or self.n in body.free_symbols:
@@ -559,7 +571,11 @@ class Change:
             rest = self.variable("r", (low, high), self.as_common(other))
             return rest, (Max if term.kind == "max" else Min)(rest, added)
         if term.kind == "prod" and self.domain.nonnegative(low):
-            rest = self.variable("r", (S.Zero if low == 0 else low**length, S.One if high == 1 else high**length), self.as_common(other) ** length)
+            rest = self.variable(
+                "r",
+                (S.Zero if low == 0 else low**length, S.One if high == 1 else high**length),
+                self.as_common(other) ** length,
+            )
             return rest, rest * added
         raise Irreducible("an aggregate of this kind over a dataset that grows")
 
@@ -600,7 +616,7 @@ def _scaled(length: Any, end: Any) -> Any:
 
 def _lines(up: Any, down: Any, x: Any, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
     """Slopes of the chord and of the tangents at the ends."""
-    width = (down.subs(x, high) - down.subs(x, low))
+    width = down.subs(x, high) - down.subs(x, low)
     if width != 0:
         yield (up.subs(x, high) - up.subs(x, low)) / width, low
     for at in (low, high):
@@ -611,8 +627,13 @@ def _lines(up: Any, down: Any, x: Any, low: Any, high: Any) -> Iterator[tuple[An
 
 
 def _unwrapped(position: Any, n: Any) -> Any:
-    """A position without "modulo n"."""
-    return sympy.expand(position.replace(lambda e: isinstance(e, sympy.Mod) and e.args[1] == n, lambda e: e.args[0]))
+    """A position without "modulo n", where this is around the whole of it."""
+
+    def bare(term: Any) -> Any:
+        return term.replace(lambda e: isinstance(e, sympy.Mod) and e.args[1] == n, lambda e: e.args[0])
+
+    whole = isinstance(position, sympy.Mod) and position.args[1] == n
+    return sympy.expand(bare(position) if whole else position)
 
 
 def _direct(body: Any, bound: frozenset[Any] = frozenset()) -> set[Any]:
@@ -631,7 +652,7 @@ def _moves(body: Any, n: Any) -> bool:
 
 
 def _fixed(read: Any) -> bool:
-    return not any(symbol.name == "i" for symbol in read.args[0].free_symbols)
+    return not any(symbol.name == INDEX for symbol in read.args[0].free_symbols)
 
 
 def _ordered_inside(term: Aggregate) -> bool:

@@ -36,7 +36,7 @@ _RELATIONS = {
 }
 
 
-class Encoding:
+class _Encoding:
     """Formulas of one query, and the facts about the variables that stand for other terms.
 
     Attributes:
@@ -157,7 +157,9 @@ class Encoding:
             self.facts.append(["=>", ["and", [">=", b, 1], [">=", e, 0]], [">=", name, 1]])
             self.facts.append(["=>", ["and", [">=", b, 0], ["<=", b, 1], [">=", e, 0]], ["<=", name, 1]])
             if base.is_Rational and base > 1 and exponent.is_integer:  # Bernoulli
-                self.facts.append(["=>", [">=", e, 0], [">=", name, ["+", 1, ["*", e, str(Fraction(int(base.p), int(base.q)) - 1)]]]])
+                self.facts.append(
+                    ["=>", [">=", e, 0], [">=", name, ["+", 1, ["*", e, str(Fraction(int(base.p), int(base.q)) - 1)]]]]
+                )
         return name
 
     def cases(self, term: Any) -> Formula:
@@ -165,7 +167,10 @@ class Encoding:
         if new:
             condition, yes, no = term.args
             holds = self.truth(condition)
-            self.facts += [["=>", holds, ["=", name, self.number(yes)]], ["=>", ["not", holds], ["=", name, self.number(no)]]]
+            self.facts += [
+                ["=>", holds, ["=", name, self.number(yes)]],
+                ["=>", ["not", holds], ["=", name, self.number(no)]],
+            ]
         return name
 
     def whole(self, term: Any) -> Formula:
@@ -217,7 +222,10 @@ class Encoding:
             if function == sympy.log:
                 domain = [[">", inner, 0], [">", at, 0]]
             for word in ("<", "="):
-                same: list[Formula] = [["=>", [word, inner, at], [word, name, value]], ["=>", [word, name, value], [word, inner, at]]]
+                same: list[Formula] = [
+                    ["=>", [word, inner, at], [word, name, value]],
+                    ["=>", [word, name, value], [word, inner, at]],
+                ]
                 self.facts += [["=>", _all(domain), each] for each in same] if domain else same
             if other is not None and function == sympy.exp and sympy.expand(term.args[0] + other) == 0:
                 self.facts.append(["=", ["*", name, value], 1])
@@ -242,7 +250,7 @@ def step(name: str, goal: Any, facts: Sequence[Any]) -> dict[str, Any]:
     Raises:
         Unencodable: a term without a formula.
     """
-    encoding = Encoding()
+    encoding = _Encoding()
     hypotheses = [encoding.truth(fact) for fact in facts if fact is not sympy.true]
     conclusion = encoding.truth(goal)
     names = list(encoding.variables.values())
@@ -301,7 +309,7 @@ def certain(goal: Any, facts: Sequence[Any], milliseconds: int = 500) -> bool:
     kept = []
     for fact in facts:
         try:
-            Encoding().truth(fact)
+            _Encoding().truth(fact)
         except Unencodable:
             continue
         kept.append(fact)
@@ -325,7 +333,7 @@ _BALLS = {
     sympy.Abs: abs,
     sympy.floor: arb.floor,
     sympy.ceiling: arb.ceil,
-    nearest: lambda x: (x + arb(0, 1)),
+    nearest: lambda x: x + arb(0, 1),
 }
 
 
@@ -453,5 +461,3 @@ def at_most(left: Any, right: Any) -> bool | None:
         if enclosed > 0:
             return False
     return True if sympy.simplify(gap) == 0 else None
-
-

@@ -10,7 +10,8 @@ import inspect
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence as Several
+from collections.abc import Callable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,16 @@ import sympy
 from sympy import And, Dummy, Eq, Ge, Le, Lt, Max, Min, Ne, Not, Or, S, floor
 
 from dpassay.core.errors import InvalidInput
-from dpassay.prover.sensitivity.aggregates import Choice, Sequence, aggregate, entry, is_private, new_index, number
+from dpassay.prover.sensitivity.aggregates import (
+    INDEX,
+    Choice,
+    Sequence,
+    aggregate,
+    entry,
+    is_private,
+    new_index,
+    number,
+)
 
 MAX_DEPTH = 8
 MAX_FORKS = 64
@@ -126,7 +136,7 @@ def read(function: Any, kind: str, fixed: dict[str, Any], named: Several[str] = 
         NotUnderstood: with the line and the reason.
     """
     definition, _, _, first = source_of(function)
-    reader = Reader(function, kind, first - 1)
+    reader = _Reader(function, kind, first - 1)
     return reader.whole(definition, fixed, named)
 
 
@@ -145,7 +155,7 @@ def _contains(nodes: Several[ast.AST], kinds: Any) -> bool:
     return any(isinstance(each, kinds) for node in nodes for each in ast.walk(node))
 
 
-class Reader:
+class _Reader:
     """One reading of one function."""
 
     def __init__(self, function: Any, kind: str, offset: int):
@@ -178,7 +188,7 @@ class Reader:
         if definition.decorator_list:
             self.refuse("decorators are not read: they may change the function")
         arguments = definition.args
-        if arguments.vararg or arguments.kwarg or arguments.posonlyargs and len(arguments.posonlyargs) > 1:
+        if arguments.vararg or arguments.kwarg or (arguments.posonlyargs and len(arguments.posonlyargs) > 1):
             self.refuse("parameters with * or ** are not read")
         names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         if not names or names[0] in arguments.kwonlyargs:
@@ -282,9 +292,7 @@ class Reader:
         self.line = line
         for value, against in zip(values, (Not(condition), condition), strict=True):
             if value is _Raised:
-                if is_private(condition):
-                    self.refuse("an error that depends on the data")
-                self.assumed.append(sympy.Implies(And(*self.path), against))
+                self.assume(against)
         alive = [value for value in values if value is not _Never and value is not _Raised]
         if not alive:
             return _Raised
@@ -328,7 +336,9 @@ class Reader:
                 self.imported(node, scope)
             case ast.FunctionDef():
                 self.define(node, scope)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=a, keywords=[])):
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=a, keywords=[])
+            ):
                 self.changed_in_place(name, method, a, scope)
             case _:
                 self.refuse(f"a statement of this kind ({type(node).__name__})")
@@ -352,10 +362,20 @@ class Reader:
         if "sorted(" in ast.unparse(test) and any(isinstance(held, Permutation) for held in scope.values()):
             return
         condition = self.truth(self.value(test, scope))
-        if is_private(condition):
+        if is_private(condition) or not self.public(condition):
             self.require(condition)
         elif condition is not sympy.true:
-            self.assumed.append(sympy.Implies(And(*self.path), condition))
+            self.assume(condition)
+
+    def public(self, condition: Any) -> bool:
+        """Whether a condition is on n and the parameters alone."""
+        return not is_private(condition) and condition.free_symbols <= {self.n, *self.parameters.values()}
+
+    def assume(self, condition: Any) -> None:
+        """Takes a condition on n and the parameters for granted where the path leads here."""
+        if not all(map(self.public, (condition, *self.path))):
+            self.refuse("a condition that depends on the data or on a loop")
+        self.assumed.append(sympy.Implies(And(*self.path), condition))
 
     def imported(self, node: Any, scope: dict[str, Any]) -> None:
         import importlib
@@ -424,7 +444,9 @@ class Reader:
         self.assign(node.target, over.body, inner)
         after = self.body(node.body, inner)
         if where is not sympy.true:
-            after = {n: self.joined(where, after[n], s) if n in states else after[n] for n, s in {**after, **states}.items()}
+            after = {
+                n: self.joined(where, after[n], s) if n in states else after[n] for n, s in {**after, **states}.items()
+            }
         del self.path[-3:]
         updates = {name: self.scalar(after[name]) for name in states}
         for name, state in states.items():  # whether it stays an integer
@@ -454,7 +476,9 @@ class Reader:
             path = tuple(each.subs(current) for each in old.path)
             self.obligations[place] = Obligation(old.condition.subs(current), path, old.line)
         for made in growing.values():
-            made.items = [(v.subs(current) if isinstance(v, sympy.Basic) else v, c.subs(current)) for v, c in made.items]
+            made.items = [
+                (v.subs(current) if isinstance(v, sympy.Basic) else v, c.subs(current)) for v, c in made.items
+            ]
 
     def appended(self, statements: Several[ast.stmt]) -> set[str]:
         return {
@@ -936,14 +960,14 @@ class Reader:
         """Whether a position is never negative, always, or both (it wraps round once)."""
         from dpassay.prover.sensitivity.queries import certain
 
-        if position.is_nonnegative or position.has(sympy.Function) and not position.has(floor, sympy.Mod):
+        if position.is_nonnegative or (position.has(sympy.Function) and not position.has(floor, sympy.Mod)):
             return "nonnegative"
         facts = [*self.path, *self.assumed, Ge(self.n, 1)]
         if certain(Ge(position, 0), facts):
             return "nonnegative"
         if certain(Lt(position, 0), facts):
             return "negative"
-        bound = [each for each in position.free_symbols if each.name == "i"]
+        bound = [each for each in position.free_symbols if each.name == INDEX]
         if bound and certain(And(Ge(position, -length), Lt(position, length)), facts):
             return "wraps"
         return "nonnegative"  # to be proved, or assumed of a parameter
@@ -987,7 +1011,9 @@ class Reader:
 
         line = self.line
         function = self.value(node.func, scope)
-        if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
+        if any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+            k.arg is None for k in node.keywords
+        ):
             self.refuse("* or ** in a call")
         arguments = [self.value(argument, scope) for argument in node.args]
         keywords = {str(keyword.arg): self.value(keyword.value, scope) for keyword in node.keywords}
@@ -1033,7 +1059,9 @@ class Reader:
             self.refuse("a call with other parameters than the function has")
         scope.update(bound)
         if isinstance(body, list):
-            self.locals_of = set(_stores(body)) | set(wanted) | (set(function.scope) if isinstance(function, Local) else set())
+            self.locals_of = (
+                set(_stores(body)) | set(wanted) | (set(function.scope) if isinstance(function, Local) else set())
+            )
         value = self.run(body, scope) if isinstance(body, list) else self.value(body, scope)
         if value is _Raised:
             self.refuse("a function that only raises")
@@ -1098,7 +1126,11 @@ def _extreme(update: Any, s: Any) -> tuple[str, Any] | None:
     if isinstance(update, Choice):
         condition, yes, no = update.args
         other = yes if no == s else no if yes == s else None
-        if other is not None and s not in other.free_symbols and isinstance(condition, sympy.core.relational.Relational):
+        if (
+            other is not None
+            and s not in other.free_symbols
+            and isinstance(condition, sympy.core.relational.Relational)
+        ):
             larger = {(sympy.Gt, 0), (Ge, 0), (sympy.Lt, 1), (Le, 1)}
             if {condition.lhs, condition.rhs} == {s, other} and not isinstance(condition, Eq | Ne):
                 other_is_larger = (condition.func, 0 if condition.lhs == other else 1) in larger

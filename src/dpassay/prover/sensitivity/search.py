@@ -44,7 +44,9 @@ class Witness:
 # Exact values of what was read
 
 
-def value_at(term: Any, data: Sequence[Any], values: Mapping[Any, Any], maps: Mapping[Any, Sequence[int]] | None = None) -> Any:
+def value_at(
+    term: Any, data: Sequence[Any], values: Mapping[Any, Any], maps: Mapping[Any, Sequence[int]] | None = None
+) -> Any:
     """The term at a dataset, its entries and parameters SymPy numbers: an exact SymPy number."""
     maps = maps or {}
 
@@ -98,13 +100,18 @@ def _ordered(items: list[Any]) -> list[Any]:
 class Runs:
     """The user's function on concrete datasets."""
 
-    def __init__(self, function: Any, read: Read, bounds: tuple[Any, Any], facts: Sequence[Any], grows: bool, seed: int = 0):
+    def __init__(
+        self, function: Any, read: Read, bounds: tuple[Any, Any], facts: Sequence[Any], grows: bool, seed: int = 0
+    ):
         self.function, self.read, self.facts, self.grows = function, read, facts, grows
         self.random = random.Random(seed)
         low, high = (Fraction(int(b.p), int(b.q)) if b.is_Rational else None for b in bounds)
         self.low = Fraction(-3) if low is None else low
         self.high = Fraction(3) if high is None else high
-        self.permuted = sorted({f.func for term in (read.value,) for f in term.atoms(sympy.core.function.AppliedUndef) if f.func != entry}, key=str)
+        self.permuted = sorted(
+            {f.func for term in (read.value,) for f in term.atoms(sympy.core.function.AppliedUndef) if f.func != entry},
+            key=str,
+        )
         self.points = self._points()
         self.conflicts: list[str] = []
 
@@ -123,13 +130,26 @@ class Runs:
     def settings(self, n: int) -> Iterator[dict[str, Any]]:
         """Values of the parameters that the assumptions allow."""
         names = self.read.parameters
-        real = [Fraction(1, 2), Fraction(1), Fraction(1, 4), Fraction(0), Fraction(3, 4), Fraction(2), Fraction(3), Fraction(7, 8), Fraction(5), Fraction(-1)]
+        real = [
+            Fraction(1, 2),
+            Fraction(1),
+            Fraction(1, 4),
+            Fraction(0),
+            Fraction(3, 4),
+            Fraction(2),
+            Fraction(3),
+            Fraction(7, 8),
+            Fraction(5),
+            Fraction(-1),
+        ]
         whole = [Fraction(v) for v in (1, 0, 2, 3, n - 1, n, 5, -1)]
         found = 0
         choices = [whole if symbol.is_integer else real for symbol in names.values()]
-        options = list(itertools.product(*choices)) if math.prod(map(len, choices)) <= 2000 else [
-            tuple(self.random.choice(choice) for choice in choices) for _ in range(2000)
-        ]
+        options = (
+            list(itertools.product(*choices))
+            if math.prod(map(len, choices)) <= 2000
+            else [tuple(self.random.choice(choice) for choice in choices) for _ in range(2000)]
+        )
         if len(options) > 1:
             self.random.shuffle(options)
         for values in options:
@@ -141,7 +161,10 @@ class Runs:
                     return
 
     def allowed(self, n: int, setting: Mapping[str, Fraction]) -> bool:
-        at = {self.read.n: sympy.Integer(n), **{self.read.parameters[k]: sympy.Rational(v.numerator, v.denominator) for k, v in setting.items()}}
+        at = {
+            self.read.n: sympy.Integer(n),
+            **{self.read.parameters[k]: sympy.Rational(v.numerator, v.denominator) for k, v in setting.items()},
+        }
         return all(_true(sympy.sympify(fact).subs(at)) for fact in self.facts)
 
     def run(self, data: Sequence[Fraction], setting: Mapping[str, Any], maps: Mapping[Any, Sequence[int]]) -> float:
@@ -150,7 +173,10 @@ class Runs:
         given: Any = [float(x) for x in data]
         if self.read.kind == "array":
             given = np.array(given)
-        arguments = {k: int(v) if v.denominator == 1 and self.read.parameters[k].is_integer else float(v) for k, v in setting.items()}
+        arguments = {
+            k: int(v) if v.denominator == 1 and self.read.parameters[k].is_integer else float(v)
+            for k, v in setting.items()
+        }
         arguments |= {str(name).removeprefix("position_"): list(map_) for name, map_ in maps.items()}
         with np.errstate(all="ignore"):
             return float(self.function(given, **arguments))
@@ -257,7 +283,7 @@ class Runs:
             maps = self.maps(n)
             try:
                 real = self.run(data, setting, maps)
-            except Exception as error:  # noqa: BLE001 (whatever the user's function raises)
+            except Exception as error:
                 self.conflicts.append(f"the function raises {type(error).__name__} at {_shown(data)}: {error}")
                 return
             read = float(sympy.N(self.exact(data, setting, maps), 30))
@@ -274,9 +300,13 @@ class Runs:
     def witness(self, setting: Mapping[str, Any], pair: Any) -> Witness:
         """The pair with exact values."""
         one, other, maps = pair
-        values = [self.exact(data, setting, {k: self._for(m, len(data)) for k, m in maps.items()}) for data in (one, other)]
+        values = [
+            self.exact(data, setting, {k: self._for(m, len(data)) for k, m in maps.items()}) for data in (one, other)
+        ]
         given = {**setting, **{str(k).removeprefix("position_"): tuple(m) for k, m in maps.items()}}
-        difference = sympy.nsimplify(values[0] - values[1]) if (values[0] - values[1]).is_Rational else values[0] - values[1]
+        difference = (
+            sympy.nsimplify(values[0] - values[1]) if (values[0] - values[1]).is_Rational else values[0] - values[1]
+        )
         gap = sympy.Abs(difference)
         return Witness(tuple(one), tuple(other), given, values[0], values[1], gap)
 
