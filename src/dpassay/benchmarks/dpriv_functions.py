@@ -1,4 +1,4 @@
-"""The 49 functions of DPriv-Bench (Wang et al. 2026, arXiv:2604.15851; Apache-2.0) as Python, with the stated sensitivity.
+"""The 49 functions of DPriv-Bench (Wang et al. 2026, arXiv:2604.15851; Apache-2.0) as Python, with their sensitivity.
 
 `FUNCTIONS` maps the benchmark's number to a function of a list with entries in [0, 1] and its sensitivity under
 replacement, a formula in n and the parameters. Where the benchmark leaves a parameter open, its range is asserted.
@@ -38,7 +38,7 @@ def _euclidean_norm(x):
 
 
 def _absolute_differences(x):
-    return sum(abs(a - b) for a, b in zip(x, x[1:], strict=False))
+    return sum(abs(a - b) for a, b in pairwise(x))
 
 
 def _absolute_deviations(x):

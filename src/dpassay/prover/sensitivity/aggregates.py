@@ -27,32 +27,39 @@ class Aggregate(Expr):
     is_real = True
 
     def __new__(cls, kind: Any, index: Dummy, length: Any, body: Any, rank: Any = 0) -> "Aggregate":
+        """The term; SymPy gives the kind as a symbol when it rebuilds one."""
         assert str(kind) in KINDS
         made = (sympy.Symbol(str(kind)), index, sympy.sympify(length), sympy.sympify(body), sympy.sympify(rank))
         return Expr.__new__(cls, *made)
 
     @property
     def kind(self) -> str:
+        """One of `KINDS`."""
         return str(self.args[0].name)
 
     @property
     def index(self) -> Any:
+        """The bound index."""
         return self.args[1]
 
     @property
     def length(self) -> Any:
+        """How many terms."""
         return self.args[2]
 
     @property
     def body(self) -> Any:
+        """The term of one index."""
         return self.args[3]
 
     @property
     def rank(self) -> Any:
+        """Of an order statistic, from 0, the smallest."""
         return self.args[4]
 
     @property
     def free_symbols(self) -> Any:
+        """All symbols but the bound index."""
         inner = self.body.free_symbols - {self.index}
         return inner | self.length.free_symbols | self.rank.free_symbols
 
@@ -73,13 +80,14 @@ class Aggregate(Expr):
 
 
 class Choice(Expr):
-    """One number if a condition holds, else another. (SymPy's own Piecewise is folded into aggregates, past binders.)"""
+    """One number if a condition holds, else another; SymPy's own Piecewise would be folded into aggregates."""
 
     is_commutative = True
     is_extended_real = True
     is_real = True
 
     def __new__(cls, condition: Any, yes: Any, no: Any) -> Any:
+        """The choice, or the number that it comes down to."""
         condition, yes, no = sympy.sympify(condition), sympy.sympify(yes), sympy.sympify(no)
         if condition is sympy.true or yes == no:
             return yes
@@ -114,6 +122,7 @@ class nearest(sympy.Function):
 
     @classmethod
     def eval(cls, x: Any) -> Any:
+        """The integer, where it is known."""
         if x.is_integer:
             return x
         return sympy.Integer(round(Fraction(int(x.p), int(x.q)))) if x.is_Rational else None
@@ -141,6 +150,7 @@ INDEX = "#"
 
 
 def new_index() -> Dummy:
+    """An index that stands nowhere else."""
     return Dummy(INDEX, integer=True, nonnegative=True)
 
 

@@ -249,7 +249,7 @@ def ways(value: Any, domain: Domain) -> list[str]:
 
 
 def expanded(value: Any) -> Any:
-    """Sums of powers of differences from something that all terms share, as sums of powers: (x - m)^2 as x^2 - 2 m x + m^2."""
+    """Sums of polynomials in something that all terms share, multiplied out: (x - m)^2 as x^2 - 2 m x + m^2."""
     if isinstance(value, Aggregate) and value.kind == "sum":
         shared = [each for each in value.body.atoms(Aggregate) if value.index not in each.free_symbols]
         if shared and value.body.is_polynomial(*shared, *value.body.atoms(entry)):

@@ -13,7 +13,6 @@ import sympy
 from sympy import S
 
 from dpassay.core.errors import InvalidInput
-from dpassay.core.text import listed
 from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
@@ -39,7 +38,7 @@ class Sensitivity:
         relation: between the datasets.
         bounds: of the entries, (low, high).
         upper: a bound of |f(x) - f(x')|, proved for every pair of neighbors that the assumptions allow; a SymPy
-            expression in n (entries; of the smaller dataset where one is added) and the parameters. None if there is none.
+            expression in n (entries; of the smaller dataset where one is added) and the parameters. None: no bound.
         lower: the difference of the witness, an exact SymPy number; None if nothing could be run.
         witness: the pair with the largest difference found, or one that exceeds `at_most`.
         at_most: the bound that was asked about, None if none was.
@@ -117,7 +116,7 @@ def sensitivity(
     """
     definition, source, file, _ = source_of(function)
     if relation not in RELATIONS:
-        raise InvalidInput(f"relation is {relation!r}: use {listed(sorted(RELATIONS), 'or')}")
+        raise InvalidInput(f"relation is {relation!r}: use {' or '.join(sorted(RELATIONS))}")
     interval = _interval(bounds)
     texts = [str(at_most)] if at_most is not None else []
     named = {node.id for text in (*texts, *assume) for node in ast.walk(_tree(text)) if isinstance(node, ast.Name)}
@@ -237,10 +236,8 @@ class _Decision:
     def proof(self) -> tuple[Proof | None, str]:
         if self.undefined:
             duty = self.undefined[0]
-            return (
-                None,
-                f"{self.file}:{duty.line}: not proved to be defined for all data: {_readable(duty.condition, self.read)}",
-            )
+            wanted = _readable(duty.condition, self.read)
+            return None, f"{self.file}:{duty.line}: not proved to be defined for all data: {wanted}"
         if not self.samples:
             return None, "; ".join(self.runs.conflicts) or "no n and parameters were found that the assumptions allow"
         domain = Domain(self.interval, self.facts)
@@ -312,7 +309,7 @@ class _Decision:
 
     def widest(self, refuting: Any) -> Witness | None:
         if refuting:
-            return refuting[1]  # type: ignore[no-any-return]
+            return refuting[1]
         if not self.samples:
             return None
         _, _, setting, pair = max(self.samples, key=self._share)
@@ -356,9 +353,9 @@ def _tried(function: Any, interval: Any, grows: bool, seed: int) -> tuple[Any, W
             pass
         if found[1] is not None:
             one, other, _ = found[1]
-            values = [sympy.Rational(*Fraction(runs.run(data, {}, {})).as_integer_ratio()) for data in (one, other)]
-            gap = abs(values[0] - values[1])
-            return gap, Witness(tuple(one), tuple(other), {}, *values, gap)
+            before, after = (_number(Fraction(runs.run(data, {}, {}))) for data in (one, other))
+            gap = abs(before - after)
+            return gap, Witness(tuple(one), tuple(other), {}, before, after, gap)
     return None, None
 
 

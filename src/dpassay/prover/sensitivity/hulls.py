@@ -1,6 +1,7 @@
-"""Bounds of expressions over all datasets: intervals with symbolic ends, and exact extremes of functions of one number."""
+"""Bounds of expressions over all datasets: intervals with symbolic ends; exact extremes of functions of one number."""
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,7 @@ class Domain:
         self._kept: dict[Any, Interval] = {}
 
     def knows(self, condition: Any) -> bool:
+        """Whether the facts imply a condition, as far as a short query tells."""
         condition = sympy.sympify(condition)
         if condition in (sympy.true, sympy.false):
             return bool(condition)
@@ -44,14 +46,17 @@ class Domain:
         return self.knows(one <= other) or self.knows(sympy.simplify(gap) <= 0)
 
     def nonnegative(self, term: Any) -> bool:
+        """Whether a term is known to be at least 0."""
         if term == S.Infinity:
             return True
         return bool(term.is_nonnegative) or (term.is_nonnegative is None and self.knows(term >= 0))
 
     def least(self, *terms: Any) -> Any:
+        """The smallest of terms, or their Min where that is not known."""
         return self._extreme(Min, terms)
 
     def largest(self, *terms: Any) -> Any:
+        """The largest of terms, or their Max where that is not known."""
         return self._extreme(Max, terms)
 
     def _extreme(self, join: Any, terms: Sequence[Any]) -> Any:
@@ -137,9 +142,9 @@ class Domain:
                 parts = [self.hull(each) for each in term.args]
                 return _sum([low for low, _ in parts], -1), _sum([high for _, high in parts], 1)
             case sympy.Mul():
-                return functools.reduce(self.times, [self.hull(each) for each in term.args])
+                return functools.reduce(self._multiplied, [self.hull(each) for each in term.args])
             case sympy.Abs():
-                return self.absolute(self.hull(term.args[0]))
+                return self._absolute(self.hull(term.args[0]))
             case sympy.Max() | sympy.Min():
                 parts = [self.hull(each) for each in term.args]
                 join = self.largest if isinstance(term, Max) else self.least
@@ -148,7 +153,7 @@ class Domain:
                 parts = [self.hull(value) for value in term.args[1:]]
                 return self.least(*(low for low, _ in parts)), self.largest(*(high for _, high in parts))
             case sympy.Pow():
-                return self.power(*term.args)
+                return self._power(*term.args)
             case sympy.floor() | sympy.ceiling() | nearest():
                 low, high = self.hull(term.args[0])
                 return term.func(low), term.func(high)
@@ -157,9 +162,9 @@ class Domain:
                 if not is_private(divisor) and self.knows(divisor > 0):
                     return S.Zero, divisor - 1 if term.is_integer else divisor
                 return INFINITE
-        return self.function(term)
+        return self._function(term)
 
-    def function(self, term: Any) -> Interval:
+    def _function(self, term: Any) -> Interval:
         low, high = self.hull(term.args[0])
         function = term.func
         if function in (sympy.exp, sympy.atan, sympy.tanh, sympy.sinh, sympy.asin):
@@ -180,7 +185,7 @@ class Domain:
             return S.NegativeOne, S.One
         return INFINITE
 
-    def absolute(self, interval: Interval) -> Interval:
+    def _absolute(self, interval: Interval) -> Interval:
         low, high = interval
         if self.nonnegative(low):
             return low, high
@@ -188,7 +193,7 @@ class Domain:
             return -high, -low
         return S.Zero, self.largest(-low, high)
 
-    def times(self, left: Interval, right: Interval) -> Interval:
+    def _multiplied(self, left: Interval, right: Interval) -> Interval:
         (a, b), (c, d) = left, right
         if any(end in INFINITE for end in (a, b, c, d)) and not all(
             end in INFINITE or end.is_number for end in (a, b, c, d)
@@ -206,11 +211,11 @@ class Domain:
         products = [_times(p, q) for p in (a, b) for q in (c, d)]
         return self.least(*products), self.largest(*products)
 
-    def power(self, base: Any, exponent: Any) -> Interval:
+    def _power(self, base: Any, exponent: Any) -> Interval:
         low, high = self.hull(base)
         e_low, e_high = self.hull(exponent)
         if exponent.is_Integer and exponent > 0 and exponent % 2 == 0:
-            bottom, top = self.absolute((low, high))
+            bottom, top = self._absolute((low, high))
             return bottom**exponent, top**exponent
         if exponent.is_Integer and exponent > 0:
             return low**exponent, high**exponent
@@ -239,13 +244,13 @@ class Domain:
         low, high = inner.hull(term.body)
         if term.index in low.free_symbols | high.free_symbols:
             if term.kind == "sum":
-                return tuple(_summed(end, term) for end in (low, high))  # type: ignore[return-value]
+                return tuple(_summed(end, term) for end in (low, high))
             low, high = self._over_index(term, inner, low, high)
         match term.kind:
             case "max" | "min" | "order":
                 return low, high
             case "sum":
-                return tuple(end if end in INFINITE else _times(term.length, end) for end in (low, high))  # type: ignore[return-value]
+                return tuple(end if end in INFINITE else _times(term.length, end) for end in (low, high))
             case "distinct":
                 return S.One, term.length
         if self.nonnegative(low):
@@ -300,8 +305,8 @@ def _summed(end: Any, term: Aggregate) -> Any:
 def extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
     """The smallest and the largest value for low <= x <= high, or bounds within 1e-12 of them.
 
-    Between the places where a case changes, boxes of Arb are split until each is below the bound, or monotone, or convex
-    or concave around a stationary point that is known exactly.
+    Between the places where a case changes, boxes of Arb are split until each is below the bound, or monotone, or
+    convex, or concave around a stationary point that is known exactly.
 
     Raises:
         Unencodable: it was not settled.
@@ -330,7 +335,7 @@ def _extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
             cuts |= {root for root in _roots(gap, x) if _between(root, low, high)}
     ordered = sorted(cuts, key=lambda point: float(point))
     lows, highs = [], []
-    for p, q in zip(ordered, ordered[1:]):  # noqa: B905
+    for p, q in itertools.pairwise(ordered):
         smooth = _resolved(term, x, (p + q) / 2)
         highs.append(_top(smooth, x, p, q))
         lows.append(-_top(-smooth, x, p, q))
@@ -425,25 +430,20 @@ def _stationary(slope: Any, x: Any, low: Any, high: Any) -> tuple[list[Any], lis
         roots = [root for root in _roots(slope, x) if root.is_Rational or not root.has(sympy.CRootOf)]
         inside = [root for root in roots if _between(root, low, high)]
         return inside, [float(root) for root in _roots(slope, x) if float(low) <= float(root) <= float(high)]
-    function = sympy.lambdify(x, slope, "mpmath")
-    import mpmath
-
+    function = sympy.lambdify(x, slope, "math")
     a, b = float(low), float(high)
     grid = [a + (b - a) * k / 64 for k in range(65)]
     found: list[Any] = []
     values = []
     for point in grid:
         try:
-            values.append(float(mpmath.re(function(mpmath.mpf(point)))))
+            values.append(float(function(point)))
         except (ZeroDivisionError, ValueError, OverflowError, TypeError):
             values.append(float("nan"))
     near = [point for point, value in zip(grid, values) if abs(value) < 1e-9]  # noqa: B905
     for k in range(64):
         if values[k] * values[k + 1] < 0:
-            try:
-                near.append(float(mpmath.findroot(function, (grid[k], grid[k + 1]), solver="anderson")))
-            except (ValueError, ZeroDivisionError):
-                continue
+            near.append(_bisected(function, grid[k], grid[k + 1]))
     for point in near:
         guesses = [sympy.nsimplify(point, [sympy.pi, sympy.E], tolerance=1e-9), sympy.nsimplify(point, tolerance=1e-9)]
         for guess in guesses:
@@ -451,6 +451,15 @@ def _stationary(slope: Any, x: Any, low: Any, high: Any) -> tuple[list[Any], lis
                 found.append(guess)
                 break
     return found, near
+
+
+def _bisected(function: Any, a: float, b: float) -> float:
+    """Where a function changes its sign between two numbers."""
+    left = function(a) > 0
+    for _ in range(60):
+        middle = (a + b) / 2
+        a, b = (middle, b) if (function(middle) > 0) == left else (a, middle)
+    return (a + b) / 2
 
 
 def _settled(

@@ -1,4 +1,4 @@
-"""What functions of Python, math, statistics, itertools, numpy and scipy mean: found as objects, never by their names."""
+"""What functions of Python, math, statistics, itertools, numpy and scipy mean: found as objects, not by their names."""
 
 import builtins
 import functools
@@ -250,23 +250,25 @@ def _numpy_operator(op: Any) -> Callable[..., Any]:
 def _table_of_operators() -> None:
     import ast
 
-    for mine, numpys, op in (
+    arithmetic: list[tuple[Any, Any, Any]] = [
         (operator.add, np.add, ast.Add()),
         (operator.sub, np.subtract, ast.Sub()),
         (operator.mul, np.multiply, ast.Mult()),
         (operator.truediv, np.divide, ast.Div()),
         (operator.floordiv, np.floor_divide, ast.FloorDiv()),
         (operator.mod, np.mod, ast.Mod()),
-    ):
+    ]
+    for mine, numpys, op in arithmetic:
         _TABLE[mine], _TABLE[numpys] = _operator(op), _numpy_operator(op)
-    for numpys, op in (
+    comparisons: list[tuple[Any, Any]] = [
         (np.greater, ast.Gt()),
         (np.greater_equal, ast.GtE()),
         (np.less, ast.Lt()),
         (np.less_equal, ast.LtE()),
         (np.equal, ast.Eq()),
         (np.not_equal, ast.NotEq()),
-    ):
+    ]
+    for numpys, op in comparisons:
         _TABLE[numpys] = lambda reader, a, b, /, op=op: reader.compared(op, _array(reader, a), _array(reader, b))
 
 
@@ -408,7 +410,7 @@ def _beyond(reader: Any, body: Any, default: Any, kind: str) -> bool:
     value = number(body)
     free = sympy.Dummy("x", real=True)
     bounds = getattr(reader, "bounds", None)
-    if bounds is None or not (value.func == entry):
+    if bounds is None or value.func != entry:
         return False
     facts = [Ge(free, bounds[0]), Le(free, bounds[1])]
     return bool(certain(Ge(free, default) if kind == "max" else Le(free, default), facts))
@@ -505,10 +507,10 @@ def _set(reader: Any, value: Any, /) -> Any:
     if isinstance(over, tuple) or len(over.binders) != 1 or over.where is not sympy.true:
         reader.refuse("a set of selected elements")
     ((index, length),) = over.binders
-    return Distinct(Choice(Ge(length, 1), aggregate_distinct(index, length, over.body), 0))
+    return Distinct(Choice(Ge(length, 1), _distinct(index, length, over.body), 0))
 
 
-def aggregate_distinct(index: Any, length: Any, body: Any) -> Any:
+def _distinct(index: Any, length: Any, body: Any) -> Any:
     from dpassay.prover.sensitivity.aggregates import Aggregate
 
     return Aggregate("distinct", index, length, number(body))
@@ -887,7 +889,7 @@ def _percentile(reader: Any, a: Any, q: Any, /) -> Any:
 
 
 @_of(np.linalg.norm)
-def _norm(reader: Any, a: Any, /, ord: Any = sympy.Integer(2)) -> Any:
+def _norm(reader: Any, a: Any, /, ord: Any = None) -> Any:
     over = _elements(reader, _flat(reader, a))
     body = number(over.body)
     if over.where is not sympy.true:

@@ -514,7 +514,7 @@ class _Change:
             return old, old + step
         for rank, others, low, high in self.orders:
             if others == term.func(term.kind, term.index, term.length, term.body) and rank == term.rank:
-                return tuple(Max(low, Min(each, high)) for each in seen[0])  # type: ignore[return-value]
+                return tuple(Max(low, Min(each, high)) for each in seen[0])
         low, high = (self.variable("o", interval, edge) for edge in interval)
         self.facts.append(Le(low, high))
         for rank, others, below, above in self.orders:
@@ -524,7 +524,7 @@ class _Change:
                 elif self.here(Lt(term.rank, rank)):
                     self.facts.append(Le(high, below))
         self.orders.append((term.rank, term.func(term.kind, term.index, term.length, term.body), low, high))
-        return tuple(Max(low, Min(each, high)) for each in seen[0])  # type: ignore[return-value]
+        return tuple(Max(low, Min(each, high)) for each in seen[0])
 
     def ordered_sum(self, term: Aggregate) -> tuple[Any, Any]:
         """A weighted sum of order statistics: when one entry rises they all rise, by as much as it does in all."""
@@ -590,7 +590,7 @@ class _Change:
                         self.cut(one, other, number, f_x, g_x, x)
 
     def cut(self, one: Any, other: Any, number: Any, f: Any, g: Any, x: Any) -> None:
-        """Lines above or below the curve (f, g), which its mean keeps to as well; squares keep to Jensen's inequality."""
+        """Lines above or below the curve (f, g), which its mean keeps to as well; for squares Jensen's inequality."""
         if sympy.expand(f - g**2) == 0:
             self.facts.append(Ge(number * one, other**2))
         if sympy.expand(g - f**2) == 0:

@@ -319,7 +319,7 @@ def certain(goal: Any, facts: Sequence[Any], milliseconds: int = 500) -> bool:
 # Enclosures
 
 
-_BALLS = {
+_BALLS: dict[Any, Any] = {
     sympy.exp: arb.exp,
     sympy.log: arb.log,
     sympy.sin: arb.sin,

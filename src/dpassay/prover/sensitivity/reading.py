@@ -485,9 +485,11 @@ class _Reader:
             each.func.value.id
             for node in statements
             for each in ast.walk(node)
-            if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and isinstance(each.func.value, ast.Name)
+            if isinstance(each, ast.Call)
+            and isinstance(each.func, ast.Attribute)
+            and isinstance(each.func.value, ast.Name)
             and each.func.attr in ("append", "extend", "insert", "pop", "remove", "sort", "reverse", "clear")
-        }  # fmt: skip
+        }
 
     def body(self, statements: Several[ast.stmt], scope: dict[str, Any]) -> dict[str, Any]:
         """The scope after one round of a loop; branches are joined name by name."""
@@ -669,14 +671,14 @@ class _Reader:
                 return parts[0] if len(parts) == 1 else And(*parts)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition = self.truth(self.value(test, scope))
-                values = []
+                branches: list[Any] = []
                 for taken, branch in ((condition, body), (Not(condition), orelse)):
                     self.path.append(taken)
-                    values.append(None if taken is sympy.false else self.value(branch, scope))
+                    branches.append(None if taken is sympy.false else self.value(branch, scope))
                     self.path.pop()
                 if condition in (sympy.true, sympy.false):
-                    return values[0] if condition is sympy.true else values[1]
-                return self.joined(condition, *values)
+                    return branches[0] if condition is sympy.true else branches[1]
+                return self.joined(condition, *branches)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 if not elements and isinstance(node, ast.List):
                     return Growing()
@@ -866,7 +868,8 @@ class _Reader:
         return self.refuse("a loop over something else than a list, array or range")
 
     def comprehension(self, node: Any, scope: dict[str, Any]) -> Sequence | tuple[Any, ...]:
-        inner, binders, where = dict(scope), [], sympy.true
+        inner, where = dict(scope), sympy.true
+        binders: list[Any] = []
         pushed = 0
         for generator in node.generators:
             if generator.is_async:

@@ -38,6 +38,7 @@ class Witness:
 
     @property
     def n(self) -> int:
+        """Entries of the first dataset."""
         return len(self.dataset1)
 
 
@@ -161,6 +162,7 @@ class Runs:
                     return
 
     def allowed(self, n: int, setting: Mapping[str, Fraction]) -> bool:
+        """Whether the assumptions hold of these parameters."""
         at = {
             self.read.n: sympy.Integer(n),
             **{self.read.parameters[k]: sympy.Rational(v.numerator, v.denominator) for k, v in setting.items()},
@@ -168,12 +170,13 @@ class Runs:
         return all(_true(sympy.sympify(fact).subs(at)) for fact in self.facts)
 
     def run(self, data: Sequence[Fraction], setting: Mapping[str, Any], maps: Mapping[Any, Sequence[int]]) -> float:
+        """The function's value, in floats."""
         import numpy as np
 
         given: Any = [float(x) for x in data]
         if self.read.kind == "array":
             given = np.array(given)
-        arguments = {
+        arguments: dict[str, Any] = {
             k: int(v) if v.denominator == 1 and self.read.parameters[k].is_integer else float(v)
             for k, v in setting.items()
         }
@@ -182,6 +185,7 @@ class Runs:
             return float(self.function(given, **arguments))
 
     def maps(self, n: int) -> dict[Any, list[int]]:
+        """Permutations for the parameters that are some."""
         return {name: self.random.sample(range(n), n) for name in self.permuted}
 
     def datasets(self, n: int) -> Iterator[tuple[list[Fraction], int, Fraction]]:
@@ -230,9 +234,11 @@ class Runs:
         return range(n + 1 if self.grows else n)
 
     def anything(self) -> Fraction:
+        """A number within the bounds, exact in floats."""
         return self.low + (self.high - self.low) * Fraction(self.random.randrange(257), 256)
 
     def changed(self, data: Sequence[Fraction], j: int, w: Fraction) -> list[Fraction]:
+        """The neighbor."""
         if self.grows:
             return [*data[:j], w, *data[j:]]
         return [*data[:j], w, *data[j + 1 :]]
@@ -292,6 +298,7 @@ class Runs:
                 return
 
     def exact(self, data: Sequence[Fraction], setting: Mapping[str, Any], maps: Mapping[Any, Sequence[int]]) -> Any:
+        """What the reading gives, an exact SymPy number."""
         entries = [sympy.Rational(x.numerator, x.denominator) for x in data]
         values = {self.read.n: sympy.Integer(len(data))}
         values |= {self.read.parameters[k]: sympy.Rational(v.numerator, v.denominator) for k, v in setting.items()}
