@@ -91,6 +91,9 @@ class Choice(Expr):
         condition, yes, no = sympy.sympify(condition), sympy.sympify(yes), sympy.sympify(no)
         if condition is sympy.true or yes == no:
             return yes
+        x = condition.lhs if isinstance(condition, sympy.Gt) and condition.rhs == 0 else None
+        if x is not None and no == 0 and (factor := sympy.cancel(yes / (x * sympy.log(x)))).is_number:
+            return factor * xlogx(x)
         return no if condition is sympy.false else Expr.__new__(cls, condition, yes, no)
 
     def _eval_is_integer(self) -> bool | None:
@@ -112,6 +115,21 @@ def with_piecewise(term: Any) -> Any:
     if not isinstance(term, sympy.Basic) or not term.has(Choice) or term.has(Aggregate):
         return term
     return term.func(*map(with_piecewise, term.args))
+
+
+class xlogx(sympy.Function):  # noqa: N801
+    """x log x, and 0 at 0, for x >= 0."""
+
+    is_real = True
+
+    @classmethod
+    def eval(cls, x: Any) -> Any:
+        """The value, where it is known."""
+        return S.Zero if x in (0, 1) else x * sympy.log(x) if x.is_number and x.is_positive else None
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """The derivative."""
+        return sympy.log(self.args[0]) + 1
 
 
 class nearest(sympy.Function):

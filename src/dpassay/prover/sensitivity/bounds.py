@@ -268,12 +268,11 @@ def _norm(value: Any, domain: Domain) -> Any:
         return None
     power = 1 / rest.exp
     inner, term = rest.base.as_independent(entry, Aggregate, as_Add=False)
-    if not (isinstance(term, Aggregate) and term.kind == "sum" and term.body.is_Pow and term.body.exp == power):
+    if not (isinstance(term, Aggregate) and term.kind == "sum"):
         return None
-    body = term.body.base
-    if isinstance(body, sympy.Abs):
-        body = body.args[0]
-    elif not (power.is_Integer and power % 2 == 0):
+    bodies = [each.args[0] if isinstance(each, sympy.Abs) else each for each in sympy.preorder_traversal(term.body)]
+    body = next((each for each in bodies if is_private(each) and sympy.Abs(each) ** power == term.body), None)
+    if body is None:
         return None
     factor = factor * inner ** (1 / power)
     if not domain.nonnegative(factor):

@@ -10,7 +10,7 @@ import sympy
 from flint import arb, ctx
 from sympy import Max, Min, S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, is_private, nearest
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, is_private, nearest, xlogx
 from dpassay.prover.sensitivity.queries import Unencodable, at_most, ball, certain, decided, rationals
 
 INFINITE = (S.NegativeInfinity, S.Infinity)
@@ -175,14 +175,14 @@ class Domain:
             return (S.NegativeInfinity if low == 0 else function(low)), function(high)
         if function == sympy.acos:
             return function(high), function(low)
-        if function in (sympy.sin, sympy.cos):
+        if function in (sympy.sin, sympy.cos, xlogx):
             x = sympy.Dummy("x", real=True)
             try:
                 if not (low.free_symbols | high.free_symbols) and low.is_finite and high.is_finite:
                     return extent(function(x), x, low, high)
             except Unencodable:
                 pass
-            return S.NegativeOne, S.One
+            return INFINITE if function == xlogx else (S.NegativeOne, S.One)
         return INFINITE
 
     def _absolute(self, interval: Interval) -> Interval:
@@ -233,7 +233,7 @@ class Domain:
         if not self.nonnegative(low):
             return INFINITE
         if e_low == e_high and self.nonnegative(exponent):
-            return low**exponent, high**exponent
+            return S.Zero if low == 0 and self.knows(exponent > 0) else low**exponent, high**exponent
         if e_low == e_high and self.nonnegative(-exponent):
             return (S.Zero if high == S.Infinity else high**exponent), (S.Infinity if low == 0 else low**exponent)
         return S.Zero, S.Infinity
@@ -445,7 +445,7 @@ def _stationary(slope: Any, x: Any, low: Any, high: Any) -> tuple[list[Any], lis
         if values[k] * values[k + 1] < 0:
             near.append(_bisected(function, grid[k], grid[k + 1]))
     for point in near:
-        guesses = [sympy.nsimplify(point, [sympy.pi, sympy.E], tolerance=1e-9), sympy.nsimplify(point, tolerance=1e-9)]
+        guesses = [sympy.nsimplify(point, [sympy.pi, sympy.E, sympy.exp(-1)], tolerance=1e-9), sympy.nsimplify(point, tolerance=1e-9)]
         for guess in guesses:
             if _between(guess, low, high) and sympy.simplify(slope.subs(x, guess)) == 0:
                 found.append(guess)

@@ -23,6 +23,7 @@ from dpassay.prover.sensitivity.aggregates import (
     nearest,
     new_index,
     number,
+    xlogx,
 )
 from dpassay.prover.sensitivity.reading import Growing, Local, NeedsArray, _Method
 
@@ -624,9 +625,10 @@ def _combinations(reader: Any, value: Any, r: Any, /) -> Any:
     if r != 2 or over.where is not sympy.true or len(over.binders) != 1:
         reader.refuse("combinations of other than two elements")
     ((index, length),) = over.binders
+    reader.require(Ge(length, 1))
     inner = new_index()
     return Sequence(
-        ((index, length), (inner, length - 1 - index)),
+        ((index, length - 1), (inner, length - 1 - index)),
         (over.body, _swap(over.body, index, index + 1 + inner)),
         kind="iterator",
     )
@@ -964,7 +966,7 @@ def _scipy() -> None:
         return reader.mapped(lambda x: x / total, powers)
 
     _TABLE[special.expit] = _elementwise(lambda x: 1 / (1 + sympy.exp(-x)))
-    _TABLE[special.xlogy] = lambda reader, a, b, /: reader.refuse("xlogy")
+    _TABLE[special.entr] = _elementwise(lambda x: -xlogx(x), lambda x: Ge(x, 0))
 
 
 _scipy()

@@ -116,6 +116,7 @@ class _Change:
         self.fresh: dict[Any, Any] = {}
         self.generic: set[Any] = set()
         self.rests: list[tuple[Any, Any, Any, Any]] = []
+        self.extremes: list[tuple[str, Any, Any]] = []
         self.locals: set[Any] = set()
         self.orders: list[tuple[Any, Any, Any, Any]] = []
 
@@ -423,7 +424,7 @@ class _Change:
             swap[old] = Dummy(old.name, **old.assumptions0)
             self.alike[swap[old]] = self.alike[old]
         for old, made in swap.items():
-            self.boxes[made] = tuple(end.subs(swap, simultaneous=True) for end in self.boxes[old])  # type: ignore[assignment]
+            self.boxes[made] = tuple(end.subs(swap, simultaneous=True) for end in self.boxes[old])
         self.generic |= {swap[old] for old in self.generic & reach}
         self.locals |= set(swap.values())
         self.facts += [fact.subs(swap, simultaneous=True) for fact in self.facts if fact.free_symbols & reach]
@@ -480,6 +481,8 @@ class _Change:
         here = Domain(self.domain.bounds, [*self.domain.facts, *self.facts])
         interval = here.least(*(low for low, _ in hulls)), here.largest(*(high for _, high in hulls))
         rest = self.variable("r", interval, self.as_common(groups[0][1]))
+        which = (term.length, tuple(places), term.body.subs(term.index, self.common))
+        self.extremes.append((term.kind, which, rest))
         if still:
             return join(rest, *(old for old, _ in seen)), join(rest, *(new for _, new in seen))
         moved = self.variable("m", INFINITE, self.as_common(rest + groups[0][2] - groups[0][1]))
@@ -588,6 +591,11 @@ class _Change:
                     f_x, g_x = (each.subs(next(iter(each.free_symbols)), x) for each in (f, g))
                     if (f.free_symbols | g.free_symbols) <= set(self.fresh.values()):
                         self.cut(one, other, number, f_x, g_x, x)
+
+        for kind, which, rest in self.extremes:
+            for other, same, value in self.extremes:
+                if (kind, other) == ("max", "min") and which == same:
+                    self.facts.append(Ge(rest, value))
 
     def cut(self, one: Any, other: Any, number: Any, f: Any, g: Any, x: Any) -> None:
         """Lines above or below the curve (f, g), which its mean keeps to as well; for squares Jensen's inequality."""

@@ -13,7 +13,7 @@ import sympy
 from flint import arb, ctx, fmpq
 from sympy import S
 
-from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, nearest
+from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, nearest, xlogx
 from dpassay.replay.formula import Formula, smtlib
 
 CONSTANT_BITS = 80
@@ -156,6 +156,8 @@ class _Encoding:
             self.facts.append(["=>", [">", b, 0], [">", name, 0]])
             self.facts.append(["=>", ["and", [">=", b, 1], [">=", e, 0]], [">=", name, 1]])
             self.facts.append(["=>", ["and", [">=", b, 0], ["<=", b, 1], [">=", e, 0]], ["<=", name, 1]])
+            self.facts.append(["=>", ["and", [">=", b, 1], ["<=", e, 0]], ["<=", name, 1]])
+            self.facts.append(["=>", ["and", [">", b, 0], ["<=", b, 1], ["<=", e, 0]], [">=", name, 1]])
             if base.is_Rational and base > 1 and exponent.is_integer:  # Bernoulli
                 self.facts.append(
                     ["=>", [">=", e, 0], [">=", name, ["+", 1, ["*", e, str(Fraction(int(base.p), int(base.q)) - 1)]]]]
@@ -333,6 +335,7 @@ _BALLS: dict[Any, Any] = {
     sympy.Abs: abs,
     sympy.floor: arb.floor,
     sympy.ceiling: arb.ceil,
+    xlogx: lambda x: _xlogx(x),
     nearest: lambda x: x + arb(0, 1),
 }
 
@@ -376,6 +379,18 @@ def ball(term: Any, values: Mapping[Any, arb] | None = None) -> arb:
     if term.func in _BALLS and len(term.args) == 1:
         return _BALLS[term.func](ball(term.args[0], values))
     raise Unencodable(f"{term}")
+
+
+def _xlogx(x: arb) -> arb:
+    """x log x, 0 at 0: it falls until 1/e and rises from there."""
+    low, high = x.lower(), x.upper()
+    turn = arb(-1).exp()
+
+    def at(point: arb) -> arb:
+        return arb(0) if point == 0 else point * point.log()
+
+    ends = at(low).union(at(high))
+    return ends if high <= turn or low >= turn else ends.union(-turn)
 
 
 def _integer_power(base: arb, exponent: int) -> arb:

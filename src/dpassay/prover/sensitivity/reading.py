@@ -319,8 +319,12 @@ class _Reader:
                 return
             case ast.Expr(value=ast.Constant(value=str())):
                 return
-            case ast.Assign(targets=[target], value=value):
-                self.assign(target, self.value(value, scope), scope, node.value)
+            case ast.Assign(targets=targets, value=value):
+                held = self.value(value, scope)
+                if len(targets) > 1 and not isinstance(held, sympy.Basic):
+                    self.refuse("several names for one list")
+                for target in targets:
+                    self.assign(target, held, scope, node.value)
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
                 self.assign(target, self.value(value, scope), scope, value)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
@@ -834,7 +838,7 @@ class _Reader:
         elif b.is_Rational and b > 0:
             self.require(Ge(a, 0))
         else:
-            self.require(sympy.Gt(a, 0))
+            self.require(Or(sympy.Gt(a, 0), And(Ge(a, 0), Ge(b, 0))))
         return a**b
 
     def compared(self, op: ast.cmpop, a: Any, b: Any) -> Any:
