@@ -271,7 +271,9 @@ def _norm(value: Any, domain: Domain) -> Any:
     if not (isinstance(term, Aggregate) and term.kind == "sum"):
         return None
     bodies = [each.args[0] if isinstance(each, sympy.Abs) else each for each in sympy.preorder_traversal(term.body)]
-    body = next((each for each in bodies if is_private(each) and sympy.Abs(each) ** power == term.body), None)
+    even = power.is_Integer and power % 2 == 0
+    forms = ((each, [sympy.Abs(each) ** power, *([each**power] if even else [])]) for each in bodies if is_private(each))
+    body = next((each for each, written in forms if term.body in written), None)
     if body is None:
         return None
     factor = factor * inner ** (1 / power)

@@ -387,7 +387,7 @@ def _xlogx(x: arb) -> arb:
     turn = arb(-1).exp()
 
     def at(point: arb) -> arb:
-        return arb(0) if point == 0 else point * point.log()
+        return point * point.log() if point > 0 else arb(0)  # x >= 0 was proved; a ball may reach a little below
 
     ends = at(low).union(at(high))
     return ends if high <= turn or low >= turn else ends.union(-turn)
