@@ -1,6 +1,7 @@
 """Upper bounds of how far a function moves between neighbors: found as formulas, then proved case by case."""
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,17 +181,15 @@ def best(
         evaluate: a formula at such values, in floats.
     """
     rough = bounds.rough()
-    fallback = None if rough == S.Infinity else Proof(rough)
+    has_values = _finite(rough) and all(_value(evaluate, rough, at) is not None for at, _ in samples)
+    fallback = Proof(rough) if has_values else None
     tight = fallback is not None and all(evaluate(rough, at) <= seen * (1 + 1e-9) + 1e-12 for at, seen in samples)
     if tight or not bounds.differences:
         return fallback
 
     def scored(term: Any) -> tuple[float, Any] | None:
-        try:
-            values = [evaluate(term, at) for at, _ in samples]
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-            return None
-        if any(value != value for value in values):
+        values = [value for at, _ in samples if (value := _value(evaluate, term, at)) is not None]
+        if len(values) < len(samples):
             return None
         slack = [value - seen for value, (_, seen) in zip(values, samples, strict=True)]
         if min(slack) < -1e-9 * (1 + max(values)):
@@ -218,17 +217,22 @@ def best(
     return fallback
 
 
+def _value(evaluate: Callable[..., float], term: Any, at: Any) -> float | None:
+    """A formula's value, None where it has none."""
+    try:
+        value = evaluate(term, at)
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    return value if math.isfinite(value) else None
+
+
 def _undominated(formulas: set[Any], samples: Any, evaluate: Any) -> list[Any]:
     """Formulas that are the largest at some sample, the more often the earlier."""
     wins: dict[Any, int] = {}
     for at, _ in samples:
         values = []
         for term in formulas:
-            try:
-                value = evaluate(term, at)
-            except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-                continue
-            if value == value:
+            if (value := _value(evaluate, term, at)) is not None:
                 values.append((value, -sympy.count_ops(term), str(term), term))
         if values:
             winner = max(values, key=lambda each: each[:3])[3]
@@ -272,7 +276,9 @@ def _norm(value: Any, domain: Domain) -> Any:
         return None
     bodies = [each.args[0] if isinstance(each, sympy.Abs) else each for each in sympy.preorder_traversal(term.body)]
     even = power.is_Integer and power % 2 == 0
-    forms = ((each, [sympy.Abs(each) ** power, *([each**power] if even else [])]) for each in bodies if is_private(each))
+    forms = (
+        (each, [sympy.Abs(each) ** power, *([each**power] if even else [])]) for each in bodies if is_private(each)
+    )
     body = next((each for each, written in forms if term.body in written), None)
     if body is None:
         return None

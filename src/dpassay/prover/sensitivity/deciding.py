@@ -186,7 +186,7 @@ class _Decision:
             proof, reason, refuting = None, f"error in this proof, please report it: {conflict}", None
         outcome = "refuted" if refuting else "holds" if proof is not None else "open"
         upper = None if proof is None else _plain(proof.upper, self.read)
-        if refuting and proof is not None:
+        if refuting:
             reason = ""
         self.certificate["steps"] = [] if proof is None else [step for step in proof.steps if step]
         self.certificate["upper"] = None if upper is None else str(upper)
@@ -243,19 +243,20 @@ class _Decision:
         domain = Domain(self.interval, self.facts)
         if (at := self.claimless()) is not None:
             return None, f"the claim has no value at n = {at[self.read.n]}"
-        exceeded = self.claim is not None and self.exceeded()
+        if self.claim is not None and self.exceeded():
+            return None, "the claim is exceeded"
         found: Proof | None = None
         reason = "no bound was proved"
         for way in ways(self.read.value, domain):
             bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way)
             reason = bounds.reason or reason
-            if self.claim is not None and not exceeded and (claimed := bounds.proves(self.claim)) is not None:
+            if self.claim is not None and (claimed := bounds.proves(self.claim)) is not None:
                 return claimed, ""
             other = self.best(bounds)
             found = min(filter(None, (found, other)), key=self.size, default=None)
             if found is not None and self.attained(found):
                 break
-        if self.claim is None or found is None or exceeded:
+        if self.claim is None or found is None:
             return found, "" if found is not None else reason
         if domain.below(found.upper, self.claim):
             return Proof(self.claim, found.steps), ""

@@ -175,15 +175,26 @@ class Domain:
             return (S.NegativeInfinity if low == 0 else function(low)), function(high)
         if function == sympy.acos:
             return function(high), function(low)
-        if function in (sympy.sin, sympy.cos, xlogx):
+        if function == xlogx:
+            return self._entropy(low, high)
+        if function in (sympy.sin, sympy.cos):
             x = sympy.Dummy("x", real=True)
             try:
                 if not (low.free_symbols | high.free_symbols) and low.is_finite and high.is_finite:
                     return extent(function(x), x, low, high)
             except Unencodable:
                 pass
-            return INFINITE if function == xlogx else (S.NegativeOne, S.One)
+            return S.NegativeOne, S.One
         return INFINITE
+
+    def _entropy(self, low: Any, high: Any) -> Interval:
+        """x log x is convex, and smallest at 1/e."""
+        if not self.nonnegative(low) or high == S.Infinity:
+            return INFINITE
+        turn, ends = sympy.exp(-1), (xlogx(low), xlogx(high))
+        if self.below(high, turn):
+            return ends[1], ends[0]
+        return (ends[0] if self.below(turn, low) else -turn), self.largest(*ends)
 
     def _absolute(self, interval: Interval) -> Interval:
         low, high = interval
@@ -445,7 +456,10 @@ def _stationary(slope: Any, x: Any, low: Any, high: Any) -> tuple[list[Any], lis
         if values[k] * values[k + 1] < 0:
             near.append(_bisected(function, grid[k], grid[k + 1]))
     for point in near:
-        guesses = [sympy.nsimplify(point, [sympy.pi, sympy.E, sympy.exp(-1)], tolerance=1e-9), sympy.nsimplify(point, tolerance=1e-9)]
+        guesses = [
+            sympy.nsimplify(point, [sympy.pi, sympy.E, sympy.exp(-1)], tolerance=1e-9),
+            sympy.nsimplify(point, tolerance=1e-9),
+        ]
         for guess in guesses:
             if _between(guess, low, high) and sympy.simplify(slope.subs(x, guess)) == 0:
                 found.append(guess)
