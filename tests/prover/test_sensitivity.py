@@ -85,7 +85,7 @@ def rises(data):
 
 
 def ever_high(data):
-    for x in data:  # noqa: SIM110
+    for x in data:
         if x > 0.9:
             return 1
     return 0
@@ -196,8 +196,8 @@ def test_the_steps_of_a_proof_are_what_replay_checks_with_both_solvers():
     found = dp.sensitivity(variance_in_one_pass, at_most="(n-1)/n**2")
     steps = found.certificate["steps"]
     assert steps
-    checked = proof.compute({"argument": "all cases of one changed entry", "steps": steps[:2]})
-    assert len(checked["steps"]) == 2
+    checked = proof.compute({"argument": "all cases of one changed entry", "steps": steps})
+    assert len(checked["steps"]) == len(steps)
     assert len(found.certificate["digest"]) == 64
 
 
@@ -215,8 +215,8 @@ def test_it_prints_as_a_few_readable_lines():
 def _while(data):
     t = 0
     while t < 1:
-        t += sum(data)
-    return t
+        t += 1
+    return t + sum(data)
 
 
 def _sorted_in_place(data):

@@ -117,7 +117,7 @@ def with_piecewise(term: Any) -> Any:
     return term.func(*map(with_piecewise, term.args))
 
 
-class xlogx(sympy.Function):  # noqa: N801
+class xlogx(sympy.Function):
     """x log x, and 0 at 0, for x >= 0."""
 
     is_real = True

@@ -325,7 +325,7 @@ class _Decision:
     def conflict(self, proof: Proof | None, refuting: Any) -> str:
         """What contradicts a proof: a run that disagrees with the reading, or a pair beyond the bound."""
         if self.runs.conflicts:
-            return self.runs.conflicts[0] if proof is not None or self.samples else ""
+            return "" if self.undefined else self.runs.conflicts[0]
         if proof is None:
             return ""
         for at, seen, _, pair in self.samples:

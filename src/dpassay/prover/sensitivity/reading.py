@@ -118,7 +118,7 @@ def source_of(function: Any) -> tuple[ast.FunctionDef, str, str, int]:
     except (OSError, TypeError, SyntaxError) as error:
         raise InvalidInput(f"the source of {function.__name__} cannot be read: {error}") from None
     definition = tree.body[0] if len(tree.body) == 1 else None
-    if not isinstance(definition, ast.FunctionDef):
+    if not isinstance(definition, ast.FunctionDef) or definition.name != function.__name__:
         raise InvalidInput(f"{function.__name__} is not written with def: a lambda or coroutine is not read")
     return definition, text, inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
 
