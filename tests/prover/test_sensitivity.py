@@ -258,7 +258,7 @@ def _decorated_inner(data):
 
 
 def _changes_two_lists(data):
-    kept = []
+    kept: list[float] = []
     other = kept
     for x in data:
         other.append(x)
