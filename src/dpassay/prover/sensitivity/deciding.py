@@ -17,8 +17,9 @@ from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
-from dpassay.prover.sensitivity.reading import NeedsArray, NotUnderstood, Read, read, source_of
+from dpassay.prover.sensitivity.reading import Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
+from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
 
 RELATIONS = {
     "replace_one:entry": False,

@@ -25,7 +25,8 @@ from dpassay.prover.sensitivity.aggregates import (
     number,
     xlogx,
 )
-from dpassay.prover.sensitivity.reading import Growing, Local, NeedsArray, _Method
+from dpassay.prover.sensitivity.queries import certain
+from dpassay.prover.sensitivity.values import Growing, Local, Method, NeedsArray
 
 _TABLE: dict[Any, Callable[..., Any]] = {}
 
@@ -45,7 +46,7 @@ def called(reader: Any, function: Any, arguments: list[Any], keywords: dict[str,
     Raises:
         NotUnderstood: a function or parameters that have no meaning here.
     """
-    if isinstance(function, _Method):
+    if isinstance(function, Method):
         return _method(reader, function, arguments, keywords)
     if isinstance(function, Local):
         return reader.apply(function, arguments, keywords)
@@ -71,7 +72,7 @@ def _name(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def _method(reader: Any, method: _Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def _method(reader: Any, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     held, name = method.held, method.name
     if isinstance(held, Sequence) and held.kind == "array":
         known = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "var": np.var, "std": np.std}
@@ -406,8 +407,6 @@ def _extreme(kind: str) -> Callable[..., Any]:
 
 
 def _beyond(reader: Any, body: Any, default: Any, kind: str) -> bool:
-    from dpassay.prover.sensitivity.queries import certain
-
     value = number(body)
     free = sympy.Dummy("x", real=True)
     bounds = getattr(reader, "bounds", None)
@@ -555,8 +554,6 @@ def _range(reader: Any, first: Any, second: Any = None, step: Any = S.One, /) ->
         sign = 1
     if step < 1:
         reader.refuse("a range with this step")
-    from dpassay.prover.sensitivity.queries import certain
-
     if not certain(Le(start, stop), [*reader.path, *reader.assumed, Ge(reader.n, 1)]):
         reader.require(Le(start, stop))
     index = new_index()

@@ -12,7 +12,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Sequence as Several
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -30,21 +30,12 @@ from dpassay.prover.sensitivity.aggregates import (
     new_index,
     number,
 )
+from dpassay.prover.sensitivity.library import called
+from dpassay.prover.sensitivity.queries import certain
+from dpassay.prover.sensitivity.values import Growing, Local, Method, NeedsArray, NotUnderstood, Permutation
 
 MAX_DEPTH = 8
 MAX_FORKS = 64
-
-
-class NotUnderstood(Exception):
-    """A place in the source that the reading has no meaning for."""
-
-    def __init__(self, reason: str, line: int | None = None):
-        super().__init__(reason)
-        self.reason, self.line = reason, line
-
-
-class NeedsArray(NotUnderstood):
-    """An operation that arrays have and lists have not."""
 
 
 @dataclass(frozen=True)
@@ -77,31 +68,6 @@ class Read:
     assumed: list[Any]
     notes: list[str]
     kind: str
-
-
-class Local:
-    """A function or lambda of the source, to be read where it is called."""
-
-    def __init__(self, arguments: ast.arguments, body: Any, scope: dict[str, Any], space: dict[str, Any]):
-        self.arguments, self.body, self.scope, self.space = arguments, body, scope, space
-
-
-@dataclass
-class Permutation:
-    """A public list that holds each of 0, ..., n - 1 once."""
-
-    symbol: Any
-
-
-@dataclass
-class Growing:
-    """A list that a loop appends to."""
-
-    items: list[tuple[Any, Any]] = field(default_factory=list)
-
-
-class _Continue(Exception):
-    pass
 
 
 def source_of(function: Any) -> tuple[ast.FunctionDef, str, str, int]:
@@ -719,7 +685,7 @@ class _Reader:
                 return self.count(held)
             if attribute == "shape":
                 return (self.count(held),)
-        return _Method(held, attribute)
+        return Method(held, attribute)
 
     def unary(self, op: ast.unaryop, value: Any) -> Any:
         if isinstance(value, Sequence):
@@ -965,8 +931,6 @@ class _Reader:
 
     def sign(self, position: Any, length: Any) -> str:
         """Whether a position is never negative, always, or both (it wraps round once)."""
-        from dpassay.prover.sensitivity.queries import certain
-
         if position.is_nonnegative or (position.has(sympy.Function) and not position.has(floor, sympy.Mod)):
             return "nonnegative"
         facts = [*self.path, *self.assumed, Ge(self.n, 1)]
@@ -1014,8 +978,6 @@ class _Reader:
     # Calls
 
     def call(self, node: ast.Call, scope: dict[str, Any]) -> Any:
-        from dpassay.prover.sensitivity.library import called
-
         line = self.line
         function = self.value(node.func, scope)
         if any(isinstance(argument, ast.Starred) for argument in node.args) or any(
@@ -1075,12 +1037,6 @@ class _Reader:
         self.space, self.locals_of, self.offset, self.line = kept
         self.depth -= 1
         return value
-
-
-@dataclass
-class _Method:
-    held: Any
-    name: str
 
 
 def _names(function: Any) -> dict[str, Any]:
