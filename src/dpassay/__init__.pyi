@@ -30,6 +30,8 @@ from dpassay.prover.problem import mechanism_function as mechanism_function
 from dpassay.prover.proving import Proof as Proof
 from dpassay.prover.proving import prove as prove
 from dpassay.prover.proving import run_proof as run_proof
+from dpassay.prover.sensitivity.deciding import Sensitivity as Sensitivity
+from dpassay.prover.sensitivity.deciding import sensitivity as sensitivity
 from dpassay.replay import Replay as Replay
 from dpassay.replay import replay as replay
 
