@@ -1,0 +1,110 @@
+"""Certified bounds of random compositions: how near they are to each other, and what accountants say beside them."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpassay.accounting.accountants import Answer, answers
+from dpassay.accounting.checking import ACCURACY, check_accounting
+from dpassay.accounting.events import Tree, dp_event, event_tree
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.records import Table
+
+TREES = 1000
+QUICK = 30
+_SMALL = 1e-3  # nats: an epsilon below it is compared by differences
+
+
+def tables(*, quick: bool, seed: int, progress: Callable[[str], None]) -> list[Table]:
+    """Random event trees under both relations; a row fails when a tree misses the accuracy or is not enclosed."""
+    rng = np.random.default_rng(seed)
+    runs = []
+    for number in range(QUICK if quick else TREES):
+        runs.append(_run(*random_case(rng)))
+        if number % 20 == 19:
+            progress(f"{number + 1} trees")
+    rows = [_row(relation, [run for run in runs if run["relation"] == relation]) for relation in _RELATIONS]
+    columns = [
+        "relation", "trees", "within 1%", "largest ratio", "seconds, mean", "seconds, most", "PLD: wrong", "PLD: loose",
+        "RDP: wrong", "RDP: loose, median", "result",
+    ]  # fmt: skip
+    return [Table("Compositions of random events, certified bounds of epsilon", columns, rows)]
+
+
+_RELATIONS = ("add_or_remove_one", "replace_one")
+
+
+def random_case(rng: np.random.Generator) -> tuple[Tree, str, float]:
+    """A tree of depth at most 3 with 1 to 5 leaves, a relation, and a delta from 10^-9 to 10^-3."""
+    relation = str(rng.choice(_RELATIONS))
+    delta = 10 ** rng.uniform(-9, -3)
+    size = int(rng.integers(1, 6))
+    parts: list[Any] = [_leaf(rng, relation) for _ in range(size)]
+    while len(parts) > 1:  # two or more neighbors become one composition
+        taken = int(rng.integers(2, len(parts) + 1))
+        parts = [{"kind": "composed", "events": parts[:taken]}, *parts[taken:]]
+        if rng.random() < 0.2:
+            parts[0] = {"kind": "self_composed", "event": parts[0], "count": int(rng.integers(2, 5))}
+    return event_tree(parts[0]), relation, delta
+
+
+def _leaf(rng: np.random.Generator, relation: str) -> Tree:
+    """One kind of noise, up to 2000 times; the more often, the more noise."""
+    count = int(10 ** rng.uniform(0, 3.3))
+    noise = math.sqrt(count) * 10 ** rng.uniform(-0.3, 1)
+    kinds = ["gaussian", "laplace", "sampled gaussian", "sampled laplace"]
+    kinds += ["randomized_response"] if relation == "replace_one" else ["geometric"]
+    kind = str(rng.choice(kinds))
+    if kind == "randomized_response":
+        bias = min(1 / noise, 0.9)
+        leaf: Tree = {"kind": kind, "noise_parameter": 1 - bias, "num_buckets": int(rng.integers(2, 6))}
+    elif kind == "geometric":
+        leaf = {"kind": kind, "scale": noise, "sensitivity": 1}
+    elif kind.startswith("sampled"):
+        rate = 10 ** rng.uniform(-3, -0.3)
+        own = {"kind": kind.split()[1], "noise_multiplier": max(noise * rate, 0.5)}
+        leaf = {"kind": "poisson_sampled", "sampling_probability": rate, "event": own}
+    else:
+        leaf = {"kind": kind, "noise_multiplier": noise}
+    return {"kind": "self_composed", "event": leaf, "count": count}
+
+
+def _run(tree: Tree, relation: str, delta: float) -> dict[str, Any]:
+    start = time.process_time()
+    verdict = check_accounting(tree, claim=PrivacyClaim(0.0, delta), relation=relation, accountants=False)
+    seconds = time.process_time() - start
+    lower, upper = verdict.epsilon_lower, verdict.epsilon_upper
+    assert lower is not None and upper is not None
+    told = answers(dp_event(tree), relation, delta, lower, upper)
+    ratio = 1.0 if upper - lower <= _SMALL else upper / lower if lower else math.inf
+    named = {answer.accountant.removesuffix("Accountant").upper(): answer for answer in told}
+    return {"relation": relation, "ratio": ratio, "seconds": seconds, "told": named, "tree": tree, "upper": upper}
+
+
+def _row(relation: str, runs: list[dict[str, Any]]) -> list[Any]:
+    within = sum(run["ratio"] <= 1 + ACCURACY for run in runs)
+    said: dict[str, list[tuple[Answer, float]]] = {name: [] for name in ("PLD", "RDP")}
+    for run in runs:
+        for name, answer in run["told"].items():
+            if answer.epsilon is not None and name in said:
+                said[name].append((answer, answer.epsilon / run["upper"] if run["upper"] else 1.0))
+    wrong = {name: sum(answer.wrong for answer, _ in each) for name, each in said.items()}
+    loose = Counter(name for name, each in said.items() for answer, _ in each if answer.judgement.startswith("loose"))
+    seconds = [run["seconds"] for run in runs]
+    return [
+        relation,
+        len(runs),
+        within,
+        f"{max(run['ratio'] for run in runs):.5f}",
+        f"{np.mean(seconds):.2f}",
+        f"{max(seconds):.2f}",
+        f"{wrong['PLD']} of {len(said['PLD'])}",
+        loose["PLD"],
+        f"{wrong['RDP']} of {len(said['RDP'])}",
+        f"{np.median([by for _, by in said['RDP']]) - 1:.1%}" if said["RDP"] else "-",
+        "ok" if within == len(runs) else "FAIL",
+    ]
