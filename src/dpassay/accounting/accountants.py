@@ -54,8 +54,10 @@ def _judged(name: str, epsilon: float, lower: float, upper: float) -> Answer:
         return Answer(name, epsilon, words, wrong=True)
     if epsilon <= upper * (1 + ROUNDING):
         return Answer(name, epsilon, "within the certified bounds")
-    by = f"by {epsilon / upper - 1:.3%}" if upper > 0 and math.isfinite(epsilon) else f"by {nats(epsilon - upper)} nats"
-    return Answer(name, epsilon, f"loose {by}")
+    if math.isinf(epsilon):
+        return Answer(name, epsilon, "loose: infinite")
+    by = f"{epsilon / upper - 1:.3%}" if upper > 0 else f"{nats(epsilon)} nats"
+    return Answer(name, epsilon, f"loose by {by}")
 
 
 def _accountants(kind: Any) -> list[Any]:

@@ -19,6 +19,7 @@ ACCOUNTING = "ACCOUNTING"
 ACCURACY = 0.01
 _SMALL = 1e-4  # nats: bounds so near to each other are as good as equal
 _REFINEMENTS = 8
+_COARSEST = 1024  # nats, of a grid
 _DECIDING = 4  # more, for a claim between the bounds
 _ROUNDING = "a claim counts as met when it holds for 1 + 10^-9 times its numbers: those were rounded"
 
@@ -120,10 +121,10 @@ def check_noise(
         "claim": {"epsilon": exact(claim.epsilon, "epsilon"), "delta": exact(claim.delta, "delta")},
     }
     result = _checked(inputs)
-    named, repair = "", ""
-    if result["supports"] == "refuted" and scale is not None:
-        named = scale_formula(kind, scale / sensitivity, claim.epsilon, claim.delta)
-        repair = _repair(inputs, kind, scale, sensitivity)
+    named, repair, refuted = "", "", result["supports"] == "refuted"
+    if scale is not None:
+        named = scale_formula(kind, scale / sensitivity, claim.epsilon, claim.delta, refuted=refuted)
+        repair = _repair(inputs, kind, scale, sensitivity) if refuted else ""
     return _verdict(inputs, result, [], named, repair=repair, certificate=certificate)
 
 
@@ -192,7 +193,7 @@ def _repair(inputs: Mapping[str, Any], kind: str, scale: float, sensitivity: flo
 
 def _enclosed(inputs: Mapping[str, Any], accuracy: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Refines the grid until the bounds are near each other, and further where the claim lies between them."""
-    from dpassay.replay import Rejected
+    from dpassay.replay import Rejected, check
 
     if not accuracy > 0:
         raise InvalidInput("the accuracy must be above 0")
@@ -200,22 +201,26 @@ def _enclosed(inputs: Mapping[str, Any], accuracy: float) -> tuple[dict[str, Any
     if step is None:
         return dict(inputs), _checked(inputs)
     best: tuple[dict[str, Any], dict[str, Any]] | None = None
-    refused: Rejected | None = None
-    for number in range(_REFINEMENTS + _DECIDING):
+    number, last, factor = 0, _REFINEMENTS + _DECIDING, 1
+    while number < last:
         tried = {**inputs, "step": str(step)}
         try:
-            result = _checked(tried, grid=True)
-        except Rejected as problem:
-            refused = problem
-            break
+            result = check("accounting", tried)
+        except Rejected as problem:  # too many points
+            if best is not None:
+                break
+            if step > _COARSEST:
+                raise InvalidInput(str(problem)) from problem
+            last, factor = 1, 2 * factor
+            step *= factor
+            continue
         best = tried, result
         lower, upper = _floats(result["epsilon"])
         near = upper - lower <= _SMALL or upper <= (1 + accuracy) * lower or lower == math.inf
         if near and (result["supports"] != "open" or number >= _REFINEMENTS):
             break
-        step /= 2
-    if best is None:
-        raise InvalidInput(str(refused))
+        step, number = step / 2, number + 1
+    assert best is not None
     return best
 
 
@@ -252,11 +257,9 @@ class _explained:
             raise InvalidInput(str(error)) from error
 
 
-def _checked(inputs: Mapping[str, Any], *, grid: bool = False) -> dict[str, Any]:
+def _checked(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from dpassay.replay import check
 
-    if grid:
-        return check("accounting", inputs)
     with _explained():
         return check("accounting", inputs)
 
@@ -298,6 +301,8 @@ def _verdict(
     if "delta" in result:
         low, high = result["delta"]
         at += f", at this epsilon delta between {float(low):.6g} and {float(high):.6g}"
+    refuted = result["supports"] == "refuted"
+    remarks = [named] if named and not refuted else []
     table = Table.of(
         "What accountants say, nats",
         {
@@ -311,12 +316,12 @@ def _verdict(
     return Verdict(
         ACCOUNTING,
         result["supports"],
-        f"{result['statement']}: {at}" + (f"; {named}" if named else ""),
+        f"{result['statement']}: {at}" + (f"; {named}" if named and refuted else ""),
         (Evidence("certificate", result["summary"], body, (table,) if told else ()),),
         epsilon_lower=lower,
         epsilon_upper=upper,
         epsilon_claimed=float(Fraction(inputs["claim"]["epsilon"])),
         assumptions=(_ROUNDING,),
         repair=repair,
-        warnings=tuple(f"{answer.accountant} is {answer.judgement}" for answer in told if answer.wrong),
+        warnings=(*remarks, *(f"{answer.accountant} is {answer.judgement}" for answer in told if answer.wrong)),
     )

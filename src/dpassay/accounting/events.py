@@ -47,6 +47,8 @@ def event_tree(event: Any) -> Tree:
         case "RandomizedResponseDpEvent":
             numbers = {"noise_parameter": event.noise_parameter, "num_buckets": event.num_buckets}
             return _plain({"kind": "randomized_response", **numbers})
+        case "EpsilonDeltaDpEvent":
+            return _plain({"kind": "private", "epsilon": event.epsilon, "delta": event.delta})
         case "DiscreteLaplaceDpEvent":
             if not event.noise_parameter > 0:
                 return {"kind": "none"}

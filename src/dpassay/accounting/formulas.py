@@ -10,11 +10,12 @@ from typing import Any
 _SAME = 1e-6
 _Formula = tuple[str, Callable[[float, float], float], str]
 
+_CLASSICAL = "is proved for epsilon below 1 alone (Dwork and Roth 2014, theorem A.1)"
 _GAUSSIAN: Sequence[_Formula] = (
     (
         "sqrt(2 ln(1.25/delta)) / epsilon",
         lambda e, d: math.sqrt(2 * math.log(1.25 / d)) / e,
-        "is proved for epsilon below 1 alone (Dwork and Roth 2014, theorem A.1)",
+        _CLASSICAL,
     ),
     ("sqrt(ln(1.25/delta)) / epsilon", lambda e, d: math.sqrt(math.log(1.25 / d)) / e, "lacks the 2 under the root"),
     (
@@ -44,14 +45,17 @@ _SCALES: Mapping[str, Sequence[_Formula]] = {
 }
 
 
-def scale_formula(kind: str, multiple: float, epsilon: float, delta: float) -> str:
-    """The known formula that gives a scale, `multiple` times the sensitivity, and what is wrong with it; else ""."""
+def scale_formula(kind: str, multiple: float, epsilon: float, delta: float, *, refuted: bool) -> str:
+    """The known formula that gives a scale, `multiple` times the sensitivity, and what is wrong with it; else "".
+
+    Of a scale that is enough (not `refuted`) only the classical one is named, where epsilon is out of its range.
+    """
     for text, formula, fault in _SCALES.get(kind, ()):
         try:
             value = formula(epsilon, delta)
         except (ValueError, ZeroDivisionError, OverflowError):
             continue
-        if math.isclose(multiple, value, rel_tol=_SAME):
+        if math.isclose(multiple, value, rel_tol=_SAME) and (epsilon >= 1 if fault is _CLASSICAL else refuted):
             return f"the scale is the sensitivity times {text}, which {fault}"
     return ""
 
