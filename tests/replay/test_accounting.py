@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz_poly
 from scipy.stats import norm
 
 import dpassay as dp
@@ -19,7 +19,7 @@ from dpassay.core.certificate import checksum
 from dpassay.core.registry import all_claims
 from dpassay.replay import Rejected, check, replay, seal
 from dpassay.replay.accounting import compute
-from dpassay.replay.composition import Composition, Part
+from dpassay.replay.composition import Composition, Losses, Part, _end, _spread
 from dpassay.replay.loss_pairs import LossPair, Noise, replacement_sampled
 from dpassay.replay.numbers import precision
 from dpassay.report.schema import validate_certificate
@@ -309,3 +309,59 @@ def test_it_concludes_no_registered_claim(certificate: dict[str, Any], tmp_path:
     claim = all_claims()[0]
     content = {**copy.deepcopy(certificate), "claim": claim.id, "statement": claim.statement}
     assert not replayed(content, tmp_path).checks
+
+
+def exact_delta(masses: dict[int, Fraction], infinite: Fraction, bound: float) -> float:
+    return float(infinite) + sum(float(mass) * max(1 - math.exp(bound - at), 0) for at, mass in masses.items())
+
+
+@pytest.mark.parametrize("cut", [0, 2, 9])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounded_and_cut_sums_bound_the_exact_ones(cut: int, seed: int) -> None:
+    """With 7 bits rounding and cutting are large: the sum is above the exact one, by at most total - kept."""
+    bits, count = 7, 5
+    drawn = np.random.default_rng(seed).multinomial(1 << bits, [0.2, 0.1, 0.3, 0.05, 0.25, 0.1]).tolist()
+    losses = Losses(-2, fmpz_poly(drawn[:-1]), drawn[-1], 1 << bits).power(count, bits, cut)
+    exact = {0: Fraction(1)}
+    for _ in range(count):
+        exact = {
+            at: sum((exact.get(at - k + 2, Fraction(0)) * Fraction(drawn[k], 1 << bits) for k in range(5)), Fraction(0))
+            for at in range(-20, 21)
+        }
+    infinite = 1 - sum(exact.values())
+    rounded = {losses.first + k: Fraction(int(mass), 1 << bits) for k, mass in enumerate(losses.masses.coeffs())}
+    excess = (losses.total - losses.kept) / (1 << bits)
+    for bound in (-3.0, 0.0, 0.5, 2.0, 4.0):
+        above = exact_delta(rounded, Fraction(losses.infinite, 1 << bits), bound)
+        assert exact_delta(exact, infinite, bound) - 1e-12 <= above
+        assert above - excess <= exact_delta(exact, infinite, bound) + 1e-12
+
+
+def test_the_ends_of_a_grid_bound_what_is_beyond() -> None:
+    """The loss of a Gaussian pair with mu = 1 is N(1/2, 1) under P and N(-1/2, 1) under Q."""
+    with precision():
+        pair = Noise.read(GAUSSIAN).pair(1)
+        for share in (0.1, 1e-3, 1e-9):
+            high, bound = _end(pair, fmpq(1, 10), arb(share))
+            assert norm.sf(high / 10 - 0.5) <= float(bound.mid()) <= share
+            high, bound = _end(pair, fmpq(1, 10), arb(share), reverse=True)
+            assert norm.sf(high / 10 + 0.5) <= float(bound.mid()) <= share
+        assert _end(Noise.read(LAPLACE).pair(1), fmpq(1, 7), arb(1) / 9) == (4, 0)
+
+
+def test_spreading_keeps_both_masses_and_adds_no_privacy() -> None:
+    """On its grid the spread pair has the same H, between the points a larger one."""
+    with precision():
+        pair = Noise.read(LAPLACE).pair(1).sampled(fmpq(1, 3))
+        losses, beyond = _spread(Part(pair, 1, 2), fmpq(1, 40), arb(10) ** -12, 120)
+        masses = [Fraction(int(mass), 1 << 120) for mass in losses.masses.coeffs()]
+        assert beyond == 0
+        assert not any(masses[1::2])
+        grid = {(losses.first + k) / 40: mass for k, mass in enumerate(masses)}
+        assert sum(masses) + Fraction(losses.infinite, 1 << 120) == pytest.approx(1, abs=1e-30)
+        for k in range(losses.first, losses.first + len(masses)):
+            spread = sum(float(mass) * max(1 - math.exp(k / 40 - at), 0) for at, mass in grid.items())
+            true = float(pair.hockey_stick((arb(k) / 40).exp()).mid())
+            assert spread >= true - 1e-14
+            if (k - losses.first) % 2 == 0:
+                assert spread == pytest.approx(true, abs=1e-14)
