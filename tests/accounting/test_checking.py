@@ -168,7 +168,7 @@ NOISE: list[tuple[dict[str, Any], str, str]] = [
         "refuted",
         "lacks",
     ),
-    ({"kind": "laplace", "scale": 1 / 0.3, "epsilon": 0.3}, "holds", ""),
+    ({"kind": "laplace", "scale": 1 / 0.7, "epsilon": 0.7}, "holds", ""),
     ({"kind": "laplace", "scale": 0.3, "epsilon": 0.3}, "refuted", "reciprocal"),
     ({"kind": "laplace", "scale": 0.0, "epsilon": 0.3}, "refuted", ""),
     ({"kind": "geometric", "scale": 2.0, "sensitivity": 3, "epsilon": 1.5}, "holds", ""),

@@ -164,6 +164,33 @@ def test_composed_gaussians_are_enclosed_and_finer_grids_are_better(step: fmpq, 
     assert widths[1] < widths[0] / 2
 
 
+@pytest.mark.parametrize("copies", [1, 4])
+def test_what_is_cut_is_given_back_below(copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With tails as large as delta the bound from below needs both allowances: far out the truth is next to nothing."""
+    monkeypatch.setattr("dpassay.replay.composition._CUT", 0)
+    with precision():
+        one, whole = (Noise("gaussian", (fmpq(1, k),)).pair(1) for k in (copies, 1))
+        composition = Composition([Part(one, copies, 1)], fmpq(1, 200), fmpq(1, 100))
+        assert (composition._outside > 0, composition._excess > 0) == (True, True)
+        for epsilon in (fmpq(1), fmpq(4), fmpq(9)):
+            low, high = composition.bounds(epsilon)
+            assert low < whole.hockey_stick(arb(epsilon).exp()) < high
+            assert low + composition._outside + composition._excess * composition._unit > 0
+
+
+def test_what_is_cut_of_bounded_losses_is_given_back_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 30 losses must be 1/10 to exceed 2.99: less than 2^-29."""
+    monkeypatch.setattr("dpassay.replay.composition._CUT", 0)
+    with precision():
+        pair = Noise.read({**LAPLACE, "noise_multiplier": "10"}).pair(1)
+        low, high = Composition([Part(pair, 30, 1)], fmpq(1, 200), fmpq(1, 100)).bounds(fmpq(299, 100))
+    assert low < 2**-29 < 1e-4 < high
+
+
+def test_what_is_given_away_has_no_epsilon() -> None:
+    assert compute(inputs(sampled("1/10", {"kind": "none"}), "1", "0.09"))["epsilon"] == ["inf", "inf"]
+
+
 def test_directions_of_sampling_differ_and_the_larger_counts() -> None:
     with precision():
         pair = Noise.read(GAUSSIAN).pair(1).sampled(fmpq(1, 100))
@@ -315,11 +342,11 @@ def exact_delta(masses: dict[int, Fraction], infinite: Fraction, bound: float) -
     return float(infinite) + sum(float(mass) * max(1 - math.exp(bound - at), 0) for at, mass in masses.items())
 
 
-@pytest.mark.parametrize("cut", [0, 2, 9])
+@pytest.mark.parametrize("cut", [0, 40, 400])
 @pytest.mark.parametrize("seed", range(4))
 def test_rounded_and_cut_sums_bound_the_exact_ones(cut: int, seed: int) -> None:
-    """With 7 bits rounding and cutting are large: the sum is above the exact one, by at most total - kept."""
-    bits, count = 7, 5
+    """With 12 bits rounding and cutting are large: the sum is above the exact one, by at most total - kept."""
+    bits, count = 12, 5
     drawn = np.random.default_rng(seed).multinomial(1 << bits, [0.2, 0.1, 0.3, 0.05, 0.25, 0.1]).tolist()
     losses = Losses(-2, fmpz_poly(drawn[:-1]), drawn[-1], 1 << bits).power(count, bits, cut)
     exact = {0: Fraction(1)}
@@ -331,7 +358,7 @@ def test_rounded_and_cut_sums_bound_the_exact_ones(cut: int, seed: int) -> None:
     infinite = 1 - sum(exact.values())
     rounded = {losses.first + k: Fraction(int(mass), 1 << bits) for k, mass in enumerate(losses.masses.coeffs())}
     excess = (losses.total - losses.kept) / (1 << bits)
-    for bound in (-3.0, 0.0, 0.5, 2.0, 4.0):
+    for bound in (-14.0, -3.0, 0.0, 0.5, 2.0, 4.0):
         above = exact_delta(rounded, Fraction(losses.infinite, 1 << bits), bound)
         assert exact_delta(exact, infinite, bound) - 1e-12 <= above
         assert above - excess <= exact_delta(exact, infinite, bound) + 1e-12
@@ -352,6 +379,7 @@ def test_the_ends_of_a_grid_bound_what_is_beyond() -> None:
 def test_spreading_keeps_both_masses_and_adds_no_privacy() -> None:
     """On its grid the spread pair has the same H, between the points a larger one."""
     with precision():
+        assert _spread(Part(Noise.read(LAPLACE).pair(1), 1, 1), fmpq(1, 7), arb(1), 3)[0].total > 8
         pair = Noise.read(LAPLACE).pair(1).sampled(fmpq(1, 3))
         losses, beyond = _spread(Part(pair, 1, 2), fmpq(1, 40), arb(10) ** -12, 120)
         masses = [Fraction(int(mass), 1 << 120) for mass in losses.masses.coeffs()]
