@@ -120,7 +120,7 @@ class Verdict:
     rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = field(default=(), repr=False)
     epsilon_inferred: str = field(default="", repr=False)
-    epsilon_upper: float | None = None
+    epsilon_upper: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:

@@ -139,7 +139,7 @@ class Composition:
         if at < len(self._above) - 1:
             gap = arb((self._losses.first + at) * self._step - epsilon)
             near += self._right[at] * (-self._rate * gap).exp()
-        lower = upper - self._excess - self._factor * near
+        lower = upper - self._excess - self._factor * (near + self._excess)
         return lower * self._unit - self._outside, upper * self._unit
 
 
