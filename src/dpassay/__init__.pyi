@@ -1,5 +1,7 @@
 """The public names, once: `__init__.py` reads here where each is defined; type checkers and editors read the same."""
 
+from dpassay.accounting.checking import check_accounting as check_accounting
+from dpassay.accounting.checking import check_noise as check_noise
 from dpassay.auditors.audit import Audit as Audit
 from dpassay.auditors.audit import audit as audit
 from dpassay.auditors.audit import run_audit as run_audit

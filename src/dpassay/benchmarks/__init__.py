@@ -10,6 +10,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.records import plain
 
 BENCHMARKS = {
+    "accounting": "certified bounds of a thousand random compositions (peer: dp-accounting)",
     "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
     "calibration": "false-alarm rates of audits of correct mechanisms",
     "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",

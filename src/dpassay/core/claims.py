@@ -89,6 +89,7 @@ class Verdict:
         dataset: the ratings it was judged on, "" when none were needed.
         epsilon_lower: largest privacy loss shown, nats (infinity allowed); None unless audited or exact.
         epsilon_claimed: what the claim allows, nats.
+        epsilon_upper: smallest privacy loss proved, nats; None unless accounting was checked.
         confidence: 1 - failure probability; None unless statistical.
         arithmetic: `ideal` (exact real arithmetic) or `executed` (the floating-point code).
         repair: the nearest mechanism or constant for which the claim is true.
@@ -119,6 +120,7 @@ class Verdict:
     rests_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = field(default=(), repr=False)
     epsilon_inferred: str = field(default="", repr=False)
+    epsilon_upper: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -152,6 +154,7 @@ class Verdict:
         shown, claimed = self.epsilon_lower, self.epsilon_claimed
         least = "" if shown == math.inf else "at least "
         words = [] if shown is None else [f"{least}{nats(shown)} nats shown"]
+        words += [] if self.epsilon_upper is None else [f"at most {nats(self.epsilon_upper)} nats proved"]
         words += [] if claimed is None else [f"at most {nats(claimed)} claimed"]
         words += [f"confidence {self.confidence:.6g}"] if words and self.confidence is not None else []
         return ", ".join(words)
@@ -166,6 +169,7 @@ class Verdict:
             "dataset": self.dataset,
             "epsilon_lower": None if self.epsilon_lower is None else json_number(self.epsilon_lower),
             "epsilon_claimed": None if self.epsilon_claimed is None else json_number(self.epsilon_claimed),
+            **({} if self.epsilon_upper is None else {"epsilon_upper": json_number(self.epsilon_upper)}),
             "confidence": self.confidence,
             "witness": None if self.witness is None else self.witness.to_json(),
             "assumptions": list(self.assumptions),
@@ -184,6 +188,7 @@ class Verdict:
             "evidence": tuple(Evidence.from_json(record) for record in content["evidence"]),
             "epsilon_lower": _number(content["epsilon_lower"]),
             "epsilon_claimed": _number(content["epsilon_claimed"]),
+            "epsilon_upper": _number(content.get("epsilon_upper")),
             "witness": None if content["witness"] is None else Witness.from_json(content["witness"]),
             "assumptions": tuple(content["assumptions"]),
             "rests_on": tuple(content["rests_on"]),

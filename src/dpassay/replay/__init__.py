@@ -38,12 +38,13 @@ CHECKERS: Mapping[str, str] = {
     "audit": "dpassay.replay.audit",
     "integration": "dpassay.replay.integration",
     "alignment": "dpassay.replay.alignment",
+    "accounting": "dpassay.replay.accounting",
 }
 AUDIT = "AUDIT"
 """What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""
 PROGRAM = "PROGRAM"
 """What a certificate about a user's program is filed under."""
-OWN = {"audit": AUDIT, "alignment": PROGRAM, "integration": PROGRAM}
+OWN = {"audit": AUDIT, "alignment": PROGRAM, "integration": PROGRAM, "accounting": "ACCOUNTING"}
 """Kinds of certificates about no registered claim, whose inputs make the statement -> what they are filed under."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 
