@@ -18,6 +18,7 @@ from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Plot, Series
 
 _CONTRIBUTIONS = {"add_or_remove_one": 1, "replace_one": 2}  # of one record to the difference of two datasets
+_REPETITIONS = 1000  # of an event that are written out
 _LABELS = {"lower": "shown, at least", "exact": "exact value", "upper": "proved, at most"}
 
 
@@ -105,12 +106,27 @@ def _accounted(event: Any, relation: str | None) -> tuple[list[Any], float]:
             if kind == "replace_one":  # the second does not count the two contributions of a replaced record
                 supporting = supporting[:1]
             if supporting:
-                return [accountant.compose(event) for accountant in supporting], _pure(event, contributions)
+                whole = _written_out(event)
+                composed = [accountant.compose(whole) for accountant in supporting] if whole is not None else []
+                return composed, _pure(event, contributions)
         except ZeroDivisionError:  # an event without noise
             return [], math.inf
         except (ValueError, NotImplementedError) as error:
             raise InvalidInput(f"dp-accounting refuses the event: {one_line(error)}") from error
     raise InvalidInput(f"no accountant of dp-accounting supports {' '.join(str(event).split())}")
+
+
+def _written_out(event: Any) -> Any:
+    """The event with every repetition of randomized responses part by part; None when those are too many."""
+    accounting, kind = library("dp_accounting"), type(event).__name__
+    if kind == "SelfComposedDpEvent" and "RandomizedResponse" in str(event):
+        part = _written_out(event.event)
+        written = event.count <= _REPETITIONS and part is not None
+        return accounting.ComposedDpEvent([part] * event.count) if written else None
+    if kind == "ComposedDpEvent":
+        parts = [_written_out(part) for part in event.events]
+        return None if None in parts else accounting.ComposedDpEvent(parts)
+    return event
 
 
 def _pure(event: Any, contributions: int) -> float:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import dpassay as dp
 from dpassay.auditors.upper_bounds import sandwich, upper_bound, upper_delta
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
@@ -53,6 +54,18 @@ def test_delta_of_an_epsilon():
 def test_a_replaced_record_counts_twice():
     doubled = upper_bound(GAUSSIAN, 1e-3, relation="replace_one")
     assert doubled == pytest.approx(PrivacyClaim.gaussian(2.0).epsilon_at(1e-3), rel=1e-3)
+
+
+def test_repeated_responses_count_each_time():
+    response = accounting.RandomizedResponseDpEvent(0.5, 2)
+    for count in (1, 10, 2000):
+        event = accounting.SelfComposedDpEvent(response, count)
+        certified = dp.check_accounting(
+            event, claim=PrivacyClaim(1.0, 1e-9), relation="replace_one", accountants=False
+        ).epsilon_lower
+        assert certified <= upper_bound(event, 1e-9) <= count * math.log(3) * (1 + 1e-9)
+    mixed = accounting.SelfComposedDpEvent(accounting.ComposedDpEvent([response, GAUSSIAN]), 3)
+    assert upper_bound(mixed, 1e-9) > upper_bound(accounting.SelfComposedDpEvent(response, 3), 1e-9)
 
 
 @pytest.mark.parametrize(
