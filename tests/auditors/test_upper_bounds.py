@@ -63,6 +63,7 @@ def test_repeated_responses_count_each_time():
         certified = dp.check_accounting(
             event, claim=PrivacyClaim(1.0, 1e-9), relation="replace_one", accountants=False
         ).epsilon_lower
+        assert certified is not None
         assert certified <= upper_bound(event, 1e-9) <= count * math.log(3) * (1 + 1e-9)
     mixed = accounting.SelfComposedDpEvent(accounting.ComposedDpEvent([response, GAUSSIAN]), 3)
     assert upper_bound(mixed, 1e-9) > upper_bound(accounting.SelfComposedDpEvent(response, 3), 1e-9)

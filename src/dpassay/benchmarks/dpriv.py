@@ -17,6 +17,7 @@ from typing import Any
 import sympy
 
 from dpassay.benchmarks.dpriv_functions import FUNCTIONS
+from dpassay.core.records import Table
 from dpassay.prover.sensitivity.deciding import Sensitivity, sensitivity
 from dpassay.prover.sensitivity.queries import at_most, proved
 
@@ -136,6 +137,32 @@ def run(*, numbers: Sequence[int] = (), progress: Callable[[str], None] = lambda
         "decided": sum(answer != "open" for answer, _ in answers),
         "wrong": sum(answer not in ("open", label) for answer, label in answers),
     }
+
+
+def table(quick: bool, progress: Callable[[str], None]) -> Table:
+    """One row for each function: how many of the six mechanisms hold with the right noise, and fail with half of it.
+
+    Args:
+        quick: the first few functions.
+        progress: called with the name of each function.
+    """
+    found = run(numbers=list(FUNCTIONS)[:4] if quick else (), progress=progress)
+    counted: dict[int, list[Any]] = {}
+    for row in found["rows"]:
+        line = counted.setdefault(row["function"], [row["function"], row["sensitivity"], 0, 0, row["witness"]])
+        line[2] += row["right noise"] == "holds"
+        line[3] += row["half the noise"] == "refuted"
+    verdict = "FAIL" if found["wrong"] else "pass" if found["decided"] == found["questions"] else "open"
+    total = ["all", "", found["decided"], f"of {found['questions']} decided, {found['wrong']} wrong", "", verdict]
+    columns = [
+        "function",
+        "sensitivity",
+        "right noise holds, of 6",
+        "half the noise refuted, of 6",
+        "a witness",
+        "verdict",
+    ]
+    return Table(TITLE, columns, [total, *([*line, ""] for line in counted.values())])
 
 
 def _witness(found: Sensitivity, template: Template) -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
+from dpassay.benchmarks import dpriv
 from dpassay.benchmarks.prove_programs import PROGRAMS
 from dpassay.benchmarks.prove_programs.record import Program
 from dpassay.core.errors import InvalidInput
@@ -22,7 +23,7 @@ from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.parallel import processors, results_in_parallel
 
-PARTS = ("programs", "traps", "mutants")
+PARTS = ("programs", "traps", "mutants", "dpriv")
 TIME_LIMIT = 60.0
 PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
 """Of one core: what takes longer is called slow."""
@@ -78,7 +79,8 @@ def tables(
     if unknown := set(parts) - set(PARTS):
         raise InvalidInput(f"no part is called {sorted(unknown)[0]!r}; choose from {', '.join(PARTS)}")
     wanted = [part for part in PARTS if part in parts or not parts]
-    tasks = [(part, place, seed, prove) for part in wanted for place in _places(part, quick)]
+    judged = [part for part in wanted if part != "dpriv"]
+    tasks = [(part, place, seed, prove) for part in judged for place in _places(part, quick)]
     found: dict[tuple[str, int], Measured] = {}
     for number, measured in results_in_parallel(measure, tasks, processors() if prove is None and not quick else 1):
         part, place = tasks[number][:2]
@@ -87,9 +89,10 @@ def tables(
             f"{_programs(part)[place].name}: {measured.outcome}, {measured.seconds:.1f} s; {len(found)} of {len(tasks)}"
         )
     results = {
-        part: [(_programs(part)[task[1]], found[part, task[1]]) for task in tasks if task[0] == part] for part in wanted
+        part: [(_programs(part)[task[1]], found[part, task[1]]) for task in tasks if task[0] == part] for part in judged
     }
-    return [_summary(results), *(_TABLES[part](rows) for part, rows in results.items())]
+    asked = [dpriv.table(quick, progress)] if "dpriv" in wanted else []
+    return [*[_summary(results)] * bool(results), *(_TABLES[part](rows) for part, rows in results.items()), *asked]
 
 
 def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Measured:
