@@ -1,10 +1,10 @@
 """Exact distances between datasets and between outputs of a map: rationals or infinity, never rounded.
 
 Values are Python's own: None, bool, int, float, Fraction, str, lists of values, dicts. A float is the rational number
-that it is. NaN and the infinities are at distance 0 from themselves and infinitely far from everything else: noise
-added to them hides nothing. Numbers that only one of two vectors has (another length, another nesting) are infinitely
-far, but a key that a dict lacks has the value 0, as in histograms of unknown keys. As records, values are equal when
-their type and their text are: 0.0 and -0.0 are two records, all NaN are one.
+that it is. NaN, the infinities and None are at distance 0 from themselves and infinitely far from everything else:
+noise added to them hides nothing. Vectors of another length or nesting are infinitely far apart, but a key that a dict
+lacks has the value 0, as in histograms of unknown keys. As records, values are equal when their type and their text
+are: 0.0 and -0.0 are two records, all NaN are one.
 
 Distances of lists of records: `symmetric` (records added or removed, whatever the order), `insert_delete` (the same, in
 their order), `change_one` (records changed, whatever the order; infinite for other lengths), `hamming` (places that
@@ -141,9 +141,9 @@ def _paired(one: Any, two: Any) -> list[tuple[Any, Any]] | None:
 
 def _difference(one: Any, two: Any) -> Exact:
     for value in (one, two):
-        if not isinstance(value, int | float | Fraction):
-            raise NoDistance(f"{value!r} is not a number")
-    if any(isinstance(value, float) and not math.isfinite(value) for value in (one, two)):
+        if value is not None and not isinstance(value, int | float | Fraction):
+            raise NoDistance(f"{str(value)[:60]!r} is not a number")
+    if any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in (one, two)):
         return Fraction(0) if key(one) == key(two) else math.inf
     return Fraction(two) - Fraction(one)
 

@@ -3,9 +3,10 @@ about the map is refuted.
 
 Inputs: "map" (its name, in words), "input_metric" and "output_metric" (see `dpassay.replay.distances`), "d_in" and
 "d_out" (exact numbers: datasets at distance d_in at most are claimed to have outputs at distance d_out at most),
-"dataset1", "dataset2", "output1", "output2". A value is null, true, false, an integer, a list of values, {"float": text}
-with an exact number, "-0", "nan", "inf" or "-inf", {"rational": text}, {"text": text}, or {"dict": [[key, value], ...]};
-an output may be {"raises": name of an exception} instead.
+"dataset1", "dataset2", "output1", "output2". A value is null, true, false, an integer, a list of values, {"float":
+text} with an exact number, "-0", "nan", "inf" or "-inf", {"rational": text}, {"text": text}, or {"dict": [[key,
+value], ...]}.
+An output may be {"raises": name of an exception} instead.
 
 That the map gives these outputs on these datasets is the map's own: no file can show it. Anybody who has the map can
 run it on the two datasets.
