@@ -378,8 +378,8 @@ class _Search:
             inputs,
         )
         summary = (
-            f"Two datasets {result['distance_in']} apart whose outputs are {observed}; replay recomputes both distances "
-            "from the recorded outputs, which only the map itself can show."
+            f"Two datasets {result['distance_in']} apart whose outputs are {observed}; replay recomputes both "
+            "distances from the recorded outputs, which only the map itself can show."
         )
         return Verdict(
             ID,
