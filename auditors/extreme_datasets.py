@@ -42,11 +42,12 @@ class Sizes:
     most: int = MOST
 
     def strategy(self) -> "st.SearchStrategy[int]":
-        """The least, few, the most, and powers of ten between."""
+        """The least and few more often, the most and powers of ten between more rarely: large datasets take long."""
         from hypothesis import strategies as st
 
-        near = {self.least + more for more in range(4)} | {10, 100, 1000, self.most - 1, self.most}
-        return st.sampled_from(sorted(size for size in near if self.least <= size <= self.most))
+        near = sorted({size for size in range(self.least, self.least + 4) if size <= self.most})
+        far = [size for size in (10, 100, self.most) if near[-1] < size <= self.most]
+        return st.one_of(st.sampled_from(near), st.sampled_from([*near, *dict.fromkeys(far)]))
 
 
 def integers(low: int, high: int) -> "st.SearchStrategy[int]":
@@ -55,7 +56,7 @@ def integers(low: int, high: int) -> "st.SearchStrategy[int]":
 
     ends = (low, high, low + 1, high - 1, (low + high) // 2)
     inside = [value for value in (*_INTEGERS, *ends) if low <= value <= high]
-    return _often(inside, low, high, st.integers(low, high))
+    return _often(inside, [low, high], st.integers(low, high))
 
 
 def floats(low: float = -math.inf, high: float = math.inf, *, nan: bool = False) -> "st.SearchStrategy[float]":
@@ -67,7 +68,7 @@ def floats(low: float = -math.inf, high: float = math.inf, *, nan: bool = False)
     inside = [value for value in (*between, *ends, *_FLOATS) if low <= value <= high]
     finite = {"min_value": None if low == -math.inf else low, "max_value": None if high == math.inf else high}
     drawn = st.floats(**finite, allow_nan=nan and low == -math.inf and high == math.inf)  # type: ignore[arg-type]
-    return _often(inside + [math.nan] * nan, low, high, drawn)
+    return _often(inside, [low, high, *[math.nan] * nan], drawn)
 
 
 def texts() -> "st.SearchStrategy[str]":
@@ -185,12 +186,12 @@ def _near(value: Any, step: Fraction) -> Any:
     return math.nextafter(moved, value) if beyond else moved
 
 
-def _often(values: list[Any], low: Any, high: Any, others: Any) -> Any:
-    """The simplest value, those next to it and both ends most of all: what wraps or rounds needs two at once."""
+def _often(values: list[Any], ends: list[Any], others: Any) -> Any:
+    """The two simplest values and the ends most of all: what wraps or rounds needs two of them at once."""
     from hypothesis import strategies as st
 
     simplest = _simplest(values)
-    return st.one_of(st.sampled_from(_simplest([*simplest[:2], low, high])), st.sampled_from(simplest), others)
+    return st.one_of(st.sampled_from(_simplest([*simplest[:2], *ends])), st.sampled_from(simplest), others)
 
 
 def _simplest(values: Any) -> list[Any]:

@@ -112,7 +112,7 @@ def _of_numbers(metric: str, one: Any, two: Any) -> Exact:
     pairs = _paired(one, two)
     if pairs is None:
         return math.inf
-    signed = [_difference(a, b) for a, b in pairs]
+    signed = [_difference(a, b) for a, b in pairs if a is not b or isinstance(a, str)]
     sizes = [abs(each) for each in signed]
     if metric == "linf_monotonic" and min(signed, default=0) < 0 < max(signed, default=0):
         return math.inf
@@ -135,11 +135,16 @@ def _paired(one: Any, two: Any) -> list[tuple[Any, Any]] | None:
         return None
     else:
         return [(one, two)]
+    nested = [any(isinstance(each, list | Mapping) for each in pair) for pair in both]
+    if not any(nested):
+        return both
     inner = [_paired(a, b) for a, b in both]
     return None if None in inner else [pair for pairs in inner if pairs is not None for pair in pairs]
 
 
 def _difference(one: Any, two: Any) -> Exact:
+    if type(one) is int and type(two) is int:
+        return Fraction(two - one)
     for value in (one, two):
         if value is not None and not isinstance(value, int | float | Fraction):
             raise NoDistance(f"{str(value)[:60]!r} is not a number")
