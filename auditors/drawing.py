@@ -93,6 +93,20 @@ def run_draws(
     return True
 
 
+def first_draws(strategy: Any, seed: str, number: int) -> list[Any]:
+    """What Hypothesis draws first, at most so many."""
+    from hypothesis import Phase
+
+    drawn: list[Any] = []
+
+    def collect(value: Any) -> bool:
+        drawn.append(value)
+        return False
+
+    run_draws(strategy, collect, seed, number, phases=[Phase.generate])
+    return drawn
+
+
 def learned_neighbors(datasets: Any, relation: RecordRelation, seed: int, end: float) -> Neighbors:
     """What is known of a strategy's datasets, after at most `DRAWS` of them or at the time `end` (monotonic seconds).
 

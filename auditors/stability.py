@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.auditors.drawing import Stop, run_draws
+from dpassay.auditors.drawing import Stop, first_draws, run_draws
 from dpassay.auditors.drawn_datasets import DrawnPair
 from dpassay.auditors.opendp_maps import is_transformation, opendp_map
 from dpassay.auditors.stable_maps import StableMap, one_line_of, plain, python_map
@@ -35,6 +35,7 @@ from dpassay.report.dataset_code import dataset_code
 
 ID = USERS["stability"]
 TRIED = 8  # datasets on which is seen that two calls agree and change nothing
+PATIENCE = 200  # pairs more, once one breaks the claim: a worse one may come
 KEPT = Fraction(1, 2)  # of what was found beyond the claim, that shrinking keeps at least
 LONG = 12  # records, from which on a list is printed by its runs
 ROOT_BITS = 64
@@ -163,6 +164,7 @@ class _Search:
         self.stable, self.seed, self.examples, self.end = stable, seed, examples, end
         self.output_metric = stable.output_metric
         self.judged = 0
+        self.broken = 0  # pairs judged since the first that breaks the claim
         self.best: _Judged | None = None
         self.notes: dict[str, None] = {}
 
@@ -185,16 +187,7 @@ class _Search:
 
     def _try(self) -> None:
         """Calls the function on a few datasets, twice each, outside Hypothesis, which seeds the global generators."""
-        from hypothesis import Phase
-
-        drawn: list[Any] = []
-        run_draws(
-            self.stable.space.datasets,
-            lambda dataset: bool(drawn.append(dataset)),
-            f"{self.seed} tried",
-            TRIED,
-            phases=[Phase.generate],
-        )
+        drawn = first_draws(self.stable.space.datasets, f"{self.seed} tried", TRIED)
         outputs = [self._twice(dataset) for dataset in drawn]
         failed = [output for output in outputs if isinstance(output, Exception)]
         if drawn and len(failed) == len(drawn):
@@ -269,6 +262,9 @@ class _Search:
             target(_score(judged))
             if self.best is None or judged.rank > self.best.rank:
                 self.best = judged
+            self.broken += self.best.beyond > 0
+            if self.broken > PATIENCE or self.best.rank == (2, math.inf):
+                raise Stop
         return False
 
     def _shrunk(self) -> _Judged:
@@ -364,18 +360,19 @@ class _Search:
         explanation = (
             f"{self._claim()}; on two that are {_apart(stable.input_metric, apart_in)} apart they are {observed}"
         )
-        outputs = [_output(output) for output in judged.outputs]
         witness = StabilityWitness(
-            *judged.pair,
-            *outputs,
-            _root(stable.input_metric, apart_in),
-            _root(metric, judged.apart),
-            stable.d_in,
-            stable.d_out,
-            stable.input_metric,
-            metric,
-            self._code(judged, observed),
-            inputs,
+            dataset1=judged.pair.first,
+            dataset2=judged.pair.second,
+            output1=_output(judged.outputs[0]),
+            output2=_output(judged.outputs[1]),
+            distance_in=_root(stable.input_metric, apart_in),
+            distance_out=_root(metric, judged.apart),
+            d_in=stable.d_in,
+            d_out=stable.d_out,
+            input_metric=stable.input_metric,
+            output_metric=metric,
+            code=self._code(judged, observed),
+            inputs=inputs,
         )
         summary = (
             f"Two datasets {result['distance_in']} apart whose outputs are {observed}; replay recomputes both "

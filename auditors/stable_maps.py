@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpassay.auditors.drawing import check_strategy, learned_neighbors, run_draws
+from dpassay.auditors.drawing import check_strategy, first_draws, learned_neighbors
 from dpassay.auditors.drawn_datasets import Container, DrawnPair, RecordRelation, Row, dataset_key
 from dpassay.auditors.extreme_datasets import MOST, Neighbors, Sizes, floats, integers, of_type
 from dpassay.core.errors import InvalidInput
@@ -285,10 +285,7 @@ def numbers_space(datasets: Any, metric: str, d_in: Fraction, seed: int) -> Spac
     Raises:
         InvalidInput: the strategy draws other things.
     """
-    from hypothesis import Phase
-
-    drawn: list[Any] = []
-    run_draws(datasets, lambda dataset: bool(drawn.append(dataset)), f"{seed} numbers", 50, phases=[Phase.generate])
+    drawn = first_draws(datasets, f"{seed} numbers", 50)
     declared = getattr(datasets, "wrapped_strategy", datasets)
     if metric == "discrete":
         return value_space(datasets, metric, d_in)

@@ -48,7 +48,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     _map("clipped_sum", "wrong sensitivity"),
     _map("total", "integer overflow"),
     _map("tree_counts", "integer overflow"),
-    _map("squared_deviations", "rounding beyond the declared bound"),
+    _map("balance", "rounding beyond the declared bound"),
     _map("unit_sum", "NaN not clamped"),
     _map("mean_sign", "empty data"),
     _map("scaled_sum", "bounds read from data"),

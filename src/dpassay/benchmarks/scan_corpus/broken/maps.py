@@ -6,7 +6,7 @@ import numpy as np
 
 from dpassay.benchmarks.scan_corpus.declared import stable
 
-BASE = 2.0**50
+BALANCE = 2.0**53
 
 
 @stable(d_out=5)
@@ -29,12 +29,13 @@ def tree_counts(counts: list[int]) -> list[int]:
     return [(sum(leaves) + 2**31) % 2**32 - 2**31, *leaves]
 
 
-@stable(d_out=1, input_metric="hamming")
-def squared_deviations(values: list[float]) -> float:
-    """Squared deviations from the mean of 2^50 + values in [0, 1]: 1 at most, were the mean not rounded."""
-    inside = [BASE + (min(max(value, 0.0), 1.0) if value == value else 0.0) for value in values]
-    mean = sum(inside) / max(len(inside), 1)
-    return sum((value - mean) ** 2 for value in inside)
+@stable(d_out=1, input_metric="l1")
+def balance(changes: list[float]) -> float:
+    """By what changes in [-1000, 1000] move a balance of 2^53, where floats have even numbers only."""
+    moved = BALANCE
+    for change in changes:
+        moved += min(max(change, -1000.0), 1000.0) if change == change else 0.0
+    return moved - BALANCE
 
 
 @stable(d_out=1)

@@ -1,12 +1,9 @@
 """The maps of `broken.maps`, with a declared stability that is true."""
 
 import itertools
-import math
 from fractions import Fraction
 
 from dpassay.benchmarks.scan_corpus.declared import stable
-
-BASE = 2.0**50
 
 
 @stable(d_out=10)
@@ -28,15 +25,11 @@ def tree_counts(counts: list[int]) -> list[int]:
     return [min(max(sum(leaves), -(2**31)), 2**31 - 1), *leaves]
 
 
-@stable(d_out=1, input_metric="hamming")
-def squared_deviations(values: list[float]) -> float:
-    """Squared deviations from the mean of 2^50 + values in [0, 1], in rationals, then rounded down.
-
-    The change is below 1 before whole numbers are made, so at most 1 after.
-    """
-    inside = [Fraction(BASE + (min(max(value, 0.0), 1.0) if value == value else 0.0)) for value in values]
-    mean = sum(inside, Fraction(0)) / max(len(inside), 1)
-    return float(math.floor(sum(((value - mean) ** 2 for value in inside), Fraction(0))))
+@stable(d_out=1, input_metric="l1")
+def balance(changes: list[float]) -> Fraction:
+    """By what changes in [-1000, 1000] move a balance, in rationals."""
+    clipped = (min(max(change, -1000.0), 1000.0) if change == change else 0.0 for change in changes)
+    return sum(map(Fraction, clipped), Fraction(0))
 
 
 @stable(d_out=1)
