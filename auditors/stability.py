@@ -135,7 +135,7 @@ def check_stability(
                     raise InvalidInput("a Transformation states its own metrics; leave relation and metrics out")
                 stable = opendp_map(function, **given)
             else:
-                metrics = {"input_metric": input_metric, "output_metric": output_metric}
+                metrics: dict[str, Any] = {"input_metric": input_metric, "output_metric": output_metric}
                 stable = python_map(function, relation=relation, **metrics, **given)
             search = _Search(stable, seed, max_examples, end)
             return search.verdict()

@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import dpassay as dp
-from dpassay.auditors import stability
+from dpassay.auditors import drawing, stability
 from dpassay.replay import replay
 from dpassay.replay.distances import distance
 
 DIGITS = st.lists(st.integers(0, 5))
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)))
 REPLACE: Any = {"relation": "replace_one:record"}
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(drawing, "DRAWS", 25)
 
 
 def total(values):
@@ -27,7 +32,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def judged(function, d_out, datasets=DIGITS, max_examples=150, **given):
+def judged(function, d_out, datasets=DIGITS, max_examples=80, **given):
     return dp.check_stability(function, d_out=d_out, datasets=datasets, max_examples=max_examples, **given)
 
 
@@ -60,10 +65,8 @@ def test_at_the_true_sensitivity_nothing_is_found_and_nothing_is_promised():
     ("function", "true", "given"),
     [
         (total, 5, REPLACE),
-        (total, 10, {"d_in": 2}),
         (lambda pairs: sum(map(sum, pairs)), 3, {"datasets": PAIRS, "relation": "replace_one:entry"}),
         (lambda pairs: len({user for user, _ in pairs}), 1, {"datasets": PAIRS, "relation": "add_or_remove_one:user"}),
-        (lambda ages: sum(ages.values()), 3, {"datasets": st.dictionaries(st.text(max_size=1), st.integers(0, 3))}),
         (lambda array: array.sum(), 5, {"datasets": arrays(np.int8, 3, elements=st.integers(0, 5)), **REPLACE}),
         (lambda values: [values.count(digit) for digit in range(6)], 2, REPLACE),
         (lambda values: [min(value, 3) for value in values], 1, {"output_metric": "symmetric"}),
@@ -72,7 +75,7 @@ def test_at_the_true_sensitivity_nothing_is_found_and_nothing_is_promised():
     ],
 )
 def test_a_claim_is_refuted_below_the_true_distance_and_not_at_it(function, true, given):
-    given = {"datasets": DIGITS, "max_examples": 120, **given}
+    given = {"datasets": DIGITS, "max_examples": 70, **given}
     assert judged(function, true, **given).outcome == "not refuted"
     verdict = judged(function, true - Fraction(1, 4), **given)
     assert verdict.outcome == "refuted"

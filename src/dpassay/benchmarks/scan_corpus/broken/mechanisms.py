@@ -9,7 +9,7 @@ from dpassay.benchmarks.scan_corpus.declared import private
 DIGITS = range(10)
 
 
-def _clipped(values: list[float], low: float, high: float) -> list[float]:
+def _clipped(values: list[int], low: int, high: int) -> list[int]:
     return [min(max(value, low), high) for value in values]
 
 
