@@ -126,6 +126,15 @@ def test_a_changed_certificate_does_not_check(change, tmp_path):
     assert not replays(content, tmp_path).checks
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"d_out": 5}, "outputs are 5 apart, no more"), ({"dataset1": []}, "datasets are 2 apart, more than 1")],
+)
+def test_a_pair_that_refutes_nothing_is_refused(change, message):
+    with pytest.raises(Rejected, match=message):
+        check("stability", {**INPUTS, **change})
+
+
 def test_it_is_filed_under_no_other_claim(tmp_path):
     other = Certificate("AUDIT", check("stability", INPUTS)["statement"], "stability", INPUTS, sealed()["result"])
     assert not replays(other.to_json(), tmp_path).checks
