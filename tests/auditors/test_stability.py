@@ -130,6 +130,7 @@ def test_a_distance_outranks_an_exception():
 
 def test_order_counts_only_where_the_claim_says_so():
     given: Any = {"datasets": st.lists(st.integers(0, 5), min_size=2, max_size=2)}
+    given["max_examples"] = 200
     assert judged(lambda pair: pair[0] - pair[1], 5, input_metric="change_one", **given).outcome == "refuted"
     assert judged(lambda pair: pair[0] - pair[1], 5, input_metric="hamming", **given).outcome == "not refuted"
 
