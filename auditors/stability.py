@@ -28,12 +28,12 @@ from dpassay.auditors.stable_maps import StableMap, one_line_of, plain, python_m
 from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Evidence, Verdict
 from dpassay.core.errors import InvalidInput
-from dpassay.replay import USERS, Rejected, check, seal
+from dpassay.replay import OWN, Rejected, check, seal
 from dpassay.replay.distances import Exact, NoDistance, bound, distance, key
 from dpassay.replay.stability import encoded
 from dpassay.report.dataset_code import dataset_code
 
-ID = USERS["stability"]
+ID = OWN["stability"]
 TRIED = 8  # datasets on which is seen that two calls agree and change nothing
 PATIENCE = 200  # pairs more, once one breaks the claim: a worse one may come
 KEPT = Fraction(1, 2)  # of what was found beyond the claim, that shrinking keeps at least

@@ -211,7 +211,7 @@ def test_what_cannot_be_judged_is_refused_in_one_line(function, given, message):
 
 
 def test_no_neighbors_are_open():
-    verdict = judged(total, 1, input_metric="symmetric", d_in=0, max_examples=20)
+    verdict = judged(total, 1, input_metric="insert_delete", d_in=0, max_examples=20)
     assert verdict.outcome == "open"
     assert "no two neighboring datasets" in verdict.explanation
 
