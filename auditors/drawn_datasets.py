@@ -466,7 +466,7 @@ class Neighbors:
             change = self._user_change if of_user else self._record_change
             sides = []
             for records in change(draw, self.container.records(like)):
-                dataset = self._built(records, like)
+                dataset = self.built(records, like)
                 assume(dataset is not None)
                 sides.append(dataset)
             assume(dataset_key(sides[0]) != dataset_key(sides[1]))
@@ -481,15 +481,15 @@ class Neighbors:
         if self.relation.kind == "add_or_remove_one" and not self.container.matrix:
             if draw(st.booleans()):
                 place = draw(st.integers(0, len(base)))
-                return base, [*base[:place], self._donor(draw, place), *base[place:]]
+                return base, [*base[:place], self.donor(draw, place), *base[place:]]
             assume(base)
             place = draw(st.integers(0, len(base) - 1))
             return base, [*base[:place], *base[place + 1 :]]
         assume(base)
         place = draw(st.integers(0, len(base) - 1))
-        one, two = base[place], self._donor(draw, place)
+        one, two = base[place], self.donor(draw, place)
         # Both records may be extreme: strategies rarely draw two extremes at once.
-        one = self._donor(draw, place) if draw(st.booleans()) else one
+        one = self.donor(draw, place) if draw(st.booleans()) else one
         if self.container.matrix and self.relation.kind == "add_or_remove_one" and self.relation.unit == "user":
             assume(not np.isnan(one).all())
             two = np.full_like(one, np.nan)
@@ -513,7 +513,7 @@ class Neighbors:
         user = self.container.user
         assert user is not None
         if self.container.fixed and len(base) == 1:  # a value is one user's
-            return base, [self._donor(draw, 0)]
+            return base, [self.donor(draw, 0)]
         whose = user(base[draw(st.integers(0, len(base) - 1))])
         rest = [record for record in base if user(record) != whose]
         if self.relation.kind == "add_or_remove_one":
@@ -527,7 +527,7 @@ class Neighbors:
         place = next(at for at, record in enumerate(base) if user(record) == whose)
         return [*rest[:place], *mine, *rest[place:]], [*rest[:place], *new, *rest[place:]]
 
-    def _donor(self, draw: Any, place: int) -> Any:
+    def donor(self, draw: Any, place: int) -> Any:
         """A record that the strategy drew for this place."""
         from hypothesis import assume
         from hypothesis import strategies as st
@@ -541,7 +541,7 @@ class Neighbors:
         assume(at < len(other))
         return other[at]
 
-    def _built(self, records: list[Any], like: Any) -> Any:
+    def built(self, records: list[Any], like: Any) -> Any:
         """The dataset of these records; None where the strategy is not known to give it."""
         if not self.sizes[0] <= len(records) <= self.sizes[1]:
             return None

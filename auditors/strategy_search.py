@@ -17,7 +17,6 @@ import dataclasses
 import hashlib
 import math
 import time
-import unittest
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,8 @@ import numpy as np
 from dpassay.auditors.audit import Audit, mechanism_name, run_audit
 from dpassay.auditors.batches import joined
 from dpassay.auditors.calling import Caller
-from dpassay.auditors.drawn_datasets import DRAWS, DrawnPair, Neighbors, RecordRelation, dataset_key
+from dpassay.auditors.drawing import Stop, check_strategy, learned_neighbors, run_draws
+from dpassay.auditors.drawn_datasets import DrawnPair, Neighbors, RecordRelation, dataset_key
 from dpassay.auditors.neighbor_search import FEWEST, KEPT, MOST_TESTS, SEARCHING, Candidate, Changed, Search
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim, Witness
@@ -163,7 +163,7 @@ def search_strategy(
     from dpassay.auditors import events, one_shot, outputs, sampling  # noqa: F401
 
     begin = time.monotonic()
-    neighbors = _learned(datasets, relation, seed, begin + LOOKING * time_limit)
+    neighbors = learned_neighbors(datasets, relation, seed, begin + LOOKING * time_limit)
     claim = dataclasses.replace(claim, relation=None)
     search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember)
     search.window = SEARCHING * time_limit
@@ -222,89 +222,6 @@ def audit_strategy(
     return PairAudit(**own, code=pair_code(mechanism, *found.pair, audit.claim))
 
 
-def check_strategy(datasets: Any) -> None:
-    """Makes sure that this is a Hypothesis strategy.
-
-    Raises:
-        InvalidInput: it is none, or Hypothesis is not installed.
-    """
-    try:
-        from hypothesis.strategies import SearchStrategy
-    except ModuleNotFoundError:
-        raise InvalidInput("a strategy takes Hypothesis, which is not installed: pip install hypothesis") from None
-    if not isinstance(datasets, SearchStrategy):
-        raise InvalidInput(
-            f"datasets is of the type {type(datasets).__name__}; give a Hypothesis strategy, for example "
-            "st.lists(st.integers(0, 5))"
-        )
-
-
-class _Stop(BaseException):
-    """Ends a run of Hypothesis, which takes every ordinary exception for a failure of the test, and shrinks it."""
-
-
-class _Found(Exception):
-    """What Hypothesis takes for a failure."""
-
-
-def _run(
-    strategy: Any,
-    condition: Callable[[Any], bool],
-    seed: str,
-    examples: int,
-    *,
-    phases: Any,
-    database: Any = None,
-) -> bool:
-    """Has Hypothesis call `condition` with draws until it says True, or there are no more; False where it was stopped.
-
-    As `hypothesis.find`, which has no database where it has a seed. Draws are repeated by the same seed and kind of
-    database.
-    """
-    import hypothesis
-    from hypothesis.errors import Unsatisfiable
-
-    problems: list[InvalidInput] = []
-    called = False
-
-    @hypothesis.settings(
-        max_examples=examples,
-        phases=phases,
-        database=database,
-        deadline=None,
-        derandomize=False,
-        print_blob=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )
-    @hypothesis.seed(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8]))
-    @hypothesis.given(strategy)
-    def test(drawn: Any) -> None:
-        nonlocal called
-        called = True
-        try:
-            is_found = condition(drawn)
-        except InvalidInput as error:
-            problems.append(error)
-            raise _Stop from None
-        if is_found:
-            raise _Found
-
-    try:
-        test()
-    except (_Found, Unsatisfiable):
-        return True
-    except unittest.SkipTest:  # so Hypothesis says that its database held nothing
-        if called:
-            raise
-    except _Stop:
-        if problems:
-            raise problems[0] from None
-        return False
-    return True
-
-
 def _remembered(name: str) -> Any:
     """Hypothesis' database under a name of ours: it would name all searches alike, and keep what targets led to."""
     from hypothesis import settings
@@ -331,26 +248,6 @@ def _remembered(name: str) -> Any:
         return not theirs.endswith((b".secondary", b".pareto"))
 
     return Named()
-
-
-def _learned(datasets: Any, relation: RecordRelation, seed: int, end: float) -> Neighbors:
-    from hypothesis import Phase
-
-    drawn: dict[str, Any] = {}
-    calls = 0
-
-    def collect(dataset: Any) -> bool:
-        nonlocal calls
-        drawn.setdefault(dataset_key(dataset), dataset)
-        calls += 1
-        if time.monotonic() > end and len(drawn) > 1:
-            raise _Stop
-        return False
-
-    ended = _run(datasets, collect, f"{seed} datasets", DRAWS, phases=[Phase.generate])
-    if not drawn:
-        raise InvalidInput("the strategy gave no dataset; its filters may be too narrow")
-    return Neighbors.of(datasets, relation, list(drawn.values()), ended and calls < DRAWS)
 
 
 class _StrategySearch(Search):
@@ -435,7 +332,7 @@ class _StrategySearch(Search):
                     return False  # as it was in the search
             if key not in answers:
                 if not self._in_time(size, until):
-                    raise _Stop
+                    raise Stop
                 # Of many pairs some are lucky; those that promise much are none of them.
                 promise = self._promise(drawn, size) or 0.0
                 answers[key] = promise > CLEAR or (promise > 0 and self._promised(drawn, surely))
@@ -446,7 +343,7 @@ class _StrategySearch(Search):
         from hypothesis import Phase
 
         phases = [Phase.generate, Phase.target, Phase.shrink]
-        _run(self.pairs, violates, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
+        run_draws(self.pairs, violates, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
         say(f"shrunk: {sum(answers.values()) - 1} smaller pairs of {len(answers) - 1} tried keep the violation")
         place = len(chain) - 1
         while place > 0 and chain[place].key != pair.key and time.monotonic() < end:
@@ -474,7 +371,7 @@ class _StrategySearch(Search):
             if key not in self.promises:
                 size = self.rungs[-1 if number < 0 else 0]
                 if not self._in_time(size, end) and self.best:
-                    raise _Stop
+                    raise Stop
                 promise = self._promise(pair, size)
                 self.failed += promise is None
                 self.promises[key] = -math.inf if promise is None else promise
@@ -485,15 +382,15 @@ class _StrategySearch(Search):
             if number < 0:
                 return self.promises[key] > 0  # else Hypothesis forgets it
             if sum(candidate.promise > 0 for candidate in fresh) >= ENOUGH:
-                raise _Stop
+                raise Stop
             self._aim(self.promises[key])
             return False
 
         if number < 0:
-            _run(self.pairs, judge, str(self.seed), ROUND, phases=[Phase.reuse], database=self.database)
+            run_draws(self.pairs, judge, str(self.seed), ROUND, phases=[Phase.reuse], database=self.database)
             return True
         phases = [Phase.generate, Phase.target]
-        ended = _run(self.pairs, judge, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
+        ended = run_draws(self.pairs, judge, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
         return not ended or calls >= ROUND
 
     def _aim(self, promise: float | None) -> None:
@@ -508,9 +405,9 @@ class _StrategySearch(Search):
 
         def first(pair: DrawnPair) -> bool:
             self._fit_rungs(end - time.monotonic(), pair.first)
-            raise _Stop
+            raise Stop
 
-        _run(self.pairs, first, str(self.seed), 10, phases=[Phase.generate])
+        run_draws(self.pairs, first, str(self.seed), 10, phases=[Phase.generate])
         self._check_time(time.monotonic() + self.window)
 
     def _deepened(self, end: float) -> bool:

@@ -9,6 +9,7 @@ from dpassay.auditors.exact import ExactLoss as ExactLoss
 from dpassay.auditors.exact import exact as exact
 from dpassay.auditors.ledger import Ledger as Ledger
 from dpassay.auditors.search import search as search
+from dpassay.auditors.stability import check_stability as check_stability
 from dpassay.core.certificate import Certificate as Certificate
 from dpassay.core.claims import Claim as Claim
 from dpassay.core.claims import Evidence as Evidence

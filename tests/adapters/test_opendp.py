@@ -9,6 +9,7 @@ import pytest
 
 from dpassay.adapters.opendp import from_opendp
 from dpassay.auditors.audit import run_audit
+from dpassay.auditors.stability import check_stability
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 
@@ -101,3 +102,51 @@ def test_a_missing_library_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp", None)
     with pytest.raises(InvalidInput, match=r"opendp is not installed: pip install 'dpassay\[opendp\]'"):
         from_opendp(None)
+
+
+def test_known_unstable_transformations_are_refuted_by_default():
+    """opendp issues 2923 and 2925, open in the version at hand."""
+    low = 2.0**50
+    values = opendp.vector_domain(opendp.atom_domain(bounds=(low, low + 1), nan=False), size=1024)
+    deviations = opendp.t.make_sum_of_squared_deviations(values, opendp.symmetric_distance())
+    counts = opendp.vector_domain(opendp.atom_domain(T=int), size=2)
+    tree = opendp.t.make_b_ary_tree(counts, opendp.l1_distance(T=int), leaf_count=2, branching_factor=2)
+    for transformation, claimed, observed in ((deviations, 41, 50), (tree, 2, 2**32)):
+        witness: Any = check_stability(transformation, time_limit=60).witness
+        assert witness.d_out <= claimed
+        assert observed <= witness.distance_out <= 2**32
+        assert len(str(witness)) < 1000
+        assert witness.certificate().result["supports"] == "refuted"
+
+
+def test_stable_transformations_are_not_refuted():
+    whole = opendp.vector_domain(opendp.atom_domain(bounds=(0, 10)))
+    sized = opendp.vector_domain(opendp.atom_domain(bounds=(0.0, 10.0)), size=20)
+    symmetric = opendp.symmetric_distance()
+    for transformation in (
+        opendp.t.make_count(whole, symmetric),
+        opendp.t.make_sum(whole, symmetric),
+        opendp.t.make_sum(sized, symmetric),
+        opendp.t.make_clamp(opendp.vector_domain(opendp.atom_domain(T=int)), symmetric, bounds=(0, 10)),
+    ):
+        verdict = check_stability(transformation, max_examples=60)
+        assert verdict.outcome == "not refuted"
+        below = check_stability(transformation, d_out=transformation.map(2) * 0.4, max_examples=60)
+        assert below.outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: opendp.m.make_randomized_response_bool(prob=0.75), "audit it with"),
+        (
+            lambda: opendp.t.make_count_by(
+                opendp.vector_domain(opendp.atom_domain(T=int)), opendp.symmetric_distance()
+            ),
+            "is not known here",
+        ),
+    ],
+)
+def test_what_stability_does_not_judge_is_refused(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_stability(make())

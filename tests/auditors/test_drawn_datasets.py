@@ -15,10 +15,10 @@ from hypothesis.extra.numpy import arrays
 from hypothesis.extra.pandas import column, data_frames, range_indexes, series
 
 import dpassay as dp
-from dpassay.auditors import strategy_search
+from dpassay.auditors import drawing
+from dpassay.auditors.drawing import learned_neighbors
 from dpassay.auditors.drawn_datasets import RecordRelation, dataset_key
 from dpassay.auditors.strategies import rating_matrices
-from dpassay.auditors.strategy_search import _learned
 from dpassay.core.errors import InvalidInput
 from dpassay.report.dataset_code import dataset_code
 
@@ -52,12 +52,12 @@ class Color(Enum):
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch):
-    monkeypatch.setattr(strategy_search, "DRAWS", 25)
+    monkeypatch.setattr(drawing, "DRAWS", 25)
 
 
 def pairs_of(datasets, relation, number=10):
     """Pairs of neighbors, and what is known of the datasets."""
-    neighbors = _learned(datasets, RecordRelation.parse(relation), 0, float("inf"))
+    neighbors = learned_neighbors(datasets, RecordRelation.parse(relation), 0, float("inf"))
     drawn = []
 
     @seed(1)

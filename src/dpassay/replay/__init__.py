@@ -39,12 +39,19 @@ CHECKERS: Mapping[str, str] = {
     "integration": "dpassay.replay.integration",
     "alignment": "dpassay.replay.alignment",
     "accounting": "dpassay.replay.accounting",
+    "stability": "dpassay.replay.stability",
 }
 AUDIT = "AUDIT"
 """What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""
 PROGRAM = "PROGRAM"
 """What a certificate about a user's program is filed under."""
-OWN = {"audit": AUDIT, "alignment": PROGRAM, "integration": PROGRAM, "accounting": "ACCOUNTING"}
+OWN = {
+    "audit": AUDIT,
+    "alignment": PROGRAM,
+    "integration": PROGRAM,
+    "accounting": "ACCOUNTING",
+    "stability": "STABILITY",
+}
 """Kinds of certificates about no registered claim, whose inputs make the statement -> what they are filed under."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")
 

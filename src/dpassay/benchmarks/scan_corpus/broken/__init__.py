@@ -1,0 +1,1 @@
+"""Every function here breaks its claim."""
