@@ -113,7 +113,7 @@ def _of_numbers(metric: str, one: Any, two: Any) -> Exact:
     if pairs is None:
         return math.inf
     signed = [_difference(a, b) for a, b in pairs if a is not b or isinstance(a, str)]
-    sizes = [abs(each) for each in signed]
+    sizes: list[Exact] = [-each if each < 0 else each for each in signed]
     if metric == "linf_monotonic" and min(signed, default=0) < 0 < max(signed, default=0):
         return math.inf
     if math.inf in sizes:
