@@ -1,5 +1,6 @@
 """What the README and the pages say can be run is run, and the commands and options that they name exist."""
 
+import linecache
 import re
 import subprocess
 import sys
@@ -34,8 +35,10 @@ def test_the_readme_can_be_read_to_its_end():
 @pytest.mark.parametrize("page", TOLD_IN, ids=lambda page: page.name)
 def test_examples_run(page):
     names = {"__name__": page.stem}
-    for example in examples(page):
-        exec(compile(example, page.name, "exec"), names)
+    for number, example in enumerate(examples(page)):
+        name = f"{page.name}, example {number}"
+        linecache.cache[name] = (len(example), None, example.splitlines(keepends=True), name)  # its source, for proofs
+        exec(compile(example, name, "exec"), names)
 
 
 def test_the_readmes_test_is_red(pytester):
