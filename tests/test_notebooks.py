@@ -69,6 +69,11 @@ NAMED: dict[str, dict[str, str]] = {
         "bits.verdict.outcome, bits.epsilon_lower > 2": "('refuted', True)",
         "0.5 < witness.epsilon <= 0.625": "True",
     },
+    "prove_your_own_mechanism.ipynb": {
+        "proof.verdict.outcome, broken.verdict.outcome": "('holds', 'refuted')",
+        "all(one.checks for one in replays)": "True",
+        "sampled[-1] > 1.2 > 1 > sampled[0]": "True",
+    },
     "attack_demonstration.ipynb": {
         "report.metric('precision').value > report.metric('guess-precision').value + 0.3": "True",
         "advantages['top_beta_k', 4.0].low > 0.5 > advantages['npns_repaired', 4.0].high": "True",

@@ -283,7 +283,8 @@ def _refuted(
     refutation, why = _checked(INTEGRATION, found.inputs, "a counterexample, which the checker did not confirm")
     if refutation is None:
         return None, why
-    code = f"from {function.__module__} import {program.entry}\n{reproduction_code(found.inputs)}"
+    imported = "" if function.__module__ == "__main__" else f"from {function.__module__} import {program.entry}\n"
+    code = imported + reproduction_code(found.inputs)
     return {**refutation, "code": code}, why
 
 
