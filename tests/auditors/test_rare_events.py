@@ -95,6 +95,7 @@ def test_a_compiled_sampler():
 
 def test_what_is_first_seen_after_the_pool_is_full_is_found(monkeypatch):
     """1 in 20,000, of which the pool of 4,000 knows nothing."""
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)  # else a slow machine has larger batches, and a larger pool
     monkeypatch.setattr(anytime, "POOL", 4000)
     for value in (lambda dataset: dataset + 1000.0, lambda dataset: math.nan if dataset else 0.0):
         found = run_audit(leaking(5e-5, value), 0, 1, claim=CLAIM, num_samples=4_000_000, **ANYTIME)
