@@ -574,7 +574,7 @@ class _Reader:
                 return Constant(None, "-inf" if value.special == "inf" else "inf"), SCALAR
             return self.lifted(node, "negate", (value, shape))
         if isinstance(node.op, ast.Invert) and shape == ARRAY:
-            return self.lifted(node, "not", (value, shape))
+            return self.lifted(node, "invert", (value, shape))
         raise _refuse(node, f"{_said(node)} is not understood")
 
     def value_BinOp(self, node: ast.BinOp) -> Read:
