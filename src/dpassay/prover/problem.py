@@ -217,9 +217,10 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
             raise InvalidInput(f"{text!r}: {node.id} is no public parameter of {program.entry}")
         if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, int | float)):
             raise InvalidInput(f"{text!r}: {node.value!r} is no number")
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            if not (isinstance(node.right, ast.Constant) and node.right.value in range(_MAX_EXPONENT + 1)):
-                raise InvalidInput(f"{text!r}: an exponent is a whole number from 0 to {_MAX_EXPONENT}")
+        small = range(_MAX_EXPONENT + 1)
+        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+        if power and not (isinstance(node.right, ast.Constant) and node.right.value in small):
+            raise InvalidInput(f"{text!r}: an exponent is a whole number from 0 to {_MAX_EXPONENT}")
         if not isinstance(node, _PARTS):
             raise InvalidInput(f"{text!r}: use numbers, parameters, + - * / **, and {', '.join(_FUNCTIONS)}")
     for node in ast.walk(tree):

@@ -81,7 +81,7 @@ def read(text: str, entry: str) -> Core:
         raise Refused(1, 0, "the text is too long")
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Refused(getattr(error, "lineno", 1) or 1, 0, f"no Python: {error}") from None
     names = _Module(module)
     if entry not in names.functions:
