@@ -217,9 +217,8 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
             raise InvalidInput(f"{text!r}: {node.id} is no public parameter of {program.entry}")
         if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, int | float)):
             raise InvalidInput(f"{text!r}: {node.value!r} is no number")
-        small = range(_MAX_EXPONENT + 1)
-        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
-        if power and not (isinstance(node.right, ast.Constant) and node.right.value in small):
+        exponent = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else None
+        if exponent and ast.unparse(exponent) not in map(str, range(_MAX_EXPONENT + 1)):
             raise InvalidInput(f"{text!r}: an exponent is a whole number from 0 to {_MAX_EXPONENT}")
         if not isinstance(node, _PARTS):
             raise InvalidInput(f"{text!r}: use numbers, parameters, + - * / **, and {', '.join(_FUNCTIONS)}")
@@ -248,7 +247,7 @@ class _Floats(ast.NodeTransformer):
     """Numbers as floats, so that powers of powers are infinite instead of endless."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        return ast.Constant(float(node.value))
+        return ast.Constant(float(node.value))  # type: ignore[arg-type]
 
 
 def _text(value: Any, program: Program) -> str:
