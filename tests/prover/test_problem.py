@@ -58,3 +58,22 @@ def test_claims_of_other_notions() -> None:
 def test_what_is_no_problem_is_refused(given: Any, reason: str) -> None:
     with pytest.raises(dp.InvalidInput, match=reason):
         _stated(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"radius": 0}, "more than 0"),
+        ({"radius": "-1"}, "more than 0"),
+        ({"relation": "replace_one:entry", "bounds": (1, 0)}, "least first"),
+        ({"epsilon": "9 ** 9 ** 9 ** 9"}, "exponent"),
+        ({"epsilon": "epsilon ** 99999999999"}, "exponent"),
+        ({"epsilon": "1 / 0"}, "1 / 0 has no value"),
+        ({"epsilon": "epsilon * sqrt(0 - 1)"}, "no value"),
+        ({"epsilon": "exp(exp(100000))"}, "no value"),
+        ({"epsilon": "1e400 * epsilon"}, "no value"),
+    ],
+)
+def test_what_leaves_nothing_to_prove_is_refused(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(dp.InvalidInput, match=reason):
+        _stated(**given)

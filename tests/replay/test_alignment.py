@@ -741,6 +741,19 @@ UNSOUND = {
         lists={"out": ["d(out[k]) == 0"]},
     ),
     "the value of a number among truths": _text("return (1 > 2 and rng.laplace()) or 3"),
+    "a shift by how long the list is that is being drawn": _text(
+        "xs = rng.laplace(0, 1 / epsilon, size=len(data))\nreturn xs + 1",
+        {"2:9": shift('1 if len(at("2:9")) == len(data) else 0')},
+        loops={"2:9": {"invariant": ["cost() == 0"]}},
+    ),
+    "numbers that are inverted bit by bit": _text("xs = rng.laplace(0, 1, size=3)\nreturn (~xs).sum() * 0"),
+    "truth values that numpy adds up to one": _text(
+        "xs = rng.laplace(0, 1, size=3) > 0\nys = (xs + xs).sum()\nreturn 1",
+    ),
+    "neighbors that no list has": {
+        **_text("return data[0] if len(data) > 0 else 1"),
+        "relation": {"kind": "all_queries", "radius": "-1"},
+    },
     "a branch by how numbers are rounded": _text("if 1 + 1e-20 == 1:\n    return data[0]\nreturn 1"),
 }
 
@@ -751,6 +764,10 @@ REASONS = {
     "an assumption about the data": "is not public",
     "an assumption about the neighbors": "is not public",
     "a claim about the data": "is not public",
+    "a shift by how long the list is that is being drawn": "no such variable",
+    "numbers that are inverted bit by bit": "~ is for truth values",
+    "truth values that numpy adds up to one": "otherwise in numpy",
+    "neighbors that no list has": "the radius is above 0",
     "an invariant that divides by 0": "a divisor other than 0 in count / count",
 }
 

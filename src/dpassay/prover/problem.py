@@ -1,6 +1,8 @@
 """What is to be proved of a program: which inputs are neighbors, and how much privacy may be lost."""
 
 import ast
+import builtins
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,6 +21,7 @@ RELATIONS = {
 }
 """Relation -> what it says of two neighboring lists."""
 _VALUES = {"int": "int", "bool": "bool", "float": "real"}
+_MAX_EXPONENT = 8
 _FUNCTIONS = ("exp", "log", "sqrt", "abs", "min", "max")
 _PARTS = (
     *(ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp, ast.operator),
@@ -140,12 +143,19 @@ def problem_of(
         epsilon, claim = stated.epsilon, stated.claim
     notion, bound = _claimed(epsilon, claim, program)
     bounds = stated.bounds if bounds is None else bounds
+    within = None if bounds is None else (_text(bounds[0], program), _text(bounds[1], program))
+    reach = _text(stated.radius if radius is None else radius, program)
+    if (size := _literal(reach)) is not None and size <= 0:
+        raise InvalidInput(f"radius {reach}: an entry changes by more than 0")
+    ends = [_literal(end) for end in within or ()]
+    if None not in ends and ends != sorted(ends):  # type: ignore[type-var]
+        raise InvalidInput(f"bounds {ends[0]} to {ends[1]}: no entry is in them; give the least first")
     given = [assume] if isinstance(assume, str) else assume
     return Problem(
         relation,
-        None if bounds is None else (_text(bounds[0], program), _text(bounds[1], program)),
+        within,
         "bool" if bounds is not None and set(map(type, bounds)) == {bool} else _VALUES.get(program.entries, "real"),
-        _text(stated.radius if radius is None else radius, program),
+        reach,
         notion,
         bound,
         program.parameters,
@@ -159,6 +169,14 @@ def _assumed(given: Sequence[str], bound: str, program: Program) -> tuple[str, .
     said = {name for each in conditions for name in _names(each)}
     unsaid = [name for name in _names(bound) if program.parameters.get(name) == "real" and name not in said]
     return (*(f"{name} > 0" for name in unsaid), *conditions)
+
+
+def _literal(text: str) -> Fraction | None:
+    """The number that a text is; None for an expression."""
+    try:
+        return Fraction(text.replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _names(text: str) -> list[str]:
@@ -199,9 +217,37 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
             raise InvalidInput(f"{text!r}: {node.id} is no public parameter of {program.entry}")
         if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, int | float)):
             raise InvalidInput(f"{text!r}: {node.value!r} is no number")
+        exponent = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else None
+        if exponent and ast.unparse(exponent) not in map(str, range(_MAX_EXPONENT + 1)):
+            raise InvalidInput(f"{text!r}: an exponent is a whole number from 0 to {_MAX_EXPONENT}")
         if not isinstance(node, _PARTS):
             raise InvalidInput(f"{text!r}: use numbers, parameters, + - * / **, and {', '.join(_FUNCTIONS)}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp | ast.Call | ast.Constant):
+            _require_a_value(node, text)
     return text.strip()
+
+
+def _require_a_value(node: ast.expr, text: str) -> None:
+    """Raises `InvalidInput` for a part without parameters that is no finite number."""
+    if any(isinstance(each, ast.Name) and each.id not in _FUNCTIONS for each in ast.walk(node)):
+        return
+    floats = _Floats().visit(ast.parse(ast.unparse(node), mode="eval"))
+    functions = {name: getattr(math, name, None) or getattr(builtins, name) for name in _FUNCTIONS}
+    try:
+        value = eval(compile(ast.fix_missing_locations(floats), text, "eval"), {"__builtins__": {}}, functions)
+        finite = math.isfinite(value)
+    except (ArithmeticError, TypeError, ValueError):
+        finite = False
+    if not finite:
+        raise InvalidInput(f"{text!r}: {ast.unparse(node)} has no value")
+
+
+class _Floats(ast.NodeTransformer):
+    """Numbers as floats, so that powers of powers are infinite instead of endless."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant(float(node.value))  # type: ignore[arg-type]
 
 
 def _text(value: Any, program: Program) -> str:

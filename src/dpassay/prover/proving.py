@@ -228,6 +228,8 @@ def run_proof(
     """
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
+    if seed < 0:
+        raise InvalidInput(f"seed is {seed}; give a whole number from 0 on")
     require("prove")
     begin = time.monotonic()
 

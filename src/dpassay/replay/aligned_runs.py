@@ -673,6 +673,7 @@ class Runs:
         said = next((node for when, node in cases if not when), None)
         bare, head, held = path.values[listed], path.fork(), Held("truth" if draw.kind == "coin" else "real")
         assert isinstance(bare, Sequence)
+        head.values.pop(listed)  # of the list, a shift would see the length at its draw, and here another one
         same: list[str] = []
         unmoved = self.anything(listed, Held("list", parts=(held,)), same)
         assert isinstance(unmoved, Sequence)

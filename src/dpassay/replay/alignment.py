@@ -255,6 +255,8 @@ class _Proof:
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
         radius = said.number(start, self.public(str(self.inputs["relation"].get("radius") or "1")))
+        if radius.constant is not None and radius.constant <= 0:
+            raise Rejected("the radius is above 0: nothing is proved of lists that have no neighbors")
         inside = self.inside(start, said)
         start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}

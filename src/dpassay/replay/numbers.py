@@ -18,6 +18,7 @@ from dpassay.replay import Rejected
 PRECISION = 256  # bits; far beyond the digits that certificates print
 DIGITS = 20
 
+_MAX_BITS = 10**6
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*|(\.\d+)?(e[+-]?\d{1,3})?)", re.ASCII)
 
 
@@ -103,12 +104,12 @@ def maximum(values: Iterable[Any]) -> Any:
 
 def down(value: Any, digits: int = DIGITS) -> str:
     """Largest decimal of `digits` significant digits that is certainly not above the value."""
-    return _decimal(value if isinstance(value, fmpq) else _finite(value).lower().fmpq(), digits, ROUND_FLOOR)
+    return _decimal(value if isinstance(value, fmpq) else _end(_finite(value).lower()), digits, ROUND_FLOOR)
 
 
 def up(value: Any, digits: int = DIGITS) -> str:
     """Smallest decimal of `digits` significant digits that is certainly not below the value."""
-    return _decimal(value if isinstance(value, fmpq) else _finite(value).upper().fmpq(), digits, ROUND_CEILING)
+    return _decimal(value if isinstance(value, fmpq) else _end(_finite(value).upper()), digits, ROUND_CEILING)
 
 
 def bounds(value: Any, digits: int = DIGITS) -> list[str]:
@@ -120,6 +121,13 @@ def _finite(value: arb) -> arb:
     if not value.is_finite():
         raise Rejected("an enclosure is not finite at the working precision")
     return value
+
+
+def _end(value: arb) -> fmpq:
+    """An enclosure's end as a fraction; FLINT ends the process where that has too many digits."""
+    if abs(int(value.man_exp()[1])) > _MAX_BITS:
+        raise Rejected("an enclosure ends too near to 0 or too far from it to be written")
+    return value.fmpq()
 
 
 def _decimal(value: fmpq, digits: int, rounding: str) -> str:

@@ -149,6 +149,9 @@ class Evaluation:
 
     def arithmetic(self, path: Path, operation: Operation) -> Value:
         """Sums, differences, products and powers."""
+        values = [self.value(path, each) for each in operation.operands]
+        if operation.operator not in ("*", "**") and all(isinstance(each, Truth) for each in values):
+            raise Rejected(f"the truth values at {operation.position} add up otherwise in numpy than in Python")
         one, *rest = (self.number(path, each, operation.position) for each in operation.operands)
         pairs = self.pairs
         if operation.operator == "negate":
@@ -206,9 +209,11 @@ class Evaluation:
     def logic(self, path: Path, operation: Operation) -> Value:
         """`and`, `or` of truth values, `not`, `bool` of anything; later operands where Python comes to them."""
         name, operands = operation.operator, operation.operands
-        if name in ("not", "bool"):
+        if name == "invert" and not isinstance(self.value(path, operands[0]), Truth):
+            raise Rejected(f"~ is for truth values at {operation.position}")
+        if name in ("not", "invert", "bool"):
             found = self.truth(path, operands[0])
-            return Truth(negation(found.one), negation(found.two)) if name == "not" else found
+            return Truth(negation(found.one), negation(found.two)) if name != "bool" else found
         outer, sides = path.reached, []
         for each in operands:
             value = self.value(path, each)
@@ -404,7 +409,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("+", "-", "*", "**", "negate"), Evaluation.arithmetic),
     **dict.fromkeys(("/", "//", "%"), Evaluation.division),
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), Evaluation.comparison),
-    **dict.fromkeys(("and", "or", "not", "bool"), Evaluation.logic),
+    **dict.fromkeys(("and", "or", "not", "invert", "bool"), Evaluation.logic),
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),

@@ -27,7 +27,7 @@ from dpassay.replay.program_core import (
 )
 
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
-_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "and", "or", "is_none", "bool", "parts", "alike"}
+_COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "invert", "and", "or", "is_none", "bool", "parts", "alike"}
 _WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
 
 

@@ -152,6 +152,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "not": lambda value: not value,
+    "invert": lambda value: not value,
     "abs": _absolute,
     "min": _extreme(operator.lt),
     "max": _extreme(operator.gt),

@@ -81,7 +81,7 @@ def read(text: str, entry: str) -> Core:
         raise Refused(1, 0, "the text is too long")
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Refused(getattr(error, "lineno", 1) or 1, 0, f"no Python: {error}") from None
     names = _Module(module)
     if entry not in names.functions:
@@ -574,7 +574,7 @@ class _Reader:
                 return Constant(None, "-inf" if value.special == "inf" else "inf"), SCALAR
             return self.lifted(node, "negate", (value, shape))
         if isinstance(node.op, ast.Invert) and shape == ARRAY:
-            return self.lifted(node, "not", (value, shape))
+            return self.lifted(node, "invert", (value, shape))
         raise _refuse(node, f"{_said(node)} is not understood")
 
     def value_BinOp(self, node: ast.BinOp) -> Read:

@@ -1,0 +1,62 @@
+"""`dpassay prove`: exit codes, files, and one clear line for what cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from dpassay.commands.main import main
+from dpassay.prover import proving
+
+MODULE = """
+def total(rng, data, epsilon):
+    return sum(data) + rng.laplace(0, 1 / epsilon)
+
+def half_the_noise(rng, data, epsilon):
+    return sum(data) + rng.laplace(0, 0.5 / epsilon)
+
+def in_order(rng, data, epsilon):
+    return sorted(data)
+
+made = lambda rng, data, epsilon: 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "proved_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(proving, "SECOND_LOOK", 0.2)
+
+
+@pytest.mark.parametrize(("name", "code"), [("total", 0), ("half_the_noise", 1), ("in_order", 2)])
+def test_exit_codes_and_files(name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / f"{name}.{ending}" for ending in ("json", "html", "certificate")]
+    outputs = [f"--{each.suffix[1:]}={each}" for each in files]
+    arguments = ["prove", f"proved_module:{name}", "--relation", "one_query", "--time-limit", "10", *outputs]
+    assert main(arguments) == code
+    assert [each.exists() for each in files] == [True, True, code != 2]
+    assert ("no certificate" in capsys.readouterr().out) == (code == 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "Missing argument"),
+        (["proved_module"], "write MODULE:NAME"),
+        (["no_module_here:total"], "cannot import"),
+        (["proved_module:nothing"], "check the spelling"),
+        (["proved_module:made", "--relation", "one_query"], "is not a `def`"),
+        (["proved_module:total"], "no relation is given"),
+        (["proved_module:total", "--relation", "one_query", "--epsilon", "1", "--zcdp", "1"], "leave one out"),
+        (["proved_module:total", "--relation", "one_query", "--bounds", "1"], "write LOW:HIGH"),
+        (["proved_module:total", "--relation", "one_query", "--radius", "0"], "radius"),
+        (["proved_module:total", "--relation", "one_query", "--epsilon", "1/0"], "has no value"),
+        (["proved_module:total", "--relation", "one_query", "--json", "missing/a.json"], "cannot write"),
+    ],
+)
+def test_what_cannot_be_used(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    assert len(said.strip().splitlines()) == 1

@@ -1,0 +1,122 @@
+"""`dp.prove`: proved, refuted, open; and open where our parts disagree."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpassay as dp
+from dpassay.prover import conformance, proving, refuter, search
+from dpassay.replay import PROGRAM, Rejected, check, replay, seal
+
+
+def total(rng: Any, data: Any, epsilon: float) -> Any:
+    return sum(data) + rng.laplace(0, 1 / epsilon)
+
+
+def half_the_noise(rng: Any, data: Any, epsilon: float) -> Any:
+    return sum(data) + rng.laplace(0, 0.5 / epsilon)
+
+
+def in_order(rng: Any, data: Any, epsilon: float) -> Any:
+    return sorted(data)
+
+
+def without_value(rng: Any, data: Any, epsilon: float) -> Any:
+    for x in data:
+        last = x
+    return last + rng.laplace(0, 1 / epsilon)
+
+
+def raw(rng: Any, data: Any, epsilon: float) -> Any:
+    return data[0]
+
+
+def _replayed(found: proving.Proof, path: Path) -> Any:
+    assert found.certificate is not None
+    kind, inputs = found.certificate["kind"], found.certificate["inputs"]
+    seal(PROGRAM, check(kind, inputs)["statement"], kind, inputs).write(path)
+    return replay(path)
+
+
+@pytest.fixture(autouse=True)
+def _shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "SECOND_LOOK", 0.2)
+
+
+def test_a_proof_replays_and_its_claim_cannot_be_made_stronger(tmp_path: Path) -> None:
+    found = proving.run_proof(total, relation="one_query")
+    assert (found.verdict.outcome, found.refutation) == ("holds", None)
+    assert found.verdict.assumptions == ("epsilon > 0",)
+    path = tmp_path / "proof.json"
+    replayed = _replayed(found, path)
+    assert (replayed.checks, replayed.outcome) == (True, "holds")
+    written = json.loads(path.read_text())
+    for changed in ("epsilon / 2", "0"):
+        written["inputs"]["claim"]["bound"] = changed
+        with pytest.raises(Rejected, match="not proved"):
+            seal(PROGRAM, written["statement"], "alignment", written["inputs"])
+
+
+def test_a_refutation_replays(tmp_path: Path) -> None:
+    found = proving.run_proof(half_the_noise, relation="one_query", time_limit=10)
+    assert (found.verdict.outcome, found.alignment) == ("refuted", None)
+    replayed = _replayed(found, tmp_path / "refutation.json")
+    assert (replayed.checks, replayed.outcome) == (True, "refuted")
+
+
+def test_what_is_not_understood_is_open() -> None:
+    found = proving.run_proof(in_order, relation="one_query", time_limit=0.4)
+    assert (found.verdict.outcome, found.certificate, found.verdict.warnings) == ("open", None, ())
+    assert any("sorted" in each for each in found.tried)
+
+
+def test_a_function_that_fails_is_open() -> None:
+    verdict = dp.prove(without_value, relation="add_or_remove_one:entry", bounds=(0, 1), time_limit=0.4)
+    assert verdict.outcome == "open"
+
+
+def test_a_reading_that_differs_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conformance, "conforms", lambda *_: "another output")
+    verdict = dp.prove(total, relation="one_query")
+    assert verdict.outcome == "open"
+    assert any("another output" in each and "report it" in each for each in verdict.warnings)
+
+
+def test_a_proof_beside_a_counterexample_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = proving._checked
+    lying = {"inputs": {}, "result": {"conditions": 1}}
+    monkeypatch.setattr(search, "find_alignment", lambda *_: {})
+    monkeypatch.setattr(
+        proving, "_checked", lambda kind, *rest: (lying, "") if kind == proving.ALIGNMENT else real(kind, *rest)
+    )
+    verdict = dp.prove(raw, relation="one_query", time_limit=5)
+    assert verdict.outcome == "open"
+    assert any("one of the checkers is wrong" in each for each in verdict.warnings)
+
+
+def test_neither_the_search_nor_the_refuter_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = proving.run_proof(total, relation="one_query")
+    assert right.alignment is not None
+    text = right.program.text.replace("1 / epsilon", "0.5 / epsilon")
+    monkeypatch.setattr(
+        search,
+        "find_alignment",
+        lambda *_: {**right.alignment["inputs"], "program": {"text": text, "entry": "total"}},
+    )
+    found = proving.run_proof(total, relation="one_query", time_limit=0.4)
+    assert found.verdict.outcome == "open"
+    assert any("the checker did not accept" in each for each in found.tried)
+    wrong = proving.run_proof(half_the_noise, relation="one_query", time_limit=10)
+    assert wrong.refutation is not None
+    inputs = wrong.refutation["inputs"]
+    lying = refuter.Search({**inputs, "data2": inputs["data1"]}, 2.0, 1.0, {}, (), (), None, "")
+    monkeypatch.setattr(refuter, "find_refutation", lambda *_: lying)
+    assert proving.run_proof(half_the_noise, relation="one_query", time_limit=0.4).verdict.outcome == "open"
+
+
+@pytest.mark.parametrize("given", [{"time_limit": 0}, {"time_limit": float("nan")}, {"seed": -1}])
+def test_settings_that_cannot_be_used(given: dict[str, Any]) -> None:
+    with pytest.raises(dp.InvalidInput):
+        dp.prove(total, relation="one_query", **given)
