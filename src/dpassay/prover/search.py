@@ -96,12 +96,18 @@ class Search:
         return time.process_time() - self.start > self.seconds or time.monotonic() - self.began > 2 * self.seconds
 
     def run(self) -> dict[str, Any] | Failure:
-        """Tries strategies in turn."""
-        reason = "no strategy applies"
+        """Tries strategies in turn; whatever goes wrong in the search is no proof, and no error of the caller's."""
         try:
-            plain = self.explore(Strategy())
-        except (Unsupported, Untold, RecursionError, KeyError, AttributeError, StopIteration) as error:
+            return self.strategic()
+        except (Unsupported, Untold) as error:
             return Failure(f"not understood: {error}", tuple(self.tried))
+        except Exception as error:  # a proof is the checker's word, so a search may fail in any way
+            return Failure(f"the search failed: {type(error).__name__}: {error}", tuple(self.tried))
+
+    def strategic(self) -> dict[str, Any] | Failure:
+        """The first strategy's alignment that comes out."""
+        reason = "no strategy applies"
+        plain = self.explore(Strategy())
         private = frozenset(
             p
             for p, b in plain.branches.items()
@@ -116,6 +122,8 @@ class Search:
                 found = Attempts(self, explored, strategy).run()
             except (Unsupported, Untold) as error:
                 found = Failure(f"not understood: {error}")
+            except Exception as error:  # the next strategy may do
+                found = Failure(f"the search failed: {type(error).__name__}: {error}")
             if not isinstance(found, Failure):
                 return found
             reason = found.reason
