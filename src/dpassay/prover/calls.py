@@ -310,12 +310,14 @@ def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
     if name in ("sum", "mean", "any", "all", "count_nonzero"):
         if name in ("any", "all"):
             raise Unsupported(f"line {node.lineno}: {name}")
-        path.loop(position, [accumulator], test, add, {accumulator: zero}, bound)
+        path.loop(position, [accumulator], test, add, {accumulator: zero}, bound, path.skips(size))
         total = path.env[accumulator]
         if name == "mean":
             return of_both(lambda x, n: x / n, total, size)
         return total
     if name in ("max", "min", "argmax", "argmin"):
+        if path.skips(size):
+            raise Unsupported("an extreme of data of differing length")
         path.loop(position, [accumulator, best], test, replace_best, {accumulator: zero, best: zero}, bound)
         return path.env[best if name.startswith("arg") else accumulator]
     if name == "cumsum":

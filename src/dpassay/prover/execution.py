@@ -191,6 +191,7 @@ class Explorer:
 
 
 ONE_CHANGED = ("one_query", "replace_one:entry")
+ADDED = "add_or_remove_one:entry"
 
 
 def entry_facts(problem: Problem, value: Poly, change: Poly, env: Env) -> list[Formula]:
@@ -258,6 +259,7 @@ class Path:
         self.entry_env: Env = {}
         self.depth = 0
         self.hidden: set[str] = set()
+        self.alone = ""
 
     # -- the start
 
@@ -288,8 +290,11 @@ class Path:
             radius = evaluate(self.problem.radius, self.env).first
             change = self.delta()
             self.facts += [at_most(change, radius), at_most(-change, radius)]
-        size = symbol("n", integer=True)
-        self.env[self.data] = Sequence_(Number(size, NOTHING), self.entry, self.data)
+        size, sign = symbol("n", integer=True), symbol("sign", integer=True)
+        length = Number(size, NOTHING)
+        if self.problem.relation == ADDED:  # n is the longer list's length; run 2 has that list if the sign is 1
+            length = Number(size - (sign + 1) / 2, sign)
+        self.env[self.data] = Sequence_(length, self.entry, self.data)
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
         self.base, self.entry_env = list(self.facts), dict(self.env)
@@ -304,6 +309,8 @@ class Path:
         value = poly(Atom("read", "data", index, integer=whole, role="data"))
         if self.problem.relation in ONE_CHANGED:
             change = choose(equal(index, symbol("changed", integer=True)), self.delta(), NOTHING)
+        elif self.problem.relation == ADDED:  # the iterations of the two runs are aligned, but for one
+            change = NOTHING
         else:
             change = poly(Atom("read", "change", index, integer=whole, role="data"))
         self.know(*entry_facts(self.problem, value, change, self.entry_env))
@@ -391,8 +398,15 @@ class Path:
         body: Callable[[Poly], None],
         start: Env | None = None,
         bound: Callable[[Poly], list[Formula]] | None = None,
+        skips: bool = False,
     ) -> None:
-        """A loop: arrival, an arbitrary later state, and either the body once or what comes after."""
+        """A loop: arrival, an arbitrary later state, and either the body once or what comes after.
+
+        Where it `skips`, it goes over the data, one run's entry is missing in the other, and the longer list counts.
+        """
+        if skips:
+            size = symbol("n", integer=True)
+            test, bound = (lambda index: Truth(less(index, size), less(index, size))), lambda i: [at_most(i, size)]
         self.env.update(start or {})
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
@@ -411,7 +425,10 @@ class Path:
         self.explorer.loop_of[position] = tuple(self.loop_stack)
         if self.branch(position, test(index), named=False):
             try:
-                body(index)
+                if skips:
+                    self.skip(index, body)
+                else:
+                    body(index)
             except _Continue:
                 pass
             except _Break:
@@ -421,6 +438,28 @@ class Path:
             self.leaf(position)
             raise _Ended
         self.leave(position)
+
+    def skip(self, index: Poly, body: Callable[[Poly], None]) -> None:
+        """An iteration over the data: of both runs, or of the one alone whose list has the entry more."""
+        here = equal(index, symbol("changed", integer=True))
+        if not self.pick():
+            self.know(negate(here))
+            body(index)
+            return
+        longer = 1 if self.pick() else -1
+        self.know(here, equal(symbol("sign", integer=True), longer))
+        before, self.alone = dict(self.env), "second" if longer == 1 else "first"
+        try:
+            body(index)
+        except _Continue:
+            pass
+        except _Break:
+            raise Unsupported("one run alone would leave the loop") from None
+        finally:
+            self.alone = ""
+        both_ways = ((before[name], self.env[name]) for name in before)
+        merged = [self.merged(one, two) if longer == 1 else self.merged(two, one) for one, two in both_ways]
+        self.env = dict(zip(before, merged, strict=True))
 
     def leave(self, position: str) -> None:
         """After a loop: its prophecy is resolved."""
@@ -445,6 +484,9 @@ class Path:
 
     def branch(self, position: str, test: Truth, named: bool = True) -> bool:
         """Which way run 1 goes; run 2 owes the same."""
+        if self.alone:
+            own = getattr(test, self.alone)
+            test, named = Truth(own, own), False
         if test.first in (TRUE, FALSE) and test.second in (TRUE, FALSE):
             return test.first is TRUE
         if test.first in self.facts:
@@ -535,7 +577,7 @@ class Path:
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
         items = self.env[name]
-        if not isinstance(items, Sequence_) or not items.built:
+        if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
         if isinstance(value, Number):
             self.explorer.numeric.add(items.name or name)
@@ -604,21 +646,30 @@ class Path:
             lambda index: Truth(less(index, count.first), less(index, count.second)),
             body,
             bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+            skips=self.skips(count),
         )
         for name in targets:
             self.env.pop(name, None)
+
+    def skips(self, count: Number) -> bool:
+        """Whether so many iterations are those over data of which one run has an entry more."""
+        return self.problem.relation == ADDED and count.change == symbol("sign", integer=True)
 
     def iteration(self, node: ast.expr) -> tuple[Number, Callable[[Poly], Any]]:
         """How many items there are and the item at an index."""
         match node:
             case ast.Call(func=ast.Name(id="enumerate"), args=[items]):
                 count, item = self.iteration(items)
+                if self.skips(count):
+                    raise Unsupported("places in data of differing length")
                 return count, lambda index: Items((Number(index, NOTHING), item(index)))
             case ast.Call(func=ast.Name(id="zip"), args=[one, two]):
                 (count, item), (_, other) = self.iteration(one), self.iteration(two)
                 return count, lambda index: Items((item(index), other(index)))
             case ast.Call(func=ast.Name(id="range"), args=args):
                 numbers = [self.number(arg) for arg in args]
+                if any(map(self.skips, numbers)):
+                    raise Unsupported("a range of private length")
                 start, stop = (Number(NOTHING, NOTHING), numbers[0]) if len(numbers) == 1 else numbers[:2]
                 step = numbers[2].first.constant if len(numbers) == 3 else Fraction(1)
                 if not step or step.denominator != 1:
@@ -818,6 +869,7 @@ class Path:
             lambda index: Truth(less(index, count.first), less(index, count.second)),
             body,
             bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+            skips=self.skips(count),
         )
         self.hidden -= set(targets)
         self.env = {k: v for k, v in self.env.items() if k not in targets} | {
@@ -834,6 +886,8 @@ class Path:
 
     def label(self, position: str) -> str:
         """A name for a draw's symbols, its own on each path."""
+        if self.alone:
+            raise Unsupported("a draw for an entry that one run alone has")
         self.counter += 1
         return f"{position}#{self.segment}.{self.counter}"
 

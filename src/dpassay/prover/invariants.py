@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.execution import ONE_CHANGED, entry_facts, read_facts
+from dpassay.prover.execution import ADDED, ONE_CHANGED, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
@@ -58,7 +58,10 @@ def candidates(
                 yield f"changed() < {at} or d({x}) == 0"
                 yield f"changed() >= {at} or d({x}) == delta()"
                 yield f"changed() >= {at} or d({x}) == 0"
-        if problem.relation == "monotone_queries":
+        if problem.relation == ADDED:
+            yield from (f"changed() < {at} or d({x}) == 0" for at in outer)
+            yield f"changed() >= {index} or d({x}) == sign()"
+        if problem.relation in ("monotone_queries", ADDED):
             yield from (f"sign() < 0 or d({x}) >= 0", f"sign() > 0 or d({x}) <= 0")
         if value.first.integer:
             counters.append(x)
