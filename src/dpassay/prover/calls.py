@@ -157,8 +157,11 @@ def choice(path: "Path", node: ast.Call, name: str) -> Any:
     if set(found) != {"a", "p"}:
         raise Unsupported(f"line {node.lineno}: rng.choice")
     size = as_number(path.value(found["a"]))
-    weights = path.value(found["p"])
-    score = _score(weights)
+    match found["p"]:  # w / w.sum(), whose sum is no loop of its own
+        case ast.BinOp(ast.Name() as weights, ast.Div(), ast.Call()):
+            score = _score(path.value(weights))
+        case _:
+            raise Unsupported(f"line {node.lineno}: probabilities that are not written as w / w.sum()")
     label = path.label(position)
     value = symbol(f"pick {label}", integer=True)
     path.know(at_most(0, value), less(value, size.first))

@@ -153,6 +153,12 @@ class Explorer:
         self.reductions: dict[str, str] = {}
         self.loop_of: dict[str, tuple[str, ...]] = {}
         self.uses: list[tuple[Poly, Poly]] = []
+        self.tuples: set[str] = set()
+
+    def composed(self, name: str, value: Any) -> None:
+        """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
+        if isinstance(value, Items):
+            self.tuples.add(name)
 
     def explore(self) -> Explored:
         """All segments.
@@ -187,6 +193,7 @@ class Explorer:
             self.loop_of,
             self.uses,
             self.numeric,
+            self.tuples,
         )
 
 
@@ -583,6 +590,7 @@ class Path:
             self.explorer.numeric.add(items.name or name)
             self.appends.append((items.name or name, items.length.first, value, dict(self.env)))
         else:
+            self.explorer.composed(items.name or name, value)
             self.owe("append", value)
         self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
 
@@ -860,6 +868,7 @@ class Path:
                 self.explorer.numeric.add(name)
                 self.appends.append((name, index, value, dict(self.env)))
             else:
+                self.explorer.composed(name, value)
                 self.owe("append", value)
 
         saved = dict(self.env)

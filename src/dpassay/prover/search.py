@@ -5,6 +5,7 @@ branch must go the same way (the shift is 0 if that suffices). A draw about whic
 point, such as a threshold's, is tried: its value may move by 1, -1, 0, and the like.
 """
 
+import ast
 import itertools
 import time
 from collections import Counter
@@ -291,7 +292,18 @@ class Attempts:
             elif found and not self.strategy.prophecies:
                 self.options[key] = ["0", *found]
             else:
-                self.options[key] = ["?"] if key in alive else ["0"]
+                self.options[key] = ["?"] if key in alive else [*self.published(key), "0"]
+
+    def published(self, key: Key) -> list[str]:
+        """Shifts under which a variable with a draw in it is the same in both runs, whatever is computed from it."""
+        texts: dict[str, None] = {}
+        for leaf in self.explored.leaves:
+            for draw in leaf.current():
+                if (draw.position, draw.when) == key:
+                    for number in itertools.chain.from_iterable(map(numbers_of, leaf.env.values())):
+                        if self.last(number.change, leaf) is draw and (text := self.solve(number.change, draw, leaf)):
+                            texts[text] = None
+        return [*texts]
 
     def owed(self, leaf: Leaf) -> Iterator[tuple[Poly, bool]]:
         """The differences that a leaf's obligations and appended numbers depend on."""
@@ -399,6 +411,8 @@ class Attempts:
                     if mine is not None:
                         moved = f'{moved} if index("{mine}") == prophecy("K") else 0'
                 result.append(moved)
+        if not self.strategy.prophecies:
+            result += [text for key in keys for text in self.published(key)]
         if "0" not in result:
             result.append("0")
         return [dict.fromkeys(keys, text) for text in dict.fromkeys(result)]
@@ -559,6 +573,10 @@ class Attempts:
                 if place[key] + 1 < len(self.options[key]):
                     place[key] += 1
                     return True
+        for key, options in self.options.items():  # a coin whose side was kept in a variable until now
+            if self.explored.draws[key[0]].kind == "coin" and place[key] == 0 and len(options) > 1:
+                place[key] = 1
+                return True
         return False
 
     # -- the certificate
@@ -570,11 +588,14 @@ class Attempts:
         for (position, when), text in texts.items():
             kind = self.explored.draws[position].kind
             if kind != "choice":
-                (coins if kind == "coin" else shifts).setdefault(position, {})[when] = text
+                draw = self.explored.draws[position]
+                still = {t for loop in _around(draw) for t in inductive.loops[loop] if t.endswith(" == 0")}
+                (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)
         result = self.problem.inputs(self.search.program)
         if costs.claim is not None:
             result["claim"] = {**result["claim"], "bound": costs.claim}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
+        lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
         return result | {
             "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
             "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
@@ -596,6 +617,21 @@ class Attempts:
                 for name, (variable, loop) in self.strategy.prophecies.items()
             },
         }
+
+
+def _around(draw: Draw) -> list[str]:
+    """The loops around a draw."""
+    return [name.removeprefix("index:") for name in draw.env if name.startswith("index:")]
+
+
+def _without(text: str, still: set[str]) -> str:
+    """A shift without the differences d(x) that invariants say to be 0, which may depend on noise otherwise."""
+
+    class Dropped(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            return ast.Constant(0) if f"{ast.unparse(node)} == 0" in still else node
+
+    return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
 
 
 def _seen(value: Poly, printer: Printer) -> Poly:

@@ -141,11 +141,23 @@ def parallel(first: Formula, second: Formula) -> Iterator[Poly]:
             yield from parallel(one, two)
 
 
+def numerator(value: Poly) -> Poly:
+    """A quotient's numerator, where what divides is a sum or a choice."""
+    result = NOTHING
+    for monomial, coefficient in value.terms.items():
+        kept = tuple((a, p) for a, p in monomial if a.kind != "inverse" and (a.kind != "ite" or p > 0))
+        result = result + Poly({kept: coefficient})
+    return result
+
+
 def differences(first: Poly, second: Poly) -> Iterator[Poly]:
     """Their difference, and those of the arguments of functions and choices in them at the same places."""
     if not (second - first).terms:
         return
     yield second - first
+    above = [numerator(value) for value in (first, second)]
+    if above[0] != first and (above[1] - above[0]).terms:
+        yield above[1] - above[0]
     kinds = ("app", "ite", "inverse")
     ones, twos = (
         [atom for monomial in value.terms for atom, _ in monomial if atom.kind in kinds] for value in (first, second)
@@ -218,6 +230,7 @@ class Explored:
     loop_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     uses: list[tuple[Poly, Poly]] = field(default_factory=list)
     numeric: set[str] = field(default_factory=set)
+    tuples: set[str] = field(default_factory=set)
 
 
 @dataclass
