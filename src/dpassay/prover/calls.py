@@ -322,6 +322,7 @@ def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
         if path.skips(size):
             raise Unsupported("an extreme of data of differing length")
         path.loop(position, [accumulator, best], test, replace_best, {accumulator: zero, best: zero}, bound)
+        path.know(less(0, size.first))  # of no elements it is an error, in both runs alike
         return path.env[best if name.startswith("arg") else accumulator]
     if name == "cumsum":
         listed = f'at("{position}")'

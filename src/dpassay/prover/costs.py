@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ONE_CHANGED
 from dpassay.prover.expressions import Printer, Untold, number_of
-from dpassay.prover.invariants import Broken, Houdini, Inductive, written
+from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver
 from dpassay.prover.terms import (
     Atom,
@@ -236,6 +236,8 @@ def templates(search: Any, position: str) -> list[str]:
             weights.append(f"(1 if {x} else 0)")
     for known in search.strategy.prophecies:
         weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
+        if any(not draw.loops for draw in explored.draws.values()):  # which may stand for nobody's place
+            weights.append(f'(1 if 0 <= prophecy("{known}") < index("{position}") else 0)')
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
 
@@ -722,19 +724,6 @@ def segment(
         ends = [(text, number_of(text, search.explored.entry)) for text in claims]
         return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
     return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
-
-
-def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
-    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
-    result: dict[Atom, Poly] = {}
-    for fact in facts:
-        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
-            constant = fact.args[0].terms.get((), Fraction(0))
-            for monomial, coefficient in fact.args[0].terms.items():
-                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
-                if single and (len(fact.args[0].terms) == 1 or constant):
-                    result[monomial[0][0]] = poly(-constant / coefficient)
-    return result
 
 
 def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:

@@ -904,6 +904,7 @@ class Path:
         """Records a draw."""
         seen = {name: item for name, item in self.env.items() if name not in self.hidden}
         draw = Draw(position, kind, shift, scale, seen, len(self.outcomes), value, (), self.segment, index)
+        draw.loops = tuple(self.loop_stack)
         self.draws.append(draw)
         if isinstance(scale, Number) and scale.change.terms:
             self.obligations.append(Owed(position, equal(scale.change, 0), ()))

@@ -268,7 +268,7 @@ class Printer:
                     for monomial, coefficient in term.terms.items():
                         if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].role == "state":
                             inner = monomial[0][0]
-                            if inner.kind == "sym":
+                            if inner.kind == "sym" and not str(inner.args[0]).startswith("prophecy "):
                                 rest = term - poly(inner) * coefficient
                                 if inner not in rest.support:
                                     self.solved.setdefault(inner, (rest, f"{written}|{coefficient}"))

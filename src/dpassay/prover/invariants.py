@@ -87,9 +87,11 @@ def candidates(
         if loop == position:
             k, best = f'prophecy("{known}")', written(variable)
             yield f"{index} <= {k} or {best} != {k} or other({best}) == {k}"
+            yield f"{best} < {index}"
             yield f"{index} == 0 or {best} < {index}"
             yield f"{index} > 0 or d({best}) == 0"
             yield f"{index} > 0 or {best} == 0"
+            yield f"other({best}) < {index}"
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
@@ -150,6 +152,19 @@ def simplest(texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         if not any(x in text and text != f"{x} == 0" for x in still):
             yield text
+
+
+def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
+    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
+    result: dict[Atom, Poly] = {}
+    for fact in facts:
+        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
+            constant = fact.args[0].terms.get((), Fraction(0))
+            for monomial, coefficient in fact.args[0].terms.items():
+                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
+                if single and (len(fact.args[0].terms) == 1 or constant):
+                    result[monomial[0][0]] = poly(-constant / coefficient)
+    return result
 
 
 class Broken(Exception):
@@ -289,8 +304,10 @@ class Houdini:
         asked = [*goals, *(f for _, f in owed if f.kind != "true" and f not in goals)]
         held: set[Formula] = set()
         if asked:
-            solver = Solver(self.translator, self.hypotheses(at, asked))
-            held = set(solver.holding(asked))
+            known = self.hypotheses(at, asked)
+            held = set(Solver(self.translator, known).holding(asked))
+            zeros = Substitution(settled(known))  # products with them are opaque to the solver
+            held |= {goal for goal in asked if goal not in held and zeros.formula(goal).kind == "true"}
             hard = [goal for goal in asked if goal not in held and _multiplies(goal)]
             if hard:  # products of parameters: asked once more, as products
                 held |= set(Solver(Translator(products=True), self.hypotheses(at, asked), 150).holding(hard))

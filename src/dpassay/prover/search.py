@@ -21,7 +21,7 @@ from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, li
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, poly, symbol
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
 from dpassay.prover.values import Draw, Explored, Leaf, Number, Unsupported, numbers_of
 
 MAX_SECONDS = 12.0
@@ -98,6 +98,7 @@ class Search:
 
     def run(self) -> dict[str, Any] | Failure:
         """Tries strategies in turn; whatever goes wrong in the search is no proof, and no error of the caller's."""
+        forget_terms()
         try:
             return self.strategic()
         except (Unsupported, Untold) as error:
@@ -289,6 +290,8 @@ class Attempts:
                 self.options[key] = []
             elif any(found.values()):
                 self.options[key] = [t for t, exact in found.items() if exact]
+                if not self.explored.draws[key[0]].shift.kind == "read":
+                    self.options[key] = [*dict.fromkeys([*self.options[key], *self.published(key)])]
             elif found and not self.strategy.prophecies:
                 self.options[key] = ["0", *found]
             else:
@@ -362,9 +365,9 @@ class Attempts:
         """When a coin may fall the other way."""
         draw = self.explored.draws[key[0]]
         result = ["False"]
-        for name, value in draw.env.items():
-            if isinstance(value, Number) and value.change.terms and ":" not in name:
-                result.append(f"d({name}) != 0")
+        moved = {n: v.change for n, v in draw.env.items() if isinstance(v, Number) and v.change.terms and ":" not in n}
+        for name in sorted(moved, key=lambda name: moved[name].atom() is not None and moved[name].atom().kind == "sym"):
+            result.append(f"d({name}) != 0")  # what the data say first, then what the loop carries along
         loops = [name for name in draw.env if name.startswith("index:")]
         data = Printer(self.explored.entry).data()
         result += [f'd({data}[index("{name[6:]}")]) != 0' for name in loops]
@@ -407,9 +410,8 @@ class Attempts:
             for target in self.scaled(told, draw):
                 moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
-                    mine = position if draw.shift.kind == "read" else self.innermost(draw)
-                    if mine is not None:
-                        moved = f'{moved} if index("{mine}") == prophecy("K") else 0'
+                    where = f'index("{draw.loops[-1]}") == prophecy("K")' if draw.loops else 'prophecy("K") < 0'
+                    moved = f"{moved} if {where} else 0"
                 result.append(moved)
         if not self.strategy.prophecies:
             result += [text for key in keys for text in self.published(key)]
@@ -461,10 +463,6 @@ class Attempts:
             into[self.printer(draw).poly(-rest)] = None
         except (Untold, StopIteration):
             return
-
-    def innermost(self, draw: Draw) -> str | None:
-        """The innermost loop around a draw."""
-        return next((name[6:] for name in reversed(draw.env) if name.startswith("index:")), None)
 
     # -- one combination
 
@@ -574,8 +572,8 @@ class Attempts:
                     place[key] += 1
                     return True
         for key, options in self.options.items():  # a coin whose side was kept in a variable until now
-            if self.explored.draws[key[0]].kind == "coin" and place[key] == 0 and len(options) > 1:
-                place[key] = 1
+            if self.explored.draws[key[0]].kind == "coin" and place[key] + 1 < len(options):
+                place[key] += 1
                 return True
         return False
 
@@ -589,7 +587,7 @@ class Attempts:
             kind = self.explored.draws[position].kind
             if kind != "choice":
                 draw = self.explored.draws[position]
-                still = {t for loop in _around(draw) for t in inductive.loops[loop] if t.endswith(" == 0")}
+                still = {t for loop in draw.loops for t in inductive.loops[loop] if t.endswith(" == 0")}
                 (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)
         result = self.problem.inputs(self.search.program)
         if costs.claim is not None:
@@ -617,11 +615,6 @@ class Attempts:
                 for name, (variable, loop) in self.strategy.prophecies.items()
             },
         }
-
-
-def _around(draw: Draw) -> list[str]:
-    """The loops around a draw."""
-    return [name.removeprefix("index:") for name in draw.env if name.startswith("index:")]
 
 
 def _without(text: str, still: set[str]) -> str:

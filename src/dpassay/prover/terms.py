@@ -184,6 +184,13 @@ TRUE = Formula("true")
 FALSE = Formula("not", TRUE)
 
 
+def forget_terms() -> None:
+    """Forgets all atoms and formulas, so that those of another program, of other sorts, do not stand for new ones."""
+    Atom.table.clear()
+    Formula.table.clear()
+    Formula.table.update({("true",): TRUE, ("not", TRUE): FALSE})
+
+
 def truth(value: bool) -> Formula:
     """The formula of a constant."""
     return TRUE if value else FALSE

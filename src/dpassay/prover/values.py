@@ -114,6 +114,7 @@ class Draw:
     when: tuple[tuple[str, bool], ...] = ()
     segment: int = 0
     index: Poly | None = None
+    loops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
