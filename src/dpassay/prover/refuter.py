@@ -411,7 +411,10 @@ def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Nei
     return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
 
-_CANNOT = (Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
+_CANNOT = (
+    *(Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, NameError),
+    RecursionError,
+)
 
 
 def _float(value: Any) -> Any:
