@@ -15,6 +15,7 @@ from dpassay.prover.values import (
     _Return,
     as_number,
     as_truth,
+    constant,
     lifted,
     literal_list,
     merge,
@@ -213,6 +214,8 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
                 return first.length
             if isinstance(first, Items):
                 return Number(poly(len(first.items)), NOTHING)
+        case "float" if isinstance(first, Constant) and str(first.value).lower() in ("inf", "-inf", "infinity"):
+            return constant(float(first.value))
         case "abs":
             return lifted(lambda a: of_both(absolute, as_number(a)), first)
         case _ if name in _SAME:

@@ -158,8 +158,8 @@ def _score_range(search: Any, change: Poly) -> dict[str, str]:
     if problem.relation == "monotone_queries" and len(change.terms) == 1:
         return {"low": f"{text} * ({sign} * sign() - 1) / 2", "high": f"{text} * ({sign} * sign() + 1) / 2"}
     if problem.relation == "one_query" and len(change.terms) == 1:
-        moved = f"{text} * {sign} * delta()"
-        return {"low": f"min(0, {moved})", "high": f"max(0, {moved})"}
+        change_text = f"{text} * {sign} * delta()"
+        return {"low": f"min(0, {change_text})", "high": f"max(0, {change_text})"}
     return {"low": f"-({text})", "high": text}
 
 

@@ -34,6 +34,7 @@ from dpassay.prover.terms import (
     truth_symbol,
 )
 from dpassay.prover.values import (
+    INFINITY,
     NOTHING,
     Branch,
     Constant,
@@ -42,6 +43,7 @@ from dpassay.prover.values import (
     Explored,
     Items,
     Leaf,
+    Maybe,
     Number,
     Owed,
     Sequence_,
@@ -59,6 +61,7 @@ from dpassay.prover.values import (
     differences,
     lifted,
     literal_list,
+    maybe,
     merge,
     nameless_element,
     parallel,
@@ -389,6 +392,10 @@ class Path:
             return Number(symbol(label, integer=whole), symbol(f"d {label}", integer=steps and whole))
         if isinstance(value, Truth):
             return Truth(truth_symbol(label), truth_symbol(f"other {label}"))
+        if isinstance(value, Maybe) or (isinstance(value, Constant) and (loop, name) in self.explorer.reals):
+            absent = Truth(truth_symbol(f"no {label}"), truth_symbol(f"other no {label}"))
+            special = value.special if isinstance(value, Maybe) else value.value
+            return Maybe(special, absent, Number(symbol(label), symbol(f"d {label}")))
         if isinstance(value, Items):
             return Items(tuple(self.fresh(f"{name}.{i}", loop, item) for i, item in enumerate(value.items)))
         if isinstance(value, Sequence_) and value.built:
@@ -630,6 +637,13 @@ class Path:
             return first
         if isinstance(first, Number) and isinstance(second, Number):
             return Number(first.first, second.second - first.first)
+        if isinstance(first, Maybe) or isinstance(second, Maybe):
+            special = (first if isinstance(first, Maybe) else second).special
+            one, two = maybe(first, special), maybe(second, special)
+            return Maybe(special, self.merged(one.absent, two.absent), self.merged(one.number, two.number))
+        if isinstance(first, Constant) or isinstance(second, Constant):
+            special = (first if isinstance(first, Constant) else second).value
+            return self.merged(maybe(first, special), second)
         if isinstance(first, Truth) and isinstance(second, Truth):
             return Truth(first.first, second.second)
         raise Unsupported("the arms of a free branch")
@@ -717,14 +731,21 @@ class Path:
                 found = self.geometric(node)
                 return found if found is not None else self.binary(op, self.value(left), self.value(right), node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return lifted(lambda a: Number(-as_number(a).first, -as_number(a).change), self.value(operand))
+                inner = self.value(operand)
+                if isinstance(inner, Constant) and inner.value in (INFINITY, -INFINITY):
+                    return Constant(-inner.value)
+                return lifted(lambda a: Number(-as_number(a).first, -as_number(a).change), inner)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.value(operand)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 test = self.test(operand)
                 return Truth(negate(test.first), negate(test.second))
             case ast.BoolOp(op=op, values=values):
-                tests = [self.test(value) for value in values]
+                tests = []
+                for each in values:
+                    tests.append(self.test(each))
+                    if tests[-1].first is tests[-1].second is (FALSE if isinstance(op, ast.And) else TRUE):
+                        break
                 join = both if isinstance(op, ast.And) else either
                 return Truth(join(*(t.first for t in tests)), join(*(t.second for t in tests)))
             case ast.Compare():
@@ -745,6 +766,8 @@ class Path:
                 return call(self, node)
             case ast.Attribute(value=ast.Name(id="math" | "np"), attr="pi" | "e" as name):
                 return Number(apply(name), NOTHING)
+            case ast.Attribute(value=ast.Name(id="math" | "np"), attr="inf"):
+                return Constant(INFINITY)
             case ast.Attribute(value=items, attr="size"):
                 return self.value(items).length
             case _:

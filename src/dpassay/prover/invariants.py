@@ -10,7 +10,7 @@ from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
-from dpassay.prover.values import Env, Explored, Leaf, Number, Owed, Sequence_, Truth, nameless_element
+from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, nameless_element
 
 
 def written(name: str) -> str:
@@ -35,7 +35,7 @@ def candidates(
     integers = [p for p, sort in problem.parameters.items() if sort == "int"]
     reals = [p for p, sort in problem.parameters.items() if sort == "real"]
     counters = []
-    fresh = {n: v for n, v in head.items() if own in repr(getattr(v, "first", None) or getattr(v, "length", None))}
+    fresh = {n: v for n, v in head.items() if own in repr([getattr(v, a, None) for a in ("first", "length", "number")])}
     for name, value in fresh.items():
         x = written(name)
         if isinstance(value, Truth):
@@ -46,7 +46,10 @@ def candidates(
             yield f"len({x}) == {index}"
             counters.append(f"len({x})")
             continue
-        if not isinstance(value, Number):
+        if isinstance(value, Maybe):
+            yield from (f"{index} > 0 or d({x}) == 0", f"{index} > 0 or {x} is {value.special}")
+            yield f"{index} == 0 or finite({x})"
+        elif not isinstance(value, Number):
             continue
         yield f"d({x}) == 0"
         yield from (f"d({x}) == {t}" for t in targets if t != "0")
@@ -63,7 +66,9 @@ def candidates(
             yield f"changed() >= {index} or d({x}) == sign()"
         if problem.relation in ("monotone_queries", ADDED):
             yield from (f"sign() < 0 or d({x}) >= 0", f"sign() > 0 or d({x}) <= 0")
-        if value.first.integer:
+        if isinstance(value, Maybe):
+            pass
+        elif value.first.integer:
             counters.append(x)
             yield f"{x} == {index}"
             yield f"{x} >= 0"
@@ -83,6 +88,7 @@ def candidates(
                     yield f"{index} > {k} or sign() > 0 or d({x}) <= 0"
                 for t in targets:
                     yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
+                    yield f"{k} < 0 or {index} <= {k} or {best} != {k} or d({x}) == {t}"
     for known, (variable, loop) in prophecy.items():
         if loop == position:
             k, best = f'prophecy("{known}")', written(variable)
@@ -91,6 +97,7 @@ def candidates(
             yield f"{index} == 0 or {best} < {index}"
             yield f"{index} > 0 or d({best}) == 0"
             yield f"{index} > 0 or {best} == 0"
+            yield f"{index} == 0 or {best} >= 0"
             yield f"other({best}) < {index}"
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])

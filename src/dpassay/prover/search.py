@@ -22,7 +22,7 @@ from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
-from dpassay.prover.values import Draw, Explored, Leaf, Number, Unsupported, numbers_of
+from dpassay.prover.values import Constant, Draw, Explored, Leaf, Maybe, Number, Unsupported, numbers_of
 
 MAX_SECONDS = 12.0
 MAX_ATTEMPTS = 40
@@ -147,6 +147,13 @@ class Search:
                 for name, value in explored.loops[leaf.target][0].items()
                 for one, two in zip(numbers_of(value), numbers_of(leaf.env.get(name)), strict=False)
                 if (one.first.integer and not two.first.integer) or (one.change.integer and not two.change.integer)
+            }
+            found |= {
+                (leaf.target, name)
+                for leaf in explored.leaves
+                if leaf.target is not None and leaf.target in explored.loops
+                for name, value in explored.loops[leaf.target][0].items()
+                if isinstance(value, Constant) and isinstance(leaf.env.get(name), Number | Maybe)
             }
             if found <= reals:
                 return explored
@@ -290,7 +297,7 @@ class Attempts:
                 self.options[key] = []
             elif any(found.values()):
                 self.options[key] = [t for t, exact in found.items() if exact]
-                if not self.explored.draws[key[0]].shift.kind == "read":
+                if self.explored.draws[key[0]].shift.kind != "read":
                     self.options[key] = [*dict.fromkeys([*self.options[key], *self.published(key)])]
             elif found and not self.strategy.prophecies:
                 self.options[key] = ["0", *found]
@@ -366,7 +373,7 @@ class Attempts:
         draw = self.explored.draws[key[0]]
         result = ["False"]
         moved = {n: v.change for n, v in draw.env.items() if isinstance(v, Number) and v.change.terms and ":" not in n}
-        for name in sorted(moved, key=lambda name: moved[name].atom() is not None and moved[name].atom().kind == "sym"):
+        for name in sorted(moved, key=lambda name: getattr(moved[name].atom(), "kind", "") == "sym"):
             result.append(f"d({name}) != 0")  # what the data say first, then what the loop carries along
         loops = [name for name in draw.env if name.startswith("index:")]
         data = Printer(self.explored.entry).data()

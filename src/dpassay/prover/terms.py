@@ -123,7 +123,7 @@ class Poly:
                     for _ in range(abs(power)):
                         result = result * base
                 return result
-        content = min(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
+        content = max(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
         return Poly({((Atom("inverse", self * (1 / content)), 1),): 1 / content})
 
     def __truediv__(self, other: "Poly | int | Fraction") -> "Poly":
