@@ -84,14 +84,12 @@ def total(rng, queries, rho):
 
 ADDED = """
 def total(rng, values, epsilon, bound):
-    count = len(values) + rng.laplace(0, 2 / epsilon)
     result = 0
     for value in values:
-        if value > bound:
-            result += bound
-        elif value > 0:
-            result += value
-    return (result + rng.laplace(0, 2 * bound / epsilon)) / max(count, 1)
+        result += min(max(value, 0), bound)
+    noisy = result + rng.laplace(0, 2 * bound / epsilon)
+    count = len(values) + rng.laplace(0, 2 / epsilon)
+    return noisy / max(count, 1)
 """
 SELECTION = """
 import numpy as np
