@@ -82,6 +82,45 @@ def total(rng, queries, rho):
     return sum(queries) + rng.normal(0, 1 / math.sqrt(2 * rho))
 """
 
+ADDED = """
+def total(rng, values, epsilon, bound):
+    result = 0
+    for value in values:
+        result += min(max(value, 0), bound)
+    noisy = result + rng.laplace(0, 2 * bound / epsilon)
+    count = len(values) + rng.laplace(0, 2 / epsilon)
+    return noisy / max(count, 1)
+"""
+SELECTION = """
+import numpy as np
+
+def choice(rng, scores, epsilon):
+    weights = np.exp(SCALE * np.asarray(scores))
+    return rng.choice(len(scores), p=weights / weights.sum())
+"""
+FROM_NOTHING = """
+import numpy as np
+
+def winner(rng, queries, epsilon):
+    best, largest = -1, -np.inf
+    for i, query in enumerate(queries):
+        noisy = query + rng.laplace(0, SCALE)
+        if noisy > largest:
+            best, largest = i, noisy
+    return best
+"""
+FROM_NONE = FROM_NOTHING.replace("-np.inf", "None").replace("if noisy", "if largest is None or noisy")
+COUNTED = """
+import math
+
+def ones(rng, bits, epsilon):
+    p = 1 / (1 + math.exp(-epsilon))
+    count = 0
+    for bit in bits:
+        count += bit if rng.random() < p else 1 - bit
+    return count
+"""
+
 
 def stated(text, relation, parameters=None, **claim):
     entry = text.split("def ")[1].split("(")[0]
@@ -93,6 +132,7 @@ def stated(text, relation, parameters=None, **claim):
 
 SVT_PARAMETERS = {"epsilon": "real", "c": "int", "threshold": "real"}
 ONE_OR_MORE = {"parameters": SVT_PARAMETERS, "assume": ("c >= 1",)}
+BOUND = {"parameters": {"epsilon": "real", "bound": "real"}, "assume": ("bound > 0",)}
 BITS = {"bounds": ("0", "1"), "values": "int"}
 PROVABLE = {
     "sparse vector": stated(SVT.replace("SCALE", "4"), "all_queries", **ONE_OR_MORE),
@@ -106,6 +146,15 @@ PROVABLE = {
                         assume=("block >= 1",)),
     "randomized response": stated(COINS, "replace_one:entry", **BITS),
     "gaussian sum": stated(GAUSSIAN, "one_query", {"rho": "real"}, notion="zcdp", bound="rho"),
+    "mean of added records": stated(ADDED, "add_or_remove_one:entry", **BOUND),
+    "exponential mechanism": stated(SELECTION.replace("SCALE", "epsilon / 2"), "all_queries"),
+    "exponential mechanism, monotone": stated(SELECTION.replace("SCALE", "epsilon"), "monotone_queries"),
+    "noisy max from nothing": stated(FROM_NOTHING.replace("SCALE", "2 / epsilon"), "all_queries"),
+    "noisy max from None": stated(
+        FROM_NONE.replace("SCALE", "2 / epsilon"),
+        "all_queries",
+    ),
+    "randomized response, counted": stated(COUNTED, "replace_one:entry", **BITS),
 }  # fmt: skip
 BROKEN = {
     "sparse vector, half the noise": stated(SVT.replace("SCALE", "2"), "all_queries", **ONE_OR_MORE),
@@ -114,6 +163,12 @@ BROKEN = {
         NOISY_MAX.replace("NOISE", "laplace(0, 2 / epsilon)").replace("return best", "return largest"), "all_queries"
     ),
     "smart sum claims too little": stated(SMART_SUM, "one_query", {"epsilon": "real", "block": "int"}),
+    "exact number of records": stated(
+        ADDED.replace("len(values) + rng.laplace(0, 2 / epsilon)", "len(values)"), "add_or_remove_one:entry", **BOUND
+    ),
+    "half the noise on added records": stated(ADDED.replace("2 * bound", "bound"), "add_or_remove_one:entry", **BOUND),
+    "exponential mechanism, both ways": stated(SELECTION.replace("SCALE", "epsilon"), "all_queries"),
+    "noisy max from nothing, half the noise": stated(FROM_NOTHING.replace("SCALE", "1 / epsilon"), "all_queries"),
     "histogram, all cells": stated(HISTOGRAM, "all_queries"),
     "one coin for two bits": stated(
         COINS.replace("    told = []\n", "    told = []\n    truth = rng.random() < p\n").replace(
@@ -184,6 +239,23 @@ def test_what_is_not_understood_is_said():
     found = find_alignment(*stated(text, "one_query"))
     assert isinstance(found, Failure)
     assert "line 2" in found.reason
+
+
+def test_a_search_that_breaks_down_is_no_proof(monkeypatch):
+    def breaks_down(self, search, explored, strategy):
+        raise ZeroDivisionError("a scale of 0")
+
+    monkeypatch.setattr("dpassay.prover.search.Attempts.__init__", breaks_down)
+    found = find_alignment(*PROVABLE["histogram"])
+    assert isinstance(found, Failure)
+    assert found.reason == "the search failed: ZeroDivisionError: a scale of 0"
+
+
+def test_sorts_of_another_program_do_not_stay():
+    text = COINS.replace("told.append(bit if", "told.append(2 * bit if").replace("else 1 - bit", "else 2 - 2 * bit")
+    find_alignment(*stated(text, "one_query"))
+    found = find_alignment(*PROVABLE["randomized response"])
+    assert not isinstance(found, Failure), found
 
 
 def test_the_limit_of_time_is_kept():

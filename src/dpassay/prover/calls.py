@@ -15,6 +15,7 @@ from dpassay.prover.values import (
     _Return,
     as_number,
     as_truth,
+    constant,
     lifted,
     literal_list,
     merge,
@@ -157,8 +158,11 @@ def choice(path: "Path", node: ast.Call, name: str) -> Any:
     if set(found) != {"a", "p"}:
         raise Unsupported(f"line {node.lineno}: rng.choice")
     size = as_number(path.value(found["a"]))
-    weights = path.value(found["p"])
-    score = _score(weights)
+    match found["p"]:  # w / w.sum(), whose sum is no loop of its own
+        case ast.BinOp(ast.Name() as weights, ast.Div(), ast.Call()):
+            score = _score(path.value(weights))
+        case _:
+            raise Unsupported(f"line {node.lineno}: probabilities that are not written as w / w.sum()")
     label = path.label(position)
     value = symbol(f"pick {label}", integer=True)
     path.know(at_most(0, value), less(value, size.first))
@@ -210,6 +214,8 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
                 return first.length
             if isinstance(first, Items):
                 return Number(poly(len(first.items)), NOTHING)
+        case "float" if isinstance(first, Constant) and str(first.value).lower() in ("inf", "-inf", "infinity"):
+            return constant(float(first.value))
         case "abs":
             return lifted(lambda a: of_both(absolute, as_number(a)), first)
         case _ if name in _SAME:
@@ -310,13 +316,16 @@ def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
     if name in ("sum", "mean", "any", "all", "count_nonzero"):
         if name in ("any", "all"):
             raise Unsupported(f"line {node.lineno}: {name}")
-        path.loop(position, [accumulator], test, add, {accumulator: zero}, bound)
+        path.loop(position, [accumulator], test, add, {accumulator: zero}, bound, path.skips(size))
         total = path.env[accumulator]
         if name == "mean":
             return of_both(lambda x, n: x / n, total, size)
         return total
     if name in ("max", "min", "argmax", "argmin"):
+        if path.skips(size):
+            raise Unsupported("an extreme of data of differing length")
         path.loop(position, [accumulator, best], test, replace_best, {accumulator: zero, best: zero}, bound)
+        path.know(less(0, size.first))  # of no elements it is an error, in both runs alike
         return path.env[best if name.startswith("arg") else accumulator]
     if name == "cumsum":
         listed = f'at("{position}")'

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ONE_CHANGED
 from dpassay.prover.expressions import Printer, Untold, number_of
-from dpassay.prover.invariants import Broken, Houdini, Inductive, written
+from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver
 from dpassay.prover.terms import (
     Atom,
@@ -105,8 +105,6 @@ def squared(value: Poly) -> Poly:
 
 def cost_of(draw: Draw, moved: Any, notion: str) -> Poly:
     """What a draw's shift costs; for a coin `moved` is when it falls the other way."""
-    if draw.kind == "choice":
-        return symbol("selection")
     scale = as_number(draw.scale).first
     if draw.kind == "coin":
         return choose(moved, absolute(log_odds(scale)), poly(0))
@@ -121,6 +119,48 @@ def cost_of(draw: Draw, moved: Any, notion: str) -> Poly:
             rate = _logarithm(1 - scale)
             return absolute(moved) * -(rate if rate is not None else apply("log", 1 - scale))
     raise Unaffordable(f"{draw.kind} noise has no pure epsilon")
+
+
+# -- selections
+
+
+def selection_ranges(search: Any, houdini: Houdini) -> dict[str, dict[str, str]]:
+    """For each choice by exponential weights, how far its scores may fall and rise.
+
+    Raises:
+        Unaffordable: a score's change is no sum of products of parameters and changes of entries.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for at, leaf in enumerate(search.explored.leaves):
+        for draw in leaf.current():
+            if draw.kind == "choice" and draw.position not in found:
+                change = houdini.substitutions[at].poly(draw.scale.get(symbol("place", integer=True)).change)
+                found[draw.position] = _score_range(search, change)
+    return found
+
+
+def _score_range(search: Any, change: Poly) -> dict[str, str]:
+    problem, entry = search.problem, search.explored.entry
+    if not change.terms:
+        return {"low": "0", "high": "0"}
+    size, sign = poly(0), 1
+    for monomial, coefficient in change.terms.items():
+        factors = {a: p for a, p in monomial if a.role == "parameter"}
+        (moved, *more) = [a for a, _ in monomial if a not in factors]
+        if more or not (moved.kind == "ite" or (moved.kind == "read" and moved.role == "data")):
+            raise Unaffordable("the scores of a choice")
+        sign = 1 if coefficient > 0 else -1
+        size = size + Poly({tuple(factors.items()): abs(coefficient)})
+    try:
+        text = Printer(entry).poly(size * number_of(problem.radius, entry))
+    except (Untold, StopIteration):
+        raise Unaffordable("the scores of a choice") from None
+    if problem.relation == "monotone_queries" and len(change.terms) == 1:
+        return {"low": f"{text} * ({sign} * sign() - 1) / 2", "high": f"{text} * ({sign} * sign() + 1) / 2"}
+    if problem.relation == "one_query" and len(change.terms) == 1:
+        change_text = f"{text} * {sign} * delta()"
+        return {"low": f"min(0, {change_text})", "high": f"max(0, {change_text})"}
+    return {"low": f"-({text})", "high": text}
 
 
 # -- templates
@@ -196,6 +236,8 @@ def templates(search: Any, position: str) -> list[str]:
             weights.append(f"(1 if {x} else 0)")
     for known in search.strategy.prophecies:
         weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
+        if any(not draw.loops for draw in explored.draws.values()):  # which may stand for nobody's place
+            weights.append(f'(1 if 0 <= prophecy("{known}") < index("{position}") else 0)')
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
 
@@ -560,6 +602,7 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     """
     explored, problem = search.explored, search.problem
     houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
+    selections = selection_ranges(search, houdini)
     by_loop = {position: templates(search, position) for position in explored.loops}
     claims = rates(search) if search.search.infer else []
     claim = None if search.search.infer else number_of(problem.bound, explored.entry)
@@ -589,7 +632,7 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         if value:
             texts.setdefault(loop, []).append((value, text))
     sums = {loop: _sum(texts.get(loop, [])) for loop in (*explored.loops, "claim")}
-    costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops})
+    costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
     costs.claim = sums["claim"] if claims else None
     return costs
 
@@ -633,8 +676,13 @@ class Payment:
 def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
     """What the draws of a segment cost."""
     substitution = houdini.substitutions[at]
+    ranges = selection_ranges(search, houdini)
     total = poly(0)
     for draw in leaf.current():
+        if draw.kind == "choice":
+            low, high = (number_of(ranges[draw.position][side], search.explored.entry) for side in ("low", "high"))
+            total = total + high - low
+            continue
         shift = Formula("sym", draw.shift) if draw.kind == "coin" else poly(draw.shift)
         moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
@@ -663,16 +711,7 @@ def segment(
 ) -> Step | None:
     """A leaf's inequality."""
     substitution = houdini.substitutions[at]
-    total = poly(0)
-    for draw in leaf.current():
-        if draw.kind == "coin":
-            moved: Any = substitution.formula(Formula("sym", draw.shift))
-        elif draw.shift.kind == "read":
-            moved = substitution.poly(poly(draw.shift))
-        else:
-            moved = substitution.poly(poly(draw.shift))
-        total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
-
+    total = path_cost(search, houdini, at, leaf)
     facts = houdini.hypotheses(at, [total])
     known = Substitution(settled(facts))
     total = known.poly(total)
@@ -685,19 +724,6 @@ def segment(
         ends = [(text, number_of(text, search.explored.entry)) for text in claims]
         return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
     return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
-
-
-def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
-    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
-    result: dict[Atom, Poly] = {}
-    for fact in facts:
-        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
-            constant = fact.args[0].terms.get((), Fraction(0))
-            for monomial, coefficient in fact.args[0].terms.items():
-                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
-                if single and (len(fact.args[0].terms) == 1 or constant):
-                    result[monomial[0][0]] = poly(-constant / coefficient)
-    return result
 
 
 def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:

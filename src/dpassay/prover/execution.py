@@ -34,6 +34,7 @@ from dpassay.prover.terms import (
     truth_symbol,
 )
 from dpassay.prover.values import (
+    INFINITY,
     NOTHING,
     Branch,
     Constant,
@@ -42,6 +43,7 @@ from dpassay.prover.values import (
     Explored,
     Items,
     Leaf,
+    Maybe,
     Number,
     Owed,
     Sequence_,
@@ -59,6 +61,7 @@ from dpassay.prover.values import (
     differences,
     lifted,
     literal_list,
+    maybe,
     merge,
     nameless_element,
     parallel,
@@ -153,6 +156,12 @@ class Explorer:
         self.reductions: dict[str, str] = {}
         self.loop_of: dict[str, tuple[str, ...]] = {}
         self.uses: list[tuple[Poly, Poly]] = []
+        self.tuples: set[str] = set()
+
+    def composed(self, name: str, value: Any) -> None:
+        """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
+        if isinstance(value, Items):
+            self.tuples.add(name)
 
     def explore(self) -> Explored:
         """All segments.
@@ -187,10 +196,12 @@ class Explorer:
             self.loop_of,
             self.uses,
             self.numeric,
+            self.tuples,
         )
 
 
 ONE_CHANGED = ("one_query", "replace_one:entry")
+ADDED = "add_or_remove_one:entry"
 
 
 def entry_facts(problem: Problem, value: Poly, change: Poly, env: Env) -> list[Formula]:
@@ -258,6 +269,7 @@ class Path:
         self.entry_env: Env = {}
         self.depth = 0
         self.hidden: set[str] = set()
+        self.alone = ""
 
     # -- the start
 
@@ -288,8 +300,11 @@ class Path:
             radius = evaluate(self.problem.radius, self.env).first
             change = self.delta()
             self.facts += [at_most(change, radius), at_most(-change, radius)]
-        size = symbol("n", integer=True)
-        self.env[self.data] = Sequence_(Number(size, NOTHING), self.entry, self.data)
+        size, sign = symbol("n", integer=True), symbol("sign", integer=True)
+        length = Number(size, NOTHING)
+        if self.problem.relation == ADDED:  # n is the longer list's length; run 2 has that list if the sign is 1
+            length = Number(size - (sign + 1) / 2, sign)
+        self.env[self.data] = Sequence_(length, self.entry, self.data)
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
         self.base, self.entry_env = list(self.facts), dict(self.env)
@@ -304,6 +319,8 @@ class Path:
         value = poly(Atom("read", "data", index, integer=whole, role="data"))
         if self.problem.relation in ONE_CHANGED:
             change = choose(equal(index, symbol("changed", integer=True)), self.delta(), NOTHING)
+        elif self.problem.relation == ADDED:  # the iterations of the two runs are aligned, but for one
+            change = NOTHING
         else:
             change = poly(Atom("read", "change", index, integer=whole, role="data"))
         self.know(*entry_facts(self.problem, value, change, self.entry_env))
@@ -375,6 +392,10 @@ class Path:
             return Number(symbol(label, integer=whole), symbol(f"d {label}", integer=steps and whole))
         if isinstance(value, Truth):
             return Truth(truth_symbol(label), truth_symbol(f"other {label}"))
+        if isinstance(value, Maybe) or (isinstance(value, Constant) and (loop, name) in self.explorer.reals):
+            absent = Truth(truth_symbol(f"no {label}"), truth_symbol(f"other no {label}"))
+            special = value.special if isinstance(value, Maybe) else value.value
+            return Maybe(special, absent, Number(symbol(label), symbol(f"d {label}")))
         if isinstance(value, Items):
             return Items(tuple(self.fresh(f"{name}.{i}", loop, item) for i, item in enumerate(value.items)))
         if isinstance(value, Sequence_) and value.built:
@@ -391,8 +412,15 @@ class Path:
         body: Callable[[Poly], None],
         start: Env | None = None,
         bound: Callable[[Poly], list[Formula]] | None = None,
+        skips: bool = False,
     ) -> None:
-        """A loop: arrival, an arbitrary later state, and either the body once or what comes after."""
+        """A loop: arrival, an arbitrary later state, and either the body once or what comes after.
+
+        Where it `skips`, it goes over the data, one run's entry is missing in the other, and the longer list counts.
+        """
+        if skips:
+            size = symbol("n", integer=True)
+            test, bound = (lambda index: Truth(less(index, size), less(index, size))), lambda i: [at_most(i, size)]
         self.env.update(start or {})
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
@@ -411,7 +439,10 @@ class Path:
         self.explorer.loop_of[position] = tuple(self.loop_stack)
         if self.branch(position, test(index), named=False):
             try:
-                body(index)
+                if skips:
+                    self.skip(index, body)
+                else:
+                    body(index)
             except _Continue:
                 pass
             except _Break:
@@ -421,6 +452,28 @@ class Path:
             self.leaf(position)
             raise _Ended
         self.leave(position)
+
+    def skip(self, index: Poly, body: Callable[[Poly], None]) -> None:
+        """An iteration over the data: of both runs, or of the one alone whose list has the entry more."""
+        here = equal(index, symbol("changed", integer=True))
+        if not self.pick():
+            self.know(negate(here))
+            body(index)
+            return
+        longer = 1 if self.pick() else -1
+        self.know(here, equal(symbol("sign", integer=True), longer))
+        before, self.alone = dict(self.env), "second" if longer == 1 else "first"
+        try:
+            body(index)
+        except _Continue:
+            pass
+        except _Break:
+            raise Unsupported("one run alone would leave the loop") from None
+        finally:
+            self.alone = ""
+        both_ways = ((before[name], self.env[name]) for name in before)
+        merged = [self.merged(one, two) if longer == 1 else self.merged(two, one) for one, two in both_ways]
+        self.env = dict(zip(before, merged, strict=True))
 
     def leave(self, position: str) -> None:
         """After a loop: its prophecy is resolved."""
@@ -445,6 +498,9 @@ class Path:
 
     def branch(self, position: str, test: Truth, named: bool = True) -> bool:
         """Which way run 1 goes; run 2 owes the same."""
+        if self.alone:
+            own = getattr(test, self.alone)
+            test, named = Truth(own, own), False
         if test.first in (TRUE, FALSE) and test.second in (TRUE, FALSE):
             return test.first is TRUE
         if test.first in self.facts:
@@ -535,12 +591,13 @@ class Path:
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
         items = self.env[name]
-        if not isinstance(items, Sequence_) or not items.built:
+        if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
         if isinstance(value, Number):
             self.explorer.numeric.add(items.name or name)
             self.appends.append((items.name or name, items.length.first, value, dict(self.env)))
         else:
+            self.explorer.composed(items.name or name, value)
             self.owe("append", value)
         self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
 
@@ -580,6 +637,13 @@ class Path:
             return first
         if isinstance(first, Number) and isinstance(second, Number):
             return Number(first.first, second.second - first.first)
+        if isinstance(first, Maybe) or isinstance(second, Maybe):
+            special = (first if isinstance(first, Maybe) else second).special
+            one, two = maybe(first, special), maybe(second, special)
+            return Maybe(special, self.merged(one.absent, two.absent), self.merged(one.number, two.number))
+        if isinstance(first, Constant) or isinstance(second, Constant):
+            special = (first if isinstance(first, Constant) else second).value
+            return self.merged(maybe(first, special), second)
         if isinstance(first, Truth) and isinstance(second, Truth):
             return Truth(first.first, second.second)
         raise Unsupported("the arms of a free branch")
@@ -604,21 +668,30 @@ class Path:
             lambda index: Truth(less(index, count.first), less(index, count.second)),
             body,
             bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+            skips=self.skips(count),
         )
         for name in targets:
             self.env.pop(name, None)
+
+    def skips(self, count: Number) -> bool:
+        """Whether so many iterations are those over data of which one run has an entry more."""
+        return self.problem.relation == ADDED and count.change == symbol("sign", integer=True)
 
     def iteration(self, node: ast.expr) -> tuple[Number, Callable[[Poly], Any]]:
         """How many items there are and the item at an index."""
         match node:
             case ast.Call(func=ast.Name(id="enumerate"), args=[items]):
                 count, item = self.iteration(items)
+                if self.skips(count):
+                    raise Unsupported("places in data of differing length")
                 return count, lambda index: Items((Number(index, NOTHING), item(index)))
             case ast.Call(func=ast.Name(id="zip"), args=[one, two]):
                 (count, item), (_, other) = self.iteration(one), self.iteration(two)
                 return count, lambda index: Items((item(index), other(index)))
             case ast.Call(func=ast.Name(id="range"), args=args):
                 numbers = [self.number(arg) for arg in args]
+                if any(map(self.skips, numbers)):
+                    raise Unsupported("a range of private length")
                 start, stop = (Number(NOTHING, NOTHING), numbers[0]) if len(numbers) == 1 else numbers[:2]
                 step = numbers[2].first.constant if len(numbers) == 3 else Fraction(1)
                 if not step or step.denominator != 1:
@@ -658,14 +731,21 @@ class Path:
                 found = self.geometric(node)
                 return found if found is not None else self.binary(op, self.value(left), self.value(right), node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return lifted(lambda a: Number(-as_number(a).first, -as_number(a).change), self.value(operand))
+                inner = self.value(operand)
+                if isinstance(inner, Constant) and inner.value in (INFINITY, -INFINITY):
+                    return Constant(-inner.value)
+                return lifted(lambda a: Number(-as_number(a).first, -as_number(a).change), inner)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.value(operand)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 test = self.test(operand)
                 return Truth(negate(test.first), negate(test.second))
             case ast.BoolOp(op=op, values=values):
-                tests = [self.test(value) for value in values]
+                tests = []
+                for each in values:
+                    tests.append(self.test(each))
+                    if tests[-1].first is tests[-1].second is (FALSE if isinstance(op, ast.And) else TRUE):
+                        break
                 join = both if isinstance(op, ast.And) else either
                 return Truth(join(*(t.first for t in tests)), join(*(t.second for t in tests)))
             case ast.Compare():
@@ -686,6 +766,8 @@ class Path:
                 return call(self, node)
             case ast.Attribute(value=ast.Name(id="math" | "np"), attr="pi" | "e" as name):
                 return Number(apply(name), NOTHING)
+            case ast.Attribute(value=ast.Name(id="math" | "np"), attr="inf"):
+                return Constant(INFINITY)
             case ast.Attribute(value=items, attr="size"):
                 return self.value(items).length
             case _:
@@ -809,6 +891,7 @@ class Path:
                 self.explorer.numeric.add(name)
                 self.appends.append((name, index, value, dict(self.env)))
             else:
+                self.explorer.composed(name, value)
                 self.owe("append", value)
 
         saved = dict(self.env)
@@ -818,6 +901,7 @@ class Path:
             lambda index: Truth(less(index, count.first), less(index, count.second)),
             body,
             bound=lambda index: [either(at_most(index, count.first), equal(index, 0))],
+            skips=self.skips(count),
         )
         self.hidden -= set(targets)
         self.env = {k: v for k, v in self.env.items() if k not in targets} | {
@@ -834,6 +918,8 @@ class Path:
 
     def label(self, position: str) -> str:
         """A name for a draw's symbols, its own on each path."""
+        if self.alone:
+            raise Unsupported("a draw for an entry that one run alone has")
         self.counter += 1
         return f"{position}#{self.segment}.{self.counter}"
 
@@ -841,6 +927,7 @@ class Path:
         """Records a draw."""
         seen = {name: item for name, item in self.env.items() if name not in self.hidden}
         draw = Draw(position, kind, shift, scale, seen, len(self.outcomes), value, (), self.segment, index)
+        draw.loops = tuple(self.loop_stack)
         self.draws.append(draw)
         if isinstance(scale, Number) and scale.change.terms:
             self.obligations.append(Owed(position, equal(scale.change, 0), ()))

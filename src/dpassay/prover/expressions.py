@@ -23,9 +23,11 @@ from dpassay.prover.terms import (
     symbol,
 )
 from dpassay.prover.values import (
+    Constant,
     Env,
     Explored,
     Items,
+    Maybe,
     Number,
     Sequence_,
     Truth,
@@ -34,6 +36,7 @@ from dpassay.prover.values import (
     as_number,
     as_truth,
     constant,
+    maybe,
 )
 
 _PARSED: dict[str, ast.expr] = {}
@@ -138,6 +141,10 @@ class Evaluator:
                         for _ in range(abs(int(two.constant))):
                             power = power * one if two.constant > 0 else power / one
                         return power
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[other]):
+                found = self.special(left)
+                same = isinstance(found, Maybe) and str(found.special) == ast.unparse(other)
+                return found.absent.first if same else negate(Formula("true"))
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.comparison([left, *others], ops)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -162,11 +169,21 @@ class Evaluator:
                 parts.append(_COMPARISONS[type(op)](one, two))
         return both(*parts)
 
+    def special(self, node: ast.expr) -> Any:
+        """A program expression in both runs; what is no number, such as None, is one that is absent."""
+        found = self.pair(node)
+        return maybe(found, found.value) if isinstance(found, Constant) else found
+
     def call(self, name: str, args: list[ast.expr], node: ast.expr) -> Poly | Formula:
         """A call, ours or a function."""
         match name:
             case "d":
-                return as_number(self.pair(args[0])).change
+                found = self.special(args[0])
+                return found.change if isinstance(found, Maybe) else as_number(found).change
+            case "finite":
+                found = self.special(args[0])
+                absent = found.absent if isinstance(found, Maybe) else constant(False)
+                return both(negate(absent.first), negate(absent.second))
             case "other":
                 found = self.pair(args[0])
                 return found.second if isinstance(found, Number | Truth) else _first(found)
@@ -268,7 +285,7 @@ class Printer:
                     for monomial, coefficient in term.terms.items():
                         if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].role == "state":
                             inner = monomial[0][0]
-                            if inner.kind == "sym":
+                            if inner.kind == "sym" and not str(inner.args[0]).startswith("prophecy "):
                                 rest = term - poly(inner) * coefficient
                                 if inner not in rest.support:
                                     self.solved.setdefault(inner, (rest, f"{written}|{coefficient}"))

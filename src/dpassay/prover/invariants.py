@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpassay.prover.execution import ONE_CHANGED, entry_facts, read_facts
+from dpassay.prover.execution import ADDED, ONE_CHANGED, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
-from dpassay.prover.values import Env, Explored, Leaf, Number, Owed, Sequence_, Truth, nameless_element
+from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, nameless_element
 
 
 def written(name: str) -> str:
@@ -35,7 +35,7 @@ def candidates(
     integers = [p for p, sort in problem.parameters.items() if sort == "int"]
     reals = [p for p, sort in problem.parameters.items() if sort == "real"]
     counters = []
-    fresh = {n: v for n, v in head.items() if own in repr(getattr(v, "first", None) or getattr(v, "length", None))}
+    fresh = {n: v for n, v in head.items() if own in repr([getattr(v, a, None) for a in ("first", "length", "number")])}
     for name, value in fresh.items():
         x = written(name)
         if isinstance(value, Truth):
@@ -46,7 +46,10 @@ def candidates(
             yield f"len({x}) == {index}"
             counters.append(f"len({x})")
             continue
-        if not isinstance(value, Number):
+        if isinstance(value, Maybe):
+            yield from (f"{index} > 0 or d({x}) == 0", f"{index} > 0 or {x} is {value.special}")
+            yield f"{index} == 0 or finite({x})"
+        elif not isinstance(value, Number):
             continue
         yield f"d({x}) == 0"
         yield from (f"d({x}) == {t}" for t in targets if t != "0")
@@ -58,9 +61,14 @@ def candidates(
                 yield f"changed() < {at} or d({x}) == 0"
                 yield f"changed() >= {at} or d({x}) == delta()"
                 yield f"changed() >= {at} or d({x}) == 0"
-        if problem.relation == "monotone_queries":
+        if problem.relation == ADDED:
+            yield from (f"changed() < {at} or d({x}) == 0" for at in outer)
+            yield f"changed() >= {index} or d({x}) == sign()"
+        if problem.relation in ("monotone_queries", ADDED):
             yield from (f"sign() < 0 or d({x}) >= 0", f"sign() > 0 or d({x}) <= 0")
-        if value.first.integer:
+        if isinstance(value, Maybe):
+            pass
+        elif value.first.integer:
             counters.append(x)
             yield f"{x} == {index}"
             yield f"{x} >= 0"
@@ -80,13 +88,17 @@ def candidates(
                     yield f"{index} > {k} or sign() > 0 or d({x}) <= 0"
                 for t in targets:
                     yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
+                    yield f"{k} < 0 or {index} <= {k} or {best} != {k} or d({x}) == {t}"
     for known, (variable, loop) in prophecy.items():
         if loop == position:
             k, best = f'prophecy("{known}")', written(variable)
             yield f"{index} <= {k} or {best} != {k} or other({best}) == {k}"
+            yield f"{best} < {index}"
             yield f"{index} == 0 or {best} < {index}"
             yield f"{index} > 0 or d({best}) == 0"
             yield f"{index} > 0 or {best} == 0"
+            yield f"{index} == 0 or {best} >= 0"
+            yield f"other({best}) < {index}"
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
@@ -147,6 +159,19 @@ def simplest(texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         if not any(x in text and text != f"{x} == 0" for x in still):
             yield text
+
+
+def settled(facts: Sequence[Formula]) -> dict[Atom, Poly]:
+    """Symbols of the state that facts say to be numbers, such as differences that are 0."""
+    result: dict[Atom, Poly] = {}
+    for fact in facts:
+        if fact.kind == "eq" and len(fact.args[0].terms) <= 2:
+            constant = fact.args[0].terms.get((), Fraction(0))
+            for monomial, coefficient in fact.args[0].terms.items():
+                single = len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].kind == "sym"
+                if single and (len(fact.args[0].terms) == 1 or constant):
+                    result[monomial[0][0]] = poly(-constant / coefficient)
+    return result
 
 
 class Broken(Exception):
@@ -286,8 +311,10 @@ class Houdini:
         asked = [*goals, *(f for _, f in owed if f.kind != "true" and f not in goals)]
         held: set[Formula] = set()
         if asked:
-            solver = Solver(self.translator, self.hypotheses(at, asked))
-            held = set(solver.holding(asked))
+            known = self.hypotheses(at, asked)
+            held = set(Solver(self.translator, known).holding(asked))
+            zeros = Substitution(settled(known))  # products with them are opaque to the solver
+            held |= {goal for goal in asked if goal not in held and zeros.formula(goal).kind == "true"}
             hard = [goal for goal in asked if goal not in held and _multiplies(goal)]
             if hard:  # products of parameters: asked once more, as products
                 held |= set(Solver(Translator(products=True), self.hypotheses(at, asked), 150).holding(hard))

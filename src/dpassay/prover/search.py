@@ -5,6 +5,7 @@ branch must go the same way (the shift is 0 if that suffices). A draw about whic
 point, such as a threshold's, is tried: its value may move by 1, -1, 0, and the like.
 """
 
+import ast
 import itertools
 import time
 from collections import Counter
@@ -20,8 +21,8 @@ from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, li
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, poly, symbol
-from dpassay.prover.values import Draw, Explored, Leaf, Number, Unsupported, numbers_of
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
+from dpassay.prover.values import Constant, Draw, Explored, Leaf, Maybe, Number, Unsupported, numbers_of
 
 MAX_SECONDS = 12.0
 MAX_ATTEMPTS = 40
@@ -96,12 +97,19 @@ class Search:
         return time.process_time() - self.start > self.seconds or time.monotonic() - self.began > 2 * self.seconds
 
     def run(self) -> dict[str, Any] | Failure:
-        """Tries strategies in turn."""
-        reason = "no strategy applies"
+        """Tries strategies in turn; whatever goes wrong in the search is no proof, and no error of the caller's."""
+        forget_terms()
         try:
-            plain = self.explore(Strategy())
-        except (Unsupported, Untold, RecursionError, KeyError, AttributeError, StopIteration) as error:
+            return self.strategic()
+        except (Unsupported, Untold) as error:
             return Failure(f"not understood: {error}", tuple(self.tried))
+        except Exception as error:  # a proof is the checker's word, so a search may fail in any way
+            return Failure(f"the search failed: {type(error).__name__}: {error}", tuple(self.tried))
+
+    def strategic(self) -> dict[str, Any] | Failure:
+        """The first strategy's alignment that comes out."""
+        reason = "no strategy applies"
+        plain = self.explore(Strategy())
         private = frozenset(
             p
             for p, b in plain.branches.items()
@@ -116,6 +124,8 @@ class Search:
                 found = Attempts(self, explored, strategy).run()
             except (Unsupported, Untold) as error:
                 found = Failure(f"not understood: {error}")
+            except Exception as error:  # the next strategy may do
+                found = Failure(f"the search failed: {type(error).__name__}: {error}")
             if not isinstance(found, Failure):
                 return found
             reason = found.reason
@@ -137,6 +147,13 @@ class Search:
                 for name, value in explored.loops[leaf.target][0].items()
                 for one, two in zip(numbers_of(value), numbers_of(leaf.env.get(name)), strict=False)
                 if (one.first.integer and not two.first.integer) or (one.change.integer and not two.change.integer)
+            }
+            found |= {
+                (leaf.target, name)
+                for leaf in explored.leaves
+                if leaf.target is not None and leaf.target in explored.loops
+                for name, value in explored.loops[leaf.target][0].items()
+                if isinstance(value, Constant) and isinstance(leaf.env.get(name), Number | Maybe)
             }
             if found <= reals:
                 return explored
@@ -280,10 +297,23 @@ class Attempts:
                 self.options[key] = []
             elif any(found.values()):
                 self.options[key] = [t for t, exact in found.items() if exact]
+                if self.explored.draws[key[0]].shift.kind != "read":
+                    self.options[key] = [*dict.fromkeys([*self.options[key], *self.published(key)])]
             elif found and not self.strategy.prophecies:
                 self.options[key] = ["0", *found]
             else:
-                self.options[key] = ["?"] if key in alive else ["0"]
+                self.options[key] = ["?"] if key in alive else [*self.published(key), "0"]
+
+    def published(self, key: Key) -> list[str]:
+        """Shifts under which a variable with a draw in it is the same in both runs, whatever is computed from it."""
+        texts: dict[str, None] = {}
+        for leaf in self.explored.leaves:
+            for draw in leaf.current():
+                if (draw.position, draw.when) == key:
+                    for number in itertools.chain.from_iterable(map(numbers_of, leaf.env.values())):
+                        if self.last(number.change, leaf) is draw and (text := self.solve(number.change, draw, leaf)):
+                            texts[text] = None
+        return [*texts]
 
     def owed(self, leaf: Leaf) -> Iterator[tuple[Poly, bool]]:
         """The differences that a leaf's obligations and appended numbers depend on."""
@@ -342,9 +372,9 @@ class Attempts:
         """When a coin may fall the other way."""
         draw = self.explored.draws[key[0]]
         result = ["False"]
-        for name, value in draw.env.items():
-            if isinstance(value, Number) and value.change.terms and ":" not in name:
-                result.append(f"d({name}) != 0")
+        moved = {n: v.change for n, v in draw.env.items() if isinstance(v, Number) and v.change.terms and ":" not in n}
+        for name in sorted(moved, key=lambda name: getattr(moved[name].atom(), "kind", "") == "sym"):
+            result.append(f"d({name}) != 0")  # what the data say first, then what the loop carries along
         loops = [name for name in draw.env if name.startswith("index:")]
         data = Printer(self.explored.entry).data()
         result += [f'd({data}[index("{name[6:]}")]) != 0' for name in loops]
@@ -387,10 +417,11 @@ class Attempts:
             for target in self.scaled(told, draw):
                 moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
-                    mine = position if draw.shift.kind == "read" else self.innermost(draw)
-                    if mine is not None:
-                        moved = f'{moved} if index("{mine}") == prophecy("K") else 0'
+                    where = f'index("{draw.loops[-1]}") == prophecy("K")' if draw.loops else 'prophecy("K") < 0'
+                    moved = f"{moved} if {where} else 0"
                 result.append(moved)
+        if not self.strategy.prophecies:
+            result += [text for key in keys for text in self.published(key)]
         if "0" not in result:
             result.append("0")
         return [dict.fromkeys(keys, text) for text in dict.fromkeys(result)]
@@ -439,10 +470,6 @@ class Attempts:
             into[self.printer(draw).poly(-rest)] = None
         except (Untold, StopIteration):
             return
-
-    def innermost(self, draw: Draw) -> str | None:
-        """The innermost loop around a draw."""
-        return next((name[6:] for name in reversed(draw.env) if name.startswith("index:")), None)
 
     # -- one combination
 
@@ -551,6 +578,10 @@ class Attempts:
                 if place[key] + 1 < len(self.options[key]):
                     place[key] += 1
                     return True
+        for key, options in self.options.items():  # a coin whose side was kept in a variable until now
+            if self.explored.draws[key[0]].kind == "coin" and place[key] + 1 < len(options):
+                place[key] += 1
+                return True
         return False
 
     # -- the certificate
@@ -562,11 +593,14 @@ class Attempts:
         for (position, when), text in texts.items():
             kind = self.explored.draws[position].kind
             if kind != "choice":
-                (coins if kind == "coin" else shifts).setdefault(position, {})[when] = text
+                draw = self.explored.draws[position]
+                still = {t for loop in draw.loops for t in inductive.loops[loop] if t.endswith(" == 0")}
+                (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)
         result = self.problem.inputs(self.search.program)
         if costs.claim is not None:
             result["claim"] = {**result["claim"], "bound": costs.claim}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
+        lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
         return result | {
             "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
             "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
@@ -588,6 +622,16 @@ class Attempts:
                 for name, (variable, loop) in self.strategy.prophecies.items()
             },
         }
+
+
+def _without(text: str, still: set[str]) -> str:
+    """A shift without the differences d(x) that invariants say to be 0, which may depend on noise otherwise."""
+
+    class Dropped(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            return ast.Constant(0) if f"{ast.unparse(node)} == 0" in still else node
+
+    return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
 
 
 def _seen(value: Poly, printer: Printer) -> Poly:

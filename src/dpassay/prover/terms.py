@@ -123,7 +123,7 @@ class Poly:
                     for _ in range(abs(power)):
                         result = result * base
                 return result
-        content = min(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
+        content = max(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
         return Poly({((Atom("inverse", self * (1 / content)), 1),): 1 / content})
 
     def __truediv__(self, other: "Poly | int | Fraction") -> "Poly":
@@ -182,6 +182,13 @@ class Formula:
 
 TRUE = Formula("true")
 FALSE = Formula("not", TRUE)
+
+
+def forget_terms() -> None:
+    """Forgets all atoms and formulas, so that those of another program, of other sorts, do not stand for new ones."""
+    Atom.table.clear()
+    Formula.table.clear()
+    Formula.table.update({("true",): TRUE, ("not", TRUE): FALSE})
 
 
 def truth(value: bool) -> Formula:

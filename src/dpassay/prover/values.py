@@ -75,18 +75,26 @@ class Sequence_:
 
 
 @dataclass(frozen=True)
-class Range:
-    """`range(start, stop, step)`."""
+class Maybe:
+    """A number, or where it is `absent` the None or the infinity that a variable begins as."""
 
-    start: Number
-    stop: Number
-    step: int
+    special: Any
+    absent: Truth
+    number: Number
+
+    @property
+    def change(self) -> Poly:
+        """What d(x) is: 0 where both runs hold the special value, 1 where one does."""
+        alike = both(self.absent.first, self.absent.second)
+        neither = both(negate(self.absent.first), negate(self.absent.second))
+        return choose(neither, self.number.change, choose(alike, NOTHING, poly(1)))
 
 
 Env = dict[str, Any]
 
 
 NOTHING = poly(0)
+INFINITY = float("inf")
 
 
 def constant(value: Any) -> Any:
@@ -94,8 +102,8 @@ def constant(value: Any) -> Any:
     if isinstance(value, bool):
         return Truth(truth(value), truth(value))
     if isinstance(value, int | float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise Unsupported("an infinite constant")
+        if value in (INFINITY, -INFINITY):
+            return Constant(value)
         return Number(poly(Fraction(str(value))), NOTHING)
     return Constant(value)
 
@@ -114,6 +122,7 @@ class Draw:
     when: tuple[tuple[str, bool], ...] = ()
     segment: int = 0
     index: Poly | None = None
+    loops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,11 +150,23 @@ def parallel(first: Formula, second: Formula) -> Iterator[Poly]:
             yield from parallel(one, two)
 
 
+def numerator(value: Poly) -> Poly:
+    """A quotient's numerator, where what divides is a sum or a choice."""
+    result = NOTHING
+    for monomial, coefficient in value.terms.items():
+        kept = tuple((a, p) for a, p in monomial if a.kind != "inverse" and (a.kind != "ite" or p > 0))
+        result = result + Poly({kept: coefficient})
+    return result
+
+
 def differences(first: Poly, second: Poly) -> Iterator[Poly]:
     """Their difference, and those of the arguments of functions and choices in them at the same places."""
     if not (second - first).terms:
         return
     yield second - first
+    above = [numerator(value) for value in (first, second)]
+    if above[0] != first and (above[1] - above[0]).terms:
+        yield above[1] - above[0]
     kinds = ("app", "ite", "inverse")
     ones, twos = (
         [atom for monomial in value.terms for atom, _ in monomial if atom.kind in kinds] for value in (first, second)
@@ -218,6 +239,7 @@ class Explored:
     loop_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     uses: list[tuple[Poly, Poly]] = field(default_factory=list)
     numeric: set[str] = field(default_factory=set)
+    tuples: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -331,8 +353,54 @@ def _power(base: Poly, exponent: int) -> Poly:
     return result
 
 
+def _special(value: Any) -> bool:
+    return isinstance(value, Maybe) or (isinstance(value, Constant) and value.value in (-INFINITY, INFINITY))
+
+
+def _compared_special(op: ast.cmpop, a: Any, b: Any) -> Truth:
+    """An order of two values of which one may be infinite."""
+    if isinstance(op, ast.Gt | ast.GtE):
+        op, a, b = ast.Lt() if isinstance(op, ast.Gt) else ast.LtE(), b, a
+    if _special(a) and _special(b):
+        raise Unsupported("a comparison of what may be infinite")
+    side, infinite = (a, -INFINITY) if _special(a) else (b, INFINITY)  # where it makes a < b true
+    if isinstance(side, Constant):
+        return constant(side.value == infinite)
+    number = compared(op, side.number if side is a else a, side.number if side is b else b)
+    if side.special is None:
+        return number
+    if side.special == infinite:
+        return Truth(either(side.absent.first, number.first), either(side.absent.second, number.second))
+    first, second = negate(side.absent.first), negate(side.absent.second)
+    return Truth(both(first, number.first), both(second, number.second))
+
+
+def maybe(value: Any, special: Any) -> Maybe:
+    """A value of a variable that may hold the special value.
+
+    Raises:
+        Unsupported: it is neither a number nor that value.
+    """
+    if isinstance(value, Maybe) and value.special == special:
+        return value
+    if isinstance(value, Constant) and value.value == special:
+        return Maybe(special, constant(True), Number(NOTHING, NOTHING))
+    return Maybe(special, constant(False), as_number(value))
+
+
 def compared(op: ast.cmpop, a: Any, b: Any) -> Truth:
     """a op b."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        if not (isinstance(b, Constant) and b.value is None):
+            raise Unsupported("`is` of something else than None")
+        absent = (
+            a.absent
+            if isinstance(a, Maybe) and a.special is None
+            else constant(isinstance(a, Constant) and not a.value)
+        )
+        return absent if isinstance(op, ast.Is) else Truth(negate(absent.first), negate(absent.second))
+    if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and any(map(_special, (a, b))):
+        return _compared_special(op, a, b)
     if isinstance(a, Constant) or isinstance(b, Constant):
         if not isinstance(op, ast.Eq | ast.NotEq):
             raise Unsupported("a comparison of texts")
@@ -366,6 +434,8 @@ def numbers_of(value: Any) -> Iterator[Number]:
     """The numbers in a value."""
     if isinstance(value, Number):
         yield value
+    elif isinstance(value, Maybe):
+        yield value.number
     elif isinstance(value, Items):
         for item in value.items:
             yield from numbers_of(item)

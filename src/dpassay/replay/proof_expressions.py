@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
-from dpassay.replay.paired_values import Maybe, Scalar, Sequence, Truth, Value
+from dpassay.replay.paired_values import SPECIAL, Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_flow import NOTHING, Flow, Held, joined
 from dpassay.replay.symbolic_terms import FALSE, Number, both, either, if_else, literal, negation
 
@@ -134,10 +134,10 @@ class Expressions:
 
     def _compare(self, path: Path, node: ast.Compare) -> str:
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
-            if ast.unparse(node.comparators[0]) != "None":
-                raise self._refused(node, "`is` is for None")
+            if (special := ast.unparse(node.comparators[0])) not in SPECIAL:
+                raise self._refused(node, "`is` is for None, inf and -inf")
             value = self.place(path, node.left)
-            found = self.pairs.is_code(value.special.one, 1) if isinstance(value, Maybe) else FALSE
+            found = self.pairs.is_code(value.special.one, SPECIAL[special]) if isinstance(value, Maybe) else FALSE
             return found if isinstance(node.ops[0], ast.Is) else negation(found)
         sides = [self._read(path, each) for each in (node.left, *node.comparators)]
         compared = []
