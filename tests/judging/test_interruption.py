@@ -26,14 +26,15 @@ class Interrupted:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
-def deleting(text):  # Python drops what is raised while an object is deleted
+def deleting(text, milliseconds):  # Python drops what is raised while an object is deleted
     Interrupted()
     return "unsat"
 
-def slow(text):  # a problem that no solver decides in the time
+def slow(text, milliseconds):  # a problem that no solver decides in the time
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     variables = "".join(f"(declare-const {name} Int)(assert (> {name} 10))" for name in "xy")
-    return z3_answer(variables + "(declare-const z Int)(assert (= (+ (* x x x) (* y y y) (* z z z)) 114))")
+    return z3_answer(variables + "(declare-const z Int)(assert (= (+ (* x x x) (* y y y) (* z z z)) 114))",
+                     milliseconds)
 
 proof._z3 = {solver}
 begin = time.monotonic()
