@@ -28,7 +28,7 @@ from dpassay.auditors.stable_maps import StableMap, one_line_of, plain, python_m
 from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Evidence, Verdict
 from dpassay.core.errors import InvalidInput
-from dpassay.replay import OWN, Rejected, check, seal
+from dpassay.replay import OWN, Rejected, check, seal_own
 from dpassay.replay.distances import Exact, NoDistance, bound, distance, key
 from dpassay.replay.stability import encoded
 from dpassay.report.dataset_code import dataset_code
@@ -76,7 +76,7 @@ class StabilityWitness:
 
     def certificate(self) -> Certificate:
         """What `replay` re-checks: the pair, both outputs, both distances; `.write(path)` makes the file."""
-        return seal(ID, check("stability", self.inputs)["statement"], "stability", self.inputs)
+        return seal_own("stability", self.inputs)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping; exact numbers and values as in the certificate."""

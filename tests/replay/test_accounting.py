@@ -17,7 +17,7 @@ from scipy.stats import norm
 import dpassay as dp
 from dpassay.core.certificate import checksum
 from dpassay.core.registry import all_claims
-from dpassay.replay import Rejected, check, replay, seal
+from dpassay.replay import Rejected, check, replay, seal_own
 from dpassay.replay.accounting import compute
 from dpassay.replay.composition import Composition, Losses, Part, _end, _spread
 from dpassay.replay.loss_pairs import LossPair, Noise, replacement_sampled
@@ -277,7 +277,7 @@ def test_malformed_inputs_are_rejected(changed: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def certificate() -> dict[str, Any]:
     body = inputs(times(10, LAPLACE), "5", "1e-5", step="1/50")
-    sealed = seal("ACCOUNTING", check("accounting", body)["statement"], "accounting", body)
+    sealed = seal_own("accounting", body)
     return json.loads(json.dumps(sealed.to_json()))
 
 

@@ -15,7 +15,6 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
 from dpassay.core.records import Table
 from dpassay.core.text import nats
 
-ACCOUNTING = "ACCOUNTING"
 ACCURACY = 0.01
 _SMALL = 1e-4  # nats: bounds so near to each other are as good as equal
 _REFINEMENTS = 8
@@ -292,10 +291,10 @@ def _verdict(
     repair: str = "",
     certificate: Path | str | None,
 ) -> Verdict:
-    from dpassay.replay import seal
+    from dpassay.replay import OWN, seal_own
 
     if certificate is not None:
-        seal(ACCOUNTING, result["statement"], "accounting", inputs).write(Path(certificate))
+        seal_own("accounting", inputs).write(Path(certificate))
     lower, upper = _floats(result["epsilon"])
     at = f"at this delta epsilon is between {nats(lower)} and {nats(upper)}"
     if "delta" in result:
@@ -314,7 +313,7 @@ def _verdict(
     )
     body = {"kind": "accounting", "inputs": dict(inputs)}
     return Verdict(
-        ACCOUNTING,
+        OWN["accounting"],
         result["supports"],
         f"{result['statement']}: {at}" + (f"; {named}" if named and refuted else ""),
         (Evidence("certificate", result["summary"], body, (table,) if told else ()),),

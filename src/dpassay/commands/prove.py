@@ -89,10 +89,9 @@ def prove(
 
 def _certify(certificate: dict[str, Any] | None, path: Path) -> str:
     """Writes what `replay` re-checks; returns a line that says so, or why not."""
-    from dpassay.replay import PROGRAM, check, seal
+    from dpassay.replay import seal_own
 
     if certificate is None:
         return "no certificate: nothing was decided"
-    body = certificate["kind"], certificate["inputs"]
-    seal(PROGRAM, check(*body)["statement"], *body).write(path)
+    seal_own(certificate["kind"], certificate["inputs"]).write(path)
     return f"certificate in {path}; re-check it with: dpassay replay {path}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
-from dpassay.prover.problem import Problem
+from dpassay.prover.problem import Problem, value_of
 from dpassay.prover.program_text import Program
 from dpassay.replay.program_core import Refused
 from dpassay.replay.program_interpreter import Undefined, interpret
@@ -158,15 +158,9 @@ def _parameter(sort: str, rng: np.random.Generator) -> Any:
 
 def _meets(condition: str, parameters: Mapping[str, Any]) -> bool:
     try:
-        return bool(_value(condition, parameters))
+        return bool(value_of(condition, parameters))
     except (ArithmeticError, TypeError, ValueError):
         return False
-
-
-def _value(expression: str, parameters: Mapping[str, Any]) -> Any:
-    """An expression of the problem, which was checked for its form."""
-    functions = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "abs": abs, "min": min, "max": max}
-    return eval(expression, {"__builtins__": {}, **functions}, dict(parameters))
 
 
 def _data(problem: Problem, parameters: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
@@ -176,7 +170,7 @@ def _data(problem: Problem, parameters: Mapping[str, Any], rng: np.random.Genera
     if problem.bounds is None:
         low, high = -3.0, 3.0
     else:
-        low, high = (float(_value(each, parameters)) for each in problem.bounds)
+        low, high = (float(value_of(each, parameters)) for each in problem.bounds)
     if problem.values == "int":
         return [
             int(each) for each in rng.integers(math.ceil(low), max(math.floor(high), math.ceil(low)) + 1, size=size)

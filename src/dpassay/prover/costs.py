@@ -32,6 +32,7 @@ from dpassay.prover.terms import (
     choose,
     negate,
     poly,
+    rebuilt,
     symbol,
 )
 from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
@@ -263,15 +264,7 @@ class Resolver:
     def poly(self, value: Poly) -> Poly:
         """The term without the distinctions that are decided."""
         if value not in self.done:
-            total = poly(0)
-            for monomial, coefficient in value.terms.items():
-                part = poly(coefficient)
-                for atom, power in monomial:
-                    factor = self.atom(atom)
-                    for _ in range(abs(power)):
-                        part = part * factor if power > 0 else part / factor
-                total = total + part
-            self.done[value] = total
+            self.done[value] = rebuilt(value, self.atom)
         return self.done[value]
 
     def atom(self, atom: Atom) -> Poly:

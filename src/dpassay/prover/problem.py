@@ -1,7 +1,6 @@
 """What is to be proved of a program: which inputs are neighbors, and how much privacy may be lost."""
 
 import ast
-import builtins
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ RELATIONS = {
 """Relation -> what it says of two neighboring lists."""
 _VALUES = {"int": "int", "bool": "bool", "float": "real"}
 _MAX_EXPONENT = 8
-_FUNCTIONS = ("exp", "log", "sqrt", "abs", "min", "max")
+_FUNCTIONS = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "abs": abs, "min": min, "max": max}
 _PARTS = (
     *(ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp, ast.operator),
     *(ast.unaryop, ast.cmpop, ast.boolop),
@@ -228,15 +227,22 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
     return text.strip()
 
 
+def value_of(text: str, parameters: Mapping[str, Any]) -> Any:
+    """The value of an expression or a condition of a problem, whose form was checked, in floats.
+
+    Raises:
+        ArithmeticError, TypeError, ValueError: it has none.
+    """
+    return eval(text, {"__builtins__": {}, **_FUNCTIONS}, dict(parameters))
+
+
 def _require_a_value(node: ast.expr, text: str) -> None:
     """Raises `InvalidInput` for a part without parameters that is no finite number."""
     if any(isinstance(each, ast.Name) and each.id not in _FUNCTIONS for each in ast.walk(node)):
         return
     floats = _Floats().visit(ast.parse(ast.unparse(node), mode="eval"))
-    functions = {name: getattr(math, name, None) or getattr(builtins, name) for name in _FUNCTIONS}
     try:
-        value = eval(compile(ast.fix_missing_locations(floats), text, "eval"), {"__builtins__": {}}, functions)
-        finite = math.isfinite(value)
+        finite = math.isfinite(value_of(ast.unparse(floats), {}))
     except (ArithmeticError, TypeError, ValueError):
         finite = False
     if not finite:

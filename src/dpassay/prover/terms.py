@@ -296,6 +296,19 @@ def absolute(value: Poly) -> Poly:
     return poly(abs(constant)) if constant is not None else choose(at_most(0, value), value, -value)
 
 
+def rebuilt(value: Poly, replaced: Callable[[Atom], Poly]) -> Poly:
+    """The polynomial with every atom replaced."""
+    total = poly(0)
+    for monomial, coefficient in value.terms.items():
+        part = poly(coefficient)
+        for atom, power in monomial:
+            factor = replaced(atom)
+            for _ in range(abs(power)):
+                part = part * factor if power > 0 else part / factor
+        total = total + part
+    return total
+
+
 class Substitution:
     """Replaces symbols by polynomials (symbols of truth by formulas), and `read` atoms by a function of their index."""
 
@@ -312,15 +325,7 @@ class Substitution:
         if not self.touches(value.support):
             return value
         if value not in self.done:
-            total = poly(0)
-            for monomial, coefficient in value.terms.items():
-                part = poly(coefficient)
-                for atom, power in monomial:
-                    factor = self.atom(atom)
-                    for _ in range(abs(power)):
-                        part = part * factor if power > 0 else part / factor
-                total = total + part
-            self.done[value] = total
+            self.done[value] = rebuilt(value, self.atom)
         return self.done[value]
 
     def atom(self, atom: Atom) -> Poly:

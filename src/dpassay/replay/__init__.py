@@ -139,6 +139,17 @@ def seal(claim: str, statement: str, kind: str, inputs: Mapping[str, Any]) -> Ce
     return Certificate(claim, statement, kind, bare, computed(kind, bare))
 
 
+def seal_own(kind: str, inputs: Mapping[str, Any]) -> Certificate:
+    """A certificate about no registered claim, of a kind in `OWN`: the checker makes its statement of the inputs.
+
+    Raises:
+        Rejected: the checker finds that the inputs establish nothing.
+    """
+    bare = _bare(inputs)
+    result = computed(kind, bare)
+    return Certificate(OWN[kind], result["statement"], kind, bare, result)
+
+
 def conclusion(certificate: Certificate) -> Reviewed:
     """What a certificate, once it checks, concludes about its claim: `concludes` is an outcome, or "" for a note.
 

@@ -22,7 +22,7 @@ from dpassay.replay.aligned_runs import Alignment, Prophecy, Runs
 from dpassay.replay.numbers import fields
 from dpassay.replay.paired_evaluation import Evaluation, Goal, Path
 from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
-from dpassay.replay.program_core import Block, Branch, Core, Draw, Loop, Refused, Statement
+from dpassay.replay.program_core import RELATIONS, Block, Branch, Core, Draw, Loop, Refused, Statement
 from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
@@ -41,7 +41,6 @@ from dpassay.replay.symbolic_terms import (
 )
 
 MILLISECONDS = 5000
-_RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
 _ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
 _FUNCTIONS = {"abs", "min", "max", "exp", "log", "sqrt"}
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
@@ -250,7 +249,7 @@ class _Proof:
     def relation(self, evaluation: Evaluation, start: Path, said: Expressions, extra: str) -> dict[str, Number]:
         """Puts the data into the start; what `changed`, `delta` and `sign` stand for."""
         symbols = self.symbols
-        if self.kind not in _RELATIONS:
+        if self.kind not in RELATIONS:
             raise Rejected(f"unknown relation {self.kind!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)

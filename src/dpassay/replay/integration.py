@@ -28,7 +28,7 @@ from dpassay.replay.exact_integration import probability
 from dpassay.replay.linear_forms import FLOATS, Form, Geometric, Path, Run, constant, number, paths, sign
 from dpassay.replay.numbers import bounds as enclosed
 from dpassay.replay.numbers import fields, precision, rational, show
-from dpassay.replay.program_core import Refused
+from dpassay.replay.program_core import RELATIONS, Refused
 from dpassay.replay.program_interpreter import Undefined, interpret
 from dpassay.replay.program_reader import read
 
@@ -36,7 +36,6 @@ MAX_PATHS = 4096
 MAX_ENTRIES = 64
 MAX_STEPS = 20_000
 FIELDS = ("program", "parameters", "relation", "claim", "assume", "values", "data1", "data2", "output")
-RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
