@@ -108,3 +108,9 @@ def test_inputs_meet_the_assumptions_and_bounds():
         list(
             inputs_like(Problem("all_queries", parameters={"k": "int"}, assume=("k < 0",)), np.random.default_rng(1), 1)
         )
+
+
+def test_small_parameters_are_tried_too():
+    """A claim for small epsilon alone, as many are, is no error."""
+    problem = Problem("one_query", parameters={"epsilon": "real"}, assume=("epsilon > 0", "epsilon <= 1/100"))
+    assert len(list(inputs_like(problem, np.random.default_rng(1), 20))) == 20

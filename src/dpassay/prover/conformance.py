@@ -153,7 +153,9 @@ def inputs_like(problem: Problem, rng: np.random.Generator, count: int) -> Itera
 def _parameter(sort: str, rng: np.random.Generator) -> Any:
     if sort == "bool":
         return bool(rng.integers(2))
-    return int(rng.integers(1, 5)) if sort == "int" else float(rng.choice([0.25, 0.5, 1.0, 2.0, 3.0]))
+    if sort == "int":
+        return int(rng.integers(1, 5))
+    return float(rng.choice([0.25, 0.5, 1.0, 2.0, 3.0]) / rng.choice([1, 1, 1, 10, 100]))
 
 
 def _meets(condition: str, parameters: Mapping[str, Any]) -> bool:
