@@ -11,6 +11,7 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpassay.prover.sensitivity.deciding import Sensitivity, sensitivity
 from dpassay.runs.parallel import processors, results_in_parallel
 
 TITLE = "Sensitivities of functions that were not in view when the prover was designed"
+FOLDER = f"{Path(__file__).parent}{os.sep}"
 QUICK = 8
 ROUNDING = 1e-9
 """Relative; of the functions, which run in floats."""
@@ -110,7 +112,7 @@ def table(quick: bool, progress: Callable[[str], None], workers: int | None = No
         "true": lambda row: "holds" if row[0].holds else f"refuted: {row[0].truth}",
         "said": lambda row: row[1].said,
         "seconds": lambda row: rounded(row[1].seconds),
-        "a pair, or why not": lambda row: (row[1].mistaken or row[1].why)[:200],
+        "a pair, or why not": lambda row: (row[1].mistaken or row[1].why).removeprefix(FOLDER)[:200],
         "verdict": lambda row: verdict(*row),
     }
     each = Table.of(TITLE, cells, rows)
