@@ -10,9 +10,9 @@ import pytest
 
 from dpassay.prover.problem import Problem
 from dpassay.prover.refuter import find_refutation, largest_loss, reproduction_code
-from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import check
 from dpassay.replay.linear_forms import Run, number, paths
+from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 SECONDS = 3.0
 

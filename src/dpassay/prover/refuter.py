@@ -21,9 +21,9 @@ from flint import arb, fmpq
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
-from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
+    MAX_STEPS,
     evaluate,
     event_probability,
     loss,
@@ -34,6 +34,8 @@ from dpassay.replay.integration import (
 )
 from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
+from dpassay.replay.plain_interpreter import Undefined, plain, plain_program
+from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 _PATHS = 512
 _WORDS = 48
@@ -117,7 +119,7 @@ class _Refuter:
     def __init__(self, function: Callable[..., Any], problem: Problem, seconds: float) -> None:
         self.function, self.problem, self.program = function, problem, program_of(function)
         self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 2 * seconds
-        self.exact = True
+        self.ways = [self._function, self._text, self._rounded]
         self.kept: dict[Any, list[_Path]] = {}
         self.masses: dict[Any, Any] = {}
         self.notes: dict[str, int] = {}
@@ -310,7 +312,7 @@ class _Refuter:
         except (Unsupported, Rejected) as error:
             self._note(error)
             return None
-        if not p > (_LEAST if self.exact else _LEAST_BY_FLOATS):
+        if not p > (_LEAST_BY_FLOATS if self.ways == [self._rounded] else _LEAST):
             return None
         if q == 0:
             return _Found(float("inf"), float("inf"), pair, event, fmpq(2) if self.problem.notion == "zcdp" else None)
@@ -333,30 +335,45 @@ class _Refuter:
         return self.masses[whole]
 
     def _paths(self, values: Values, data: Data) -> list[_Path]:
-        """All paths of the function on one input, exactly or, where it needs floats, with them."""
+        """All paths of the function on one input; in another way from now on where the first one does not work."""
         key = (tuple(values.items()), data)
-        if key not in self.kept:
+        while key not in self.kept:
             try:
                 self.kept[key] = self._run(values, data)
             except (TypeError, AttributeError):
-                if not self.exact:
+                if len(self.ways) == 1:
                     raise
-                self.exact = False
-                self.kept[key] = self._run(values, data)
+                del self.ways[0]
+            except Rejected:
+                if self.ways[0] is not self._text:
+                    raise
+                del self.ways[0]
         return self.kept[key]
 
     def _run(self, values: Values, data: Data) -> list[_Path]:
         given = parameter_values(self.problem.parameters, values)
         entries = [value_of(each, self.problem.values) for each in data]
-        if not self.exact:
-            given, entries = {name: _float(each) for name, each in given.items()}, [_float(each) for each in entries]
 
         def once(run: Run) -> Any:
             self._check_time()
-            return _plain(self.function(SymbolicGenerator(run), list(entries), **given))
+            return self.ways[0](SymbolicGenerator(run), entries, given)
 
         with np.errstate(all="ignore"):
             return [_worded(path) for path in paths(once, _PATHS)]
+
+    # Ways to run the program: the function itself, its text (where the function makes arrays of floats, say), and the
+    # function on floats, where it asks for them.
+
+    def _function(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
+        return plain(self.function(generator, list(entries), **given))
+
+    def _text(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
+        _, program = plain_program(self.program.text, self.program.entry)
+        return program(generator, list(entries), given, MAX_STEPS)
+
+    def _rounded(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
+        rounded = {name: _float(each) for name, each in given.items()}
+        return plain(self.function(generator, [_float(each) for each in entries], **rounded))
 
     # The certificate.
 
@@ -411,25 +428,14 @@ def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Nei
     return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
 
-_CANNOT = (  # the last three are the user's function's
+_CANNOT = (  # the last are the user's function's
     *(Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError),
-    *(NameError, AssertionError, NotImplementedError),
+    *(NameError, AssertionError, NotImplementedError, Undefined, TimeoutError),
 )
 
 
 def _float(value: Any) -> Any:
     return float(_fraction(value.constant)) if isinstance(value, Form) else value
-
-
-def _plain(output: Any) -> Any:
-    """An output in lists and plain values."""
-    if isinstance(output, np.ndarray):
-        return _plain(output.tolist())
-    if isinstance(output, np.generic):
-        return output.item()
-    if isinstance(output, list | tuple):
-        return [_plain(each) for each in output]
-    return output
 
 
 def _event(output: Any) -> Event:

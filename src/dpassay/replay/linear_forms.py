@@ -106,6 +106,8 @@ class Form:
                 if isinstance(total, arb) or total != 0:
                     terms[index] = total
             return Form(self.constant + factor * other.constant, terms, self.run or other.run)
+        if isinstance(other, float) and math.isinf(other):
+            return factor * other
         found = number(other)
         return NotImplemented if found is None else Form(self.constant + factor * found, self.terms, self.run)
 
@@ -265,7 +267,7 @@ class Form:
     def __eq__(self, other: Any) -> Any:
         """Values with continuous noise are equal with probability zero."""
         difference = self._plus(other, -1)
-        if difference is NotImplemented:
+        if not isinstance(difference, Form):  # an infinity, or no number
             return False
         if not difference.terms:
             return sign(difference.constant) == 0
@@ -337,8 +339,10 @@ class Run:
 
     def _draw(self, kind: str, scale: Any, support: tuple[int | None, int | None] = (None, None)) -> Form:
         scale = constant(scale, "a scale")
-        if sign(scale) <= 0:
-            raise ValueError(f"the scale {scale} of {kind} noise is not positive")
+        if sign(scale) < 0:
+            raise ValueError(f"the scale {scale} of {kind} noise is negative")
+        if sign(scale) == 0:  # numpy's generator has no noise then
+            return Form(fmpq(0))
         if len(self.noises) >= MAX_DECISIONS:
             raise Unresolved
         index = len(self.noises)
