@@ -490,7 +490,7 @@ def points(search: Any) -> list[Point]:
     for attempt in range(300):
         values = {}
         for at, (name, sort) in enumerate(problem.parameters.items()):
-            pool = wholes if sort == "int" else reals
+            pool = [*(wholes if sort == "int" else reals), *map(float, problem.limits(name))]
             pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
             values[Atom("sym", name, role="parameter")] = float(pick)
         if sized:

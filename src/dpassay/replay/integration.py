@@ -25,7 +25,7 @@ from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.exact_integration import probability
-from dpassay.replay.linear_forms import FLOATS, Form, Geometric, Path, Run, constant, number, paths, sign
+from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, constant, number, paths, sign
 from dpassay.replay.numbers import bounds as enclosed
 from dpassay.replay.numbers import fields, precision, rational, show
 from dpassay.replay.plain_interpreter import Undefined, plain_program
@@ -160,7 +160,7 @@ def confined(run: Run, output: Any, event: Any) -> bool:
         return all(confined(run, each, within) for each, within in zip(output, event, strict=True))
     if event is None or isinstance(event, bool | str):
         return type(output) is type(event) and bool(output == event)
-    if output is None or isinstance(output, bool | str | list | tuple | Geometric):
+    if output is None or isinstance(output, bool | str | list | tuple):
         return False
     form = output if isinstance(output, Form) else Form(constant(output, "the output"))
     low, high = (event, event) if isinstance(event, int) else _ends(event)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.replay import Rejected
-from dpassay.replay.linear_forms import Form, Geometric, constant, number
+from dpassay.replay.linear_forms import Form, constant, number
 from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 MAX_SIZE = 4096
@@ -490,7 +490,7 @@ def _truths(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """& and |, of truth values and of integers."""
 
     def joined(a: Any, b: Any) -> Any:
-        if any(isinstance(each, Form | Geometric) for each in (a, b)):
+        if any(isinstance(each, Form) for each in (a, b)):
             raise Rejected("the program cannot be read: & and | of numbers are not understood")
         return operation(a, b)
 
@@ -572,6 +572,10 @@ def _float(value: Any = 0) -> Any:
     return Form(number(int(value))) if isinstance(value, int) else value
 
 
+def _int(value: Any = 0) -> Any:
+    return value if isinstance(value, Form) and value.terms and value.integral() else int(value)
+
+
 def _mean(values: Any) -> Any:
     values = _objects(values)
     return _quotient(sum(values.tolist()), len(values))
@@ -632,7 +636,7 @@ _BUILTINS: Mapping[str, Any] = {
     "divmod": divmod,
     "enumerate": enumerate,
     "float": _float,
-    "int": int,
+    "int": _int,
     "len": len,
     "list": lambda values=(): _bounded(values),
     "max": max,
