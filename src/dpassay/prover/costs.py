@@ -36,6 +36,7 @@ from dpassay.prover.terms import (
     symbol,
 )
 from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.replay.proof import asked
 
 POINTS = 4
 MAX_CELLS = 60
@@ -377,7 +378,7 @@ def split(step: Step, translator: Any, disjunctions: bool) -> None:
             inner.push()
             inner.add(translator.formula(goal))
             inner.add(*translator.axioms)
-            if str(inner.check()) != "unsat":
+            if asked(inner) != "unsat":
                 descend(at + 1, decided | {literal: outcome})
             inner.pop()
 
