@@ -111,9 +111,10 @@ def cost_of(draw: Draw, moved: Any, notion: str) -> Poly:
     if draw.kind == "coin":
         return choose(moved, absolute(log_odds(scale)), poly(0))
     if notion == "zcdp":
-        if draw.kind != "normal":
-            raise Unaffordable(f"{draw.kind} noise under zCDP")
-        return squared(moved) / (2 * squared(scale))
+        if draw.kind == "normal":
+            return squared(moved) / (2 * squared(scale))
+        pure = cost_of(draw, moved, "epsilon")  # eps-DP is eps^2/2-zCDP
+        return pure * pure / 2
     match draw.kind:
         case "laplace" | "exponential" | "gumbel":
             return absolute(moved) / scale

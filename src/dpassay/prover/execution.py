@@ -65,6 +65,7 @@ from dpassay.prover.values import (
     merge,
     nameless_element,
     parallel,
+    written,
 )
 
 MAX_PATHS = 400
@@ -159,8 +160,8 @@ class Explorer:
         self.tuples: set[str] = set()
 
     def composed(self, name: str, value: Any) -> None:
-        """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
-        if isinstance(value, Items):
+        """Remembers a list of tuples or truths, whose elements have no difference that formulas could speak of."""
+        if isinstance(value, Items) or (isinstance(value, Truth) and value.first is not value.second):
             self.tuples.add(name)
 
     def explore(self) -> Explored:
@@ -422,6 +423,7 @@ class Path:
             size = symbol("n", integer=True)
             test, bound = (lambda index: Truth(less(index, size), less(index, size))), lambda i: [at_most(i, size)]
         self.env.update(start or {})
+        names = list(map(self.key, names))
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
         self.leaf(position)
@@ -519,6 +521,10 @@ class Path:
 
     # -- statements
 
+    def key(self, name: str) -> str:
+        """A variable's key in the state: a helper's is not its caller's."""
+        return f"inner:{self.prefix}{name}" if self.prefix and ":" not in name else name
+
     def at(self, node: ast.AST) -> str:
         """A node's position."""
         return f"{self.prefix}{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
@@ -542,7 +548,8 @@ class Path:
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                self.env[name] = self.binary(op, self.env[name], self.value(value), node)
+                key = self.key(name)
+                self.env[key] = self.binary(op, self.env[key], self.value(value), node)
             case ast.If():
                 self.conditional(node)
             case ast.For():
@@ -570,8 +577,8 @@ class Path:
             if isinstance(value, Sequence_) and value.name is not None and value.name.startswith("at("):
                 self.explorer.lists.setdefault(value.name, value.draws)
             if isinstance(value, Sequence_) and value.built and value.name is None:
-                value = self.named_list(target.id, value)
-            self.env[target.id] = value
+                value = self.named_list(written(self.key(target.id)), value)
+            self.env[self.key(target.id)] = value
         elif isinstance(target, ast.Tuple) and isinstance(value, Items) and len(value.items) == len(target.elts):
             for part, item in zip(target.elts, value.items, strict=True):
                 self.assign(part, item)
@@ -590,7 +597,7 @@ class Path:
 
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
-        items = self.env[name]
+        items = self.env[self.key(name)]
         if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
         if isinstance(value, Number):
@@ -599,14 +606,14 @@ class Path:
         else:
             self.explorer.composed(items.name or name, value)
             self.owe("append", value)
-        self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
+        self.env[self.key(name)] = replace(items, length=Number(items.length.first + 1, items.length.change))
 
     def conditional(self, node: ast.If) -> None:
         """`if`: a branch of the trace, or one in which the runs may part."""
         position = self.at(node)
         test = self.test(node.test)
         known = self.explorer.branches.setdefault(
-            position, Branch(scalar_arms(node), tuple(assigned_names([node])), tuple(self.loop_stack))
+            position, Branch(scalar_arms(node), tuple(map(self.key, assigned_names([node]))), tuple(self.loop_stack))
         )
         if test not in known.conditions:
             known.conditions.append(test)
@@ -653,7 +660,7 @@ class Path:
         if node.orelse:
             raise Unsupported(f"line {node.lineno}: for-else")
         count, item = self.iteration(node.iter)
-        targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+        targets = [self.key(name.id) for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         for name in targets:
             self.env.pop(name, None)
 
@@ -661,7 +668,7 @@ class Path:
             self.assign(node.target, item(index))
             self.block(node.body)
 
-        names = [name for name in assigned_names(node.body) if name not in targets]
+        names = [name for name in assigned_names(node.body) if self.key(name) not in targets]
         self.loop(
             self.at(node),
             names,
@@ -722,8 +729,8 @@ class Path:
             case ast.Constant(value=value):
                 return constant(value)
             case ast.Name(id=name):
-                if name in self.env:
-                    return self.env[name]
+                if self.key(name) in self.env:
+                    return self.env[self.key(name)]
                 if name in self.explorer.constants:
                     return self.value(self.explorer.constants[name])
                 raise Unsupported(f"line {node.lineno}: {name} is not known here")
@@ -863,7 +870,7 @@ class Path:
             saved = dict(self.env)
             self.assign(generator.target, item(index))
             value = self.value(node.elt)
-            targets = {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+            targets = {self.key(name.id) for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
             self.env = {k: v for k, v in self.env.items() if k not in targets} | {
                 k: v for k, v in saved.items() if k in targets
             }
@@ -881,7 +888,7 @@ class Path:
             return Sequence_(count, compose)
         name = f'at("{position}")'
 
-        targets = assigned_names([generator.target])
+        targets = list(map(self.key, assigned_names([generator.target])))
 
         def body(index: Poly) -> None:
             self.assign(generator.target, item(index))

@@ -89,7 +89,7 @@ class Evaluator:
                 found = self.pair(items)
                 if isinstance(found, Sequence_):
                     return found.length
-            case ast.Call(func=ast.Name(id="acc" | "best" | "index" | "at" as name), args=[ast.Constant(value=where)]):
+            case ast.Call(func=ast.Name(id="acc" | "best" | "index" | "at" | "inner" as name), args=[ast.Constant(value=where)]):
                 if f"{name}:{where!s}" in self.env:
                     return self.env[f"{name}:{where!s}"]
             case ast.Constant(value=value):
@@ -210,7 +210,7 @@ class Evaluator:
                 for arg in args[1:]:
                     result = maximum(result, -self.number(arg))
                 return -result
-            case "len" | "acc" | "best" | "index":
+            case "len" | "acc" | "best" | "index" | "inner":
                 return _first(self.pair(node))
         if name in _FUNCTIONS:
             return apply(name, *map(self.number, args))

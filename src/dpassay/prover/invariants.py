@@ -10,13 +10,7 @@ from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
-from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, nameless_element
-
-
-def written(name: str) -> str:
-    """A key of a state as the certificate's expression."""
-    kind, _, where = name.partition(":")
-    return f'{kind}("{where}")' if where else name
+from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, key_of, nameless_element, written
 
 
 def candidates(
@@ -232,8 +226,7 @@ class Houdini:
         inner = dict(env)
         inner["k"] = Number(index, index * 0)
         if value is not None:
-            key = f"at:{name[4:-2]}" if name.startswith("at(") else name
-            inner[key] = Sequence_(Number(index, index * 0), lambda _: value, name)
+            inner[key_of(name)] = Sequence_(Number(index, index * 0), lambda _: value, name)
         return self.formula(leaf, which, text, inner, f"{index!r}")
 
     def hypotheses(self, at: int, extra: Sequence[Formula | Poly] = ()) -> list[Formula]:
@@ -340,8 +333,5 @@ class Houdini:
 
 def _readable(env: Env, name: str) -> Env:
     """A state in which a comprehension's list can be read by its position."""
-    if not name.startswith("at("):
-        return env
-
-    key = f"at:{name[4:-2]}"
+    key = key_of(name)
     return env if key in env else {**env, key: nameless_element(name)}
