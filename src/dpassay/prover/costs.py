@@ -212,7 +212,7 @@ def templates(search: Any, position: str) -> list[str]:
     factors = rates(search)
     own = f"@{position}#"
     index = f'index("{position}")'
-    foreseen = {loop for _, loop in search.strategy.prophecies.values()}
+    foreseen = {said.loop for said in search.strategy.prophecies.values()}
     weights = ["1", index]
     alone = []
     if problem.relation in ONE_CHANGED:
@@ -237,10 +237,12 @@ def templates(search: Any, position: str) -> list[str]:
             weights.append(f"len({x})")
         elif isinstance(value, Truth) and fresh:
             weights.append(f"(1 if {x} else 0)")
-    for known in search.strategy.prophecies:
-        weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
-        if any(not draw.loops for draw in explored.draws.values()):  # which may stand for nobody's place
-            weights.append(f'(1 if 0 <= prophecy("{known}") < index("{position}") else 0)')
+    for known, said in search.strategy.prophecies.items():
+        around = explored.loop_of[said.loop][:-1]
+        if explored.loop_of[position][: len(around)] == around and position not in around:
+            weights.append(f'(1 if index("{position}") > {said.chosen(known)} else 0)')
+            if any(draw.loops == around for draw in explored.draws.values()):  # which may stand for nobody's place
+                weights.append(f'(1 if 0 <= {said.chosen(known)} < index("{position}") else 0)')
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
 

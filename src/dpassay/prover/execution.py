@@ -41,6 +41,7 @@ from dpassay.prover.values import (
     Draw,
     Env,
     Explored,
+    Foreseen,
     Items,
     Leaf,
     Maybe,
@@ -135,7 +136,7 @@ class Explorer:
         problem: Problem,
         free: frozenset[str] = frozenset(),
         reals: frozenset[tuple[str, str]] = frozenset(),
-        prophecies: dict[str, tuple[str, str]] | None = None,
+        prophecies: dict[str, Foreseen] | None = None,
         numeric: frozenset[str] = frozenset(),
     ):
         tree = ast.parse(text)
@@ -480,13 +481,13 @@ class Path:
     def leave(self, position: str) -> None:
         """After a loop: its prophecy is resolved."""
         self.loop_stack.pop()
-        for name, (variable, loop) in self.explorer.prophecies.items():
-            if loop == position:
+        for name, said in self.explorer.prophecies.items():
+            if said.loop == position:
                 known = symbol(f"prophecy {name}", integer=True)
-                value = self.env.get(variable)
+                value = self.env.get(said.variable)
                 if isinstance(value, Number):
                     self.know(equal(value.first, known))
-                    self.env[variable] = Number(known, value.second - known)
+                    self.env[said.variable] = Number(known, value.second - known)
                     self.obligations.append(Owed(position, equal(value.second, known), ()))
 
     # -- branches

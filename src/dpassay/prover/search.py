@@ -22,7 +22,18 @@ from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
-from dpassay.prover.values import Constant, Draw, Explored, Leaf, Maybe, Number, Unsupported, numbers_of
+from dpassay.prover.values import (
+    Constant,
+    Draw,
+    Explored,
+    Foreseen,
+    Leaf,
+    Maybe,
+    Number,
+    Unsupported,
+    numbers_of,
+    written,
+)
 
 MAX_SECONDS = 12.0
 MAX_ATTEMPTS = 40
@@ -48,11 +59,11 @@ class Strategy:
 
     Attributes:
         free: branches in which the runs may part.
-        prophecies: name -> (variable, loop).
+        prophecies: by name.
     """
 
     free: frozenset[str] = frozenset()
-    prophecies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    prophecies: Mapping[str, Foreseen] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.prophecies and not self.free:
@@ -164,7 +175,7 @@ class Search:
         prophecies: list[Strategy] = []
         for position, name in plain.reductions.items():
             if name in ("argmax", "argmin"):
-                prophecies.append(Strategy(frozenset(), {"K": (f"best:{position}", position)}))
+                prophecies.append(Strategy(frozenset(), {"K": Foreseen(f"best:{position}", position)}))
         free = [p for p, b in plain.branches.items() if b.scalar and any(_noisy(c.first) for c in b.conditions)]
         for position in free:
             branch = plain.branches[position]
@@ -174,7 +185,7 @@ class Search:
                 for name in branch.assigned:
                     value = plain.loops[loop][0].get(name)
                     if isinstance(value, Number) and value.first.integer:
-                        prophecies.append(Strategy(inner, {"K": (name, loop)}))
+                        prophecies.append(Strategy(inner, {"K": Foreseen(name, loop, _chosen(plain, name, loop))}))
         coins = frozenset(p for p in free if any(_tossed(c.first) for c in plain.branches[p].conditions))
         if coins:
             yield Strategy(coins)
@@ -417,7 +428,7 @@ class Attempts:
             for target in self.scaled(told, draw):
                 moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
-                    where = f'index("{draw.loops[-1]}") == prophecy("K")' if draw.loops else 'prophecy("K") < 0'
+                    where = self.foreseen(draw)
                     moved = f"{moved} if {where} else 0"
                 result.append(moved)
         if not self.strategy.prophecies:
@@ -425,6 +436,12 @@ class Attempts:
         if "0" not in result:
             result.append("0")
         return [dict.fromkeys(keys, text) for text in dict.fromkeys(result)]
+
+    def foreseen(self, draw: Draw) -> str:
+        """When a draw is the winner's."""
+        ((name, said),) = self.strategy.prophecies.items()
+        inside = len(draw.loops) >= len(self.explored.loop_of[said.loop])
+        return f'index("{draw.loops[-1]}") == {said.chosen(name)}' if inside else f"{said.chosen(name)} < 0"
 
     def scaled(self, rest: str, draw: Draw) -> list[str]:
         """The targets for a value that moves by -rest: where entries are scaled, its own range first."""
@@ -618,8 +635,12 @@ class Attempts:
             "lists": lists,
             "free": sorted(self.strategy.free),
             "prophecies": {
-                name: {"variable": _variable(variable), "loop": loop, "scope": None}
-                for name, (variable, loop) in self.strategy.prophecies.items()
+                name: {
+                    "variable": written(said.variable),
+                    "loop": said.loop,
+                    "scope": next(iter(self.explored.loop_of[said.loop][-2:-1]), None),
+                }
+                for name, said in self.strategy.prophecies.items()
             },
         }
 
@@ -646,9 +667,18 @@ def _seen(value: Poly, printer: Printer) -> Poly:
     return result
 
 
-def _variable(name: str) -> str:
-    kind, _, where = name.partition(":")
-    return f'{kind}("{where}")' if where else name
+def _chosen(plain: Explored, name: str, loop: str) -> str:
+    """In which iteration of a loop a variable gets a value, as a format of the value: the loop's order may be another."""
+    for leaf in plain.leaves:
+        value = leaf.env.get(name)
+        if leaf.target == leaf.source == loop and isinstance(value, Number):
+            index = leaf.heads[-1][1][f"index:{loop}"].first
+            for sign in (1, -1):
+                rest = value.first - index * sign
+                if rest.terms and all(a.role == "parameter" or a.args == ("n",) for a in rest.support):
+                    text = Printer(plain.entry).poly(rest)
+                    return f"({{}} - {text})" if sign > 0 else f"({text} - {{}})"
+    return "{}"
 
 
 def _at(value: Poly, index: Poly | None) -> Any:

@@ -430,6 +430,19 @@ def compared(op: ast.cmpop, a: Any, b: Any) -> Truth:
     return Truth(formula(one.first, two.first), formula(one.second, two.second))
 
 
+@dataclass(frozen=True)
+class Foreseen:
+    """A prophecy: the variable, the loop after which it has that value, and in which iteration it gets a value."""
+
+    variable: str
+    loop: str
+    place: str = "{}"
+
+    def chosen(self, name: str) -> str:
+        """The iteration in which the variable gets the value that the prophecy of that name says."""
+        return self.place.format(f'prophecy("{name}")')
+
+
 def written(key: str) -> str:
     """A key of a state as the certificate's expression."""
     kind, _, where = key.partition(":")
