@@ -759,6 +759,7 @@ UNSOUND = {
 
 
 REASONS = {
+    "a shift by the cost": "may not depend on the cost",
     "a prophecy of a real number": "cannot be foretold",
     "a prophecy that comes true twice": "directly within",
     "an assumption about the data": "is not public",

@@ -39,7 +39,7 @@ from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_
 from dpassay.replay.proof import asked
 
 POINTS = 4
-MAX_CELLS = 60
+MAX_CELLS = 100
 
 
 class Unaffordable(Exception):
@@ -205,8 +205,8 @@ def _atomic(text: str) -> str:
     return text if text.replace("_", "").isalnum() else f"({text})"
 
 
-def templates(search: Any, position: str) -> list[str]:
-    """Terms of a loop's cost bound, as expressions."""
+def templates(search: Any, position: str, differences: bool) -> list[str]:
+    """Terms of a loop's cost bound, as expressions; with `differences` those in the variables' differences too."""
     explored, problem = search.explored, search.problem
     head = explored.loops[position][0]
     factors = rates(search)
@@ -228,7 +228,8 @@ def templates(search: Any, position: str) -> list[str]:
             elif fresh and not name.startswith(("acc:", "best:")):
                 alone.append(x)
             if (
-                value.change.terms
+                differences
+                and value.change.terms
                 and position not in foreseen
                 and not (value.change.integer and name.startswith("best:"))
             ):
@@ -600,30 +601,31 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     explored, problem = search.explored, search.problem
     houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
     selections = selection_ranges(search, houdini)
-    by_loop = {position: templates(search, position) for position in explored.loops}
     claims = rates(search) if search.search.infer else []
     claim = None if search.search.infer else number_of(problem.bound, explored.entry)
-    steps = []
-    for at, leaf in enumerate(explored.leaves):
-        step = segment(search, houdini, at, leaf, by_loop, claim, claims)
-        if step is not None:
-            steps.append(step)
-    names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
-    weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
-    weights |= {name: 1000.0 for name in names if name[0] == "claim"}
     places = points(search)
-    for disjunctions in (False, True):
+    solution, reason = None, "the costs of the shifts exceed the claim"
+    for differences, disjunctions in itertools.product((bool(claims), not claims), (False, True)):
+        by_loop = {position: templates(search, position, differences) for position in explored.loops}
+        names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
+        weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
+        weights |= {name: 1000.0 for name in names if name[0] == "claim"}
         program = Program(names)
-        for step in steps:
-            split(step, search.translator, disjunctions)
-            for point in places:
-                for cell in step.cells:
-                    add_cell(program, point, step, cell)
+        try:
+            for at, leaf in enumerate(explored.leaves):
+                step = segment(search, houdini, at, leaf, by_loop, claim, claims)
+                split(step, search.translator, disjunctions)
+                for point in places:
+                    for cell in step.cells:
+                        add_cell(program, point, step, cell)
+        except Unaffordable as error:
+            reason = str(error)
+            continue
         solution = program.solve(weights)
         if solution is not None:
             break
-    else:
-        raise Unaffordable("the costs of the shifts exceed the claim")
+    if solution is None:
+        raise Unaffordable(reason)
     texts: dict[str, list[tuple[Fraction, str]]] = {}
     for (loop, text), value in solution.items():
         if value:
@@ -705,7 +707,7 @@ def segment(
     by_loop: Mapping[str, Sequence[str]],
     claim: Poly | None,
     claims: Sequence[str],
-) -> Step | None:
+) -> Step:
     """A leaf's inequality."""
     substitution = houdini.substitutions[at]
     total = path_cost(search, houdini, at, leaf)

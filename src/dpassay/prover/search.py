@@ -646,11 +646,23 @@ class Attempts:
 
 
 def _without(text: str, still: set[str]) -> str:
-    """A shift without the differences d(x) that invariants say to be 0, which may depend on noise otherwise."""
+    """A shift without the differences d(x) that invariants say to be 0, and what is multiplied with them."""
 
     class Dropped(ast.NodeTransformer):
         def visit_Call(self, node: ast.Call) -> ast.expr:
             return ast.Constant(0) if f"{ast.unparse(node)} == 0" in still else node
+
+        def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+            left, right = self.visit(node.left), self.visit(node.right)
+            noughts = [isinstance(side, ast.Constant) and side.value == 0 for side in (left, right)]
+            match node.op:
+                case ast.Mult() if any(noughts):
+                    return ast.Constant(0)
+                case ast.Div() | ast.Sub() if noughts[not isinstance(node.op, ast.Div)]:
+                    return left
+                case ast.Add() if any(noughts):
+                    return right if noughts[0] else left
+            return ast.BinOp(left, node.op, right)
 
     return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
 
