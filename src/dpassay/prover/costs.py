@@ -712,6 +712,7 @@ def segment(
     substitution = houdini.substitutions[at]
     total = path_cost(search, houdini, at, leaf)
     facts = houdini.hypotheses(at, [total])
+    facts += limited(search, substitution, leaf, facts)
     known = Substitution(settled(facts))
     total = known.poly(total)
 
@@ -723,6 +724,19 @@ def segment(
         ends = [(text, number_of(text, search.explored.entry)) for text in claims]
         return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
     return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
+
+
+def limited(search: Any, substitution: Substitution, leaf: Leaf, facts: Sequence[Formula]) -> list[Formula]:
+    """How far the draws of a segment move at most, where a solver sees what linear programs do not."""
+    goals: dict[Formula, None] = {}
+    for draw in leaf.current():
+        if draw.kind not in ("coin", "choice"):
+            moved = substitution.poly(poly(draw.shift))
+            opaque = any(a.kind in ("app", "inverse") for a in moved.support) or any(len(m) > 1 for m in moved.terms)
+            for text in search.magnitudes if opaque else ():
+                size = number_of(text, search.explored.entry)
+                goals |= dict.fromkeys((at_most(moved, size), at_most(-moved, size)))
+    return Solver(search.translator, facts).holding(list(goals)) if goals else []
 
 
 def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:

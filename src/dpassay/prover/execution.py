@@ -387,7 +387,7 @@ class Path:
 
     def fresh(self, name: str, loop: str, value: Any) -> Any:
         """An unknown value of the same shape."""
-        label = f"{name}@{loop}#{self.segment}"
+        label = f"{name}@{loop}#{self.segment}{'r' * ((loop, name) in self.explorer.reals)}"  # a symbol has one sort
         if isinstance(value, Number):
             whole = (loop, name) not in self.explorer.reals and value.first.integer
             steps = (loop, name) not in self.explorer.reals and value.change.integer
@@ -797,14 +797,12 @@ class Path:
     def geometric(self, node: ast.BinOp) -> Number | None:
         """`rng.geometric(p) - rng.geometric(p)`: one two-sided geometric draw."""
         match node:  # x + geometric - geometric
-            case ast.BinOp(ast.BinOp(rest, ast.Add(), ast.Call() as one), ast.Sub(), ast.Call() as two):
+            case ast.BinOp(ast.BinOp(rest, ast.Add(), one), ast.Sub(), two) if _are_geometric(one, two):
+                before = self.number(rest)
                 noise = self.geometric(ast.BinOp(one, ast.Sub(), two))
-                if noise is not None:
-                    return arithmetic(ast.Add(), self.number(rest), noise)
-        if isinstance(node.op, ast.Sub) and all(
-            isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "geometric"
-            for side in (node.left, node.right)
-        ):
+                assert noise is not None
+                return arithmetic(ast.Add(), before, noise)
+        if isinstance(node.op, ast.Sub) and _are_geometric(node.left, node.right):
             assert isinstance(node.left, ast.Call)
             arguments = [*node.left.args, *(keyword.value for keyword in node.left.keywords)]
             if len(arguments) == 1:
@@ -991,6 +989,13 @@ def _is_uniform(node: ast.expr, rng: str) -> bool:
         and node.func.value.id == rng
         and not node.args
         and not node.keywords
+    )
+
+
+def _are_geometric(*nodes: ast.expr) -> bool:
+    return all(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "geometric"
+        for node in nodes
     )
 
 

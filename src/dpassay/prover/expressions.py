@@ -48,7 +48,7 @@ _COMPARISONS = {
     ast.Eq: equal,
     ast.NotEq: lambda a, b: negate(equal(a, b)),
 }
-_FUNCTIONS = ("exp", "log", "sqrt")
+_FUNCTIONS = ("exp", "log", "sqrt", "floor")
 
 
 class Untold(Exception):
@@ -213,7 +213,7 @@ class Evaluator:
             case "len" | "acc" | "best" | "index" | "inner":
                 return _first(self.pair(node))
         if name in _FUNCTIONS:
-            return apply(name, *map(self.number, args))
+            return apply(name, *map(self.number, args), integer=name == "floor")
         raise Untold(name)
 
 

@@ -372,7 +372,8 @@ class Attempts:
         """The same for a list of draws: its element at some index."""
         for atom in change.support:
             if atom.kind == "read" and atom.args[0] == draw.shift.args[0]:
-                return self.solve_for(change, atom, draw, atom.args[1])
+                text, place = self.solve_for(change, atom, draw, atom.args[1]), atom.args[1].constant
+                return text if text is None or place is None else f'{text} if index("{draw.position}") == {place} else 0'
         return None
 
     def printer(self, draw: Draw) -> Printer:

@@ -168,9 +168,10 @@ class Expressions:
             return path.cost
         if name in ("d", "other", "same", "finite") and len(node.args) == 1:
             return self._relational(path, node, name)
-        if name in ("abs", "exp", "log", "sqrt") and len(node.args) == 1:
+        if name in ("abs", "floor", "exp", "log", "sqrt") and len(node.args) == 1:
             inner = self.number(path, node.args[0])
-            return self.symbols.absolute(inner) if name == "abs" else self.symbols.applied(name, [inner])
+            exact = {"abs": self.symbols.absolute, "floor": self.symbols.floor}
+            return exact[name](inner) if name in exact else self.symbols.applied(name, [inner])
         if name in ("min", "max") and len(node.args) > 1:
             found, *rest = (self.number(path, each) for each in node.args)
             for each in rest:
