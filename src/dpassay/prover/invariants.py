@@ -142,11 +142,13 @@ def _times(fact: Formula, factor: Poly, change: Poly) -> Formula:
 
 
 def _multiplies(goal: Formula) -> bool:
-    """Whether a comparison has a product of parameters, and of nothing else."""
-    if goal.kind not in ("le", "lt", "eq") or any(a.role in ("noise", "data") for a in goal.support):
+    """Whether a comparison, or a part of a formula, has a product of parameters and of choices, and of nothing else."""
+    if goal.kind not in ("le", "lt", "eq"):
+        return any(_multiplies(part) for part in goal.args if isinstance(part, Formula))
+    if any(a.role == "noise" for a in goal.support):
         return False
     monomials = [m for m in goal.args[0].terms if len(m) > 1 or any(p != 1 for _, p in m)]
-    return bool(monomials) and all(a.role == "parameter" for m in monomials for a, _ in m)
+    return bool(monomials) and all(a.role == "parameter" or a.kind == "ite" for m in monomials for a, _ in m)
 
 
 def simplest(texts: Sequence[str]) -> Iterator[str]:

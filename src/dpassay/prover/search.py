@@ -20,8 +20,8 @@ from dpassay.prover.expressions import Printer, Untold, formula_of, number_of, t
 from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, list_candidates, simplest
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
-from dpassay.prover.solving import Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
+from dpassay.prover.solving import Solver, Translator
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, at_most, forget_terms, poly, symbol
 from dpassay.prover.values import (
     Constant,
     Draw,
@@ -237,20 +237,29 @@ class Attempts:
         texts = self.explored.magnitudes
         pairs = [f"({b}) - ({a})" for a, b in itertools.permutations(texts, 2)]
         singles = [f"({t})" for t in texts]
-        seen = set()
-        for text in [*found, *bounds, *pairs, *singles]:
-            try:
-                value = number_of(text, self.explored.entry)
-            except Untold:
-                continue
+        seen, never = set(), Solver(self.translator, self.explored.facts)
+        told = [number_of(text, self.explored.entry) for text in [*found, *bounds, *pairs, *singles]]
+        for value in [*told, *self.affordable()]:
             constant = value.constant
             if value in seen or (constant is not None and constant <= 0):
                 continue
             seen.add(value)
-            simple = Printer(self.explored.entry).poly(value)
+            if never.implies(at_most(value, 0)):
+                continue
+            try:
+                simple = Printer(self.explored.entry).poly(value)
+            except (Untold, StopIteration):
+                continue
             if simple not in found:
                 found.append(simple)
-        return found[:5]
+        return found[:6]
+
+    def affordable(self) -> Iterator[Poly]:
+        """How far values may move for all of the claim, or for an equal share of each draw."""
+        scales = [d.scale.first for d in self.explored.draws.values() if d.kind in ("laplace", "exponential", "geometric")]
+        for share in dict.fromkeys((1, len(scales))) if self.problem.notion == "epsilon" else ():
+            for scale in scales:
+                yield number_of(self.problem.bound, self.explored.entry) * scale / share
 
     def run(self) -> dict[str, Any] | Failure:
         """Every combination of tries, until one has invariants and can be paid."""
