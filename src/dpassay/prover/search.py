@@ -252,12 +252,12 @@ class Attempts:
                 continue
             if simple not in found:
                 found.append(simple)
-        return found[:6]
+        return found[:7]
 
     def affordable(self) -> Iterator[Poly]:
         """How far values may move for all of the claim, or for an equal share of each draw."""
         scales = [d.scale.first for d in self.explored.draws.values() if d.kind in ("laplace", "exponential", "geometric")]
-        for share in dict.fromkeys((1, len(scales))) if self.problem.notion == "epsilon" else ():
+        for share in dict.fromkeys((len(scales), 1)) if self.problem.notion == "epsilon" else ():
             for scale in scales:
                 yield number_of(self.problem.bound, self.explored.entry) * scale / share
 
