@@ -35,7 +35,7 @@ from dpassay.prover.terms import (
     rebuilt,
     symbol,
 )
-from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.values import Draw, Env, Explored, Leaf, Number, Sequence_, Truth, as_number
 from dpassay.replay.proof import asked
 
 POINTS = 4
@@ -218,6 +218,7 @@ def templates(search: Any, position: str, differences: bool) -> list[str]:
     if problem.relation in ONE_CHANGED:
         for loop in explored.loop_of[position]:
             weights.append(f'(1 if changed() >= index("{loop}") else 0)')
+            weights += [f'(1 if changed() >= index("{loop}") + {ahead} else 0)' for ahead in entries_ahead(explored, loop)]
     weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
     for name, value in head.items():
         x = written(name)
@@ -246,6 +247,21 @@ def templates(search: Any, position: str, differences: bool) -> list[str]:
                 weights.append(f'(1 if 0 <= {said.chosen(known)} < index("{position}") else 0)')
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
+
+
+def entries_ahead(explored: Explored, loop: str) -> list[int]:
+    """How far from a loop's counter there are entries that its shifts depend on, other than the counter's own."""
+    found: set[int] = set()
+    changed = symbol("changed", integer=True)
+    for leaf in explored.leaves:
+        if leaf.source == loop:
+            behind = leaf.heads[-1][1][f"index:{loop}"].first - changed
+            values = [*(owed.formula for owed in leaf.obligations), *(value.change for _, _, value, _ in leaf.appends)]
+            for atom in frozenset[Atom]().union(*(value.support for value in values)):
+                if atom.kind == "ite" and atom.args[0].kind == "eq":
+                    sides = (atom.args[0].args[0] - behind).constant, (-atom.args[0].args[0] - behind).constant
+                    found |= {int(ahead) for ahead in sides if ahead}
+    return sorted(found)[:3]
 
 
 # -- segments as linear programs
