@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from dpassay.prover.execution import ONE_CHANGED
 from dpassay.prover.expressions import Printer, Untold, number_of
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
-from dpassay.prover.solving import Solver
+from dpassay.prover.solving import Solver, bounds_of
 from dpassay.prover.terms import (
     Atom,
     Formula,
@@ -360,7 +360,7 @@ def relevant(facts: Sequence[Formula], support: frozenset[Atom]) -> list[Formula
                 known |= {a for a in own if a.role != "parameter"}
     result = []
     for fact in facts:
-        own = {a for a in fact.support if a.kind in ("sym", "read", "app")}
+        own = {a for a in fact.support if a.kind in ("sym", "read", "app", "inverse")}
         if fact.kind in ("or", "iff") and not {a for a in own if a.role != "parameter"} <= known:
             continue
         if own & known and not any(a.role == "noise" for a in own):
@@ -729,6 +729,9 @@ def segment(
     total = path_cost(search, houdini, at, leaf)
     facts = houdini.hypotheses(at, [total])
     facts += limited(search, substitution, leaf, facts)
+    inverses = [a for a in total.support if a.kind == "inverse"]
+    above = Solver(search.translator, facts).holding([at_most(1, a.args[0]) for a in inverses])
+    facts += [f for a in inverses if at_most(1, a.args[0]) in above for f in bounds_of(poly(0), poly(a), poly(1))]
     known = Substitution(settled(facts))
     total = known.poly(total)
 
@@ -790,9 +793,11 @@ def add_cell(program: Program, point: Point, step: Step, cell: Cell) -> None:
 
 
 def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dict[Any, float]]:
-    """Bounds of squares of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known."""
+    """Bounds of squares and products of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known, and McCormick's for x y."""
     result = []
     for monomial in used:
+        if len(monomial) == 2 and monomial[0][1] == monomial[1][1] == 1:
+            result += products(monomial, constraints)
         if len(monomial) == 1 and monomial[0][1] == 2:
             single = ((monomial[0][0], 1),)
             result.append({monomial: -1.0})
@@ -801,6 +806,20 @@ def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dic
                 largest = max(abs(b) for b in bounds)
                 result.append({monomial: 1.0, (): -(largest**2)})
     return result
+
+
+def products(monomial: Any, constraints: Sequence[dict[Any, float]]) -> Iterator[dict[Any, float]]:
+    """What bounds of two factors say of their product: (x - a)(y - b) has the sign of both, for ends a and b."""
+    one, two = ((factor,) for factor in monomial)
+
+    def ends(factor: Any) -> list[tuple[float, float]]:
+        """Each end with 1 where it is the lower one, else -1."""
+        own = [c for c in constraints if set(c) <= {factor, ()} and c.get(factor)]
+        return [(-c.get((), 0.0) / c[factor], -math.copysign(1, c[factor])) for c in own]
+
+    for (a, up), (b, too) in itertools.product(ends(one), ends(two)):
+        sign = -up * too
+        yield {monomial: sign, one: -sign * b, two: -sign * a, (): sign * a * b}
 
 
 def feasible(constraints: Sequence[dict[Any, float]]) -> bool:
