@@ -6,6 +6,7 @@ the state, and by Farkas' lemma an inequality follows from linear hypotheses if 
 combination of them: one linear program over coefficients and multipliers.
 """
 
+import ast
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ONE_CHANGED
-from dpassay.prover.expressions import Printer, Untold, number_of
+from dpassay.prover.expressions import Printer, Untold, number_of, parse
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver, bounds_of
 from dpassay.prover.terms import (
@@ -646,7 +647,8 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     for (loop, text), value in solution.items():
         if value:
             texts.setdefault(loop, []).append((value, text))
-    sums = {loop: _sum(texts.get(loop, [])) for loop in (*explored.loops, "claim")}
+    length = f"len({Printer(explored.entry).data()})"
+    sums = {loop: _defined(texts.get(loop, []), length) for loop in explored.loops} | {"claim": _sum(texts.get("claim", []))}
     costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
     costs.claim = sums["claim"] if claims else None
     return costs
@@ -702,6 +704,17 @@ def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
         moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
     return total
+
+
+def _defined(parts: Sequence[tuple[Fraction, str]], length: str) -> str:
+    """A sum, of which what is divided by the length of the data is there only if there are any."""
+    whole = [part for part in parts if not _divided(part[1], length)]
+    return _sum(parts) if len(whole) == len(parts) else f"({_sum(parts)} if {length} > 0 else {_sum(whole)})"
+
+
+def _divided(text: str, length: str) -> bool:
+    divisors = [node.right for node in ast.walk(parse(text)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
+    return any(length in ast.unparse(divisor) for divisor in divisors)
 
 
 def _sum(parts: Sequence[tuple[Fraction, str]]) -> str:
