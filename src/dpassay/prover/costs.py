@@ -243,9 +243,10 @@ def templates(search: Any, position: str, differences: bool) -> list[str]:
     for known, said in search.strategy.prophecies.items():
         around = explored.loop_of[said.loop][:-1]
         if explored.loop_of[position][: len(around)] == around and position not in around:
-            weights.append(f'(1 if index("{position}") > {said.chosen(known)} else 0)')
+            counter = f'index("{explored.loop_of[position][len(around)]}")'
+            weights.append(f"(1 if {counter} > {said.chosen(known)} else 0)")
             if any(draw.loops == around for draw in explored.draws.values()):  # which may stand for nobody's place
-                weights.append(f'(1 if 0 <= {said.chosen(known)} < index("{position}") else 0)')
+                weights.append(f"(1 if 0 <= {said.chosen(known)} < {counter} else 0)")
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
 
@@ -627,18 +628,23 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
         weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
         weights |= {name: 1000.0 for name in names if name[0] == "claim"}
-        program = Program(names)
+        steps: list[Step] = []
         try:
             for at, leaf in enumerate(explored.leaves):
                 step = segment(search, houdini, at, leaf, by_loop, claim, claims)
                 split(step, search.translator, disjunctions)
-                for point in places:
-                    for cell in step.cells:
-                        add_cell(program, point, step, cell)
+                steps.append(step)
         except Unaffordable as error:
             reason = str(error)
             continue
-        solution = program.solve(weights)
+        for some in (places[:1], places):  # what has no solution for one has none for all
+            program = Program(names)
+            for step, point in itertools.product(steps, some):
+                for cell in step.cells:
+                    add_cell(program, point, step, cell)
+            solution = program.solve(weights)
+            if solution is None:
+                break
         if solution is not None:
             break
     if solution is None:
