@@ -7,6 +7,7 @@ combination of them: one linear program over coefficients and multipliers.
 """
 
 import ast
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -286,6 +287,8 @@ class Resolver:
 
     def poly(self, value: Poly) -> Poly:
         """The term without the distinctions that are decided."""
+        if not any(atom.kind == "ite" for monomial in value.terms for atom, _ in monomial):
+            return value
         if value not in self.done:
             self.done[value] = rebuilt(value, self.atom)
         return self.done[value]
@@ -843,6 +846,12 @@ def products(monomial: Any, constraints: Sequence[dict[Any, float]]) -> Iterator
 
 def feasible(constraints: Sequence[dict[Any, float]]) -> bool:
     """Whether linear constraints can hold together."""
+    return _feasible(frozenset(frozenset(constraint.items()) for constraint in constraints))
+
+
+@functools.lru_cache(maxsize=4096)
+def _feasible(rows: frozenset[frozenset[tuple[Any, float]]]) -> bool:
+    constraints = list(map(dict, rows))
     columns = {m: at for at, m in enumerate({m for c in constraints for m in c if m})}
     if not columns:
         return True
