@@ -220,7 +220,8 @@ def templates(search: Any, position: str, differences: bool) -> list[str]:
     if problem.relation in ONE_CHANGED:
         for loop in explored.loop_of[position]:
             weights.append(f'(1 if changed() >= index("{loop}") else 0)')
-            weights += [f'(1 if changed() >= index("{loop}") + {ahead} else 0)' for ahead in entries_ahead(explored, loop)]
+            for ahead in entries_ahead(explored, loop):
+                weights.append(f'(1 if changed() >= index("{loop}") + {ahead} else 0)')
     weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
     for name, value in head.items():
         x = written(name)
@@ -657,9 +658,9 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         if value:
             texts.setdefault(loop, []).append((value, text))
     length = f"len({Printer(explored.entry).data()})"
-    sums = {loop: _defined(texts.get(loop, []), length) for loop in explored.loops} | {"claim": _sum(texts.get("claim", []))}
+    sums = {loop: _defined(texts.get(loop, []), length) for loop in explored.loops}
     costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
-    costs.claim = sums["claim"] if claims else None
+    costs.claim = _sum(texts.get("claim", [])) if claims else None
     return costs
 
 
@@ -722,8 +723,8 @@ def _defined(parts: Sequence[tuple[Fraction, str]], length: str) -> str:
 
 
 def _divided(text: str, length: str) -> bool:
-    divisors = [node.right for node in ast.walk(parse(text)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
-    return any(length in ast.unparse(divisor) for divisor in divisors)
+    inner = [node for node in ast.walk(parse(text)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
+    return any(length in ast.unparse(node.right) for node in inner)
 
 
 def _sum(parts: Sequence[tuple[Fraction, str]]) -> str:
@@ -815,8 +816,8 @@ def add_cell(program: Program, point: Point, step: Step, cell: Cell) -> None:
 
 
 def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dict[Any, float]]:
-    """Bounds of squares and products of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known, and McCormick's for x y."""
-    result = []
+    """Bounds of squares and products of state symbols: 0 <= x^2 <= 1 where |x| <= 1, and McCormick's for x y."""
+    result: list[dict[Any, float]] = []
     for monomial in used:
         if len(monomial) == 2 and monomial[0][1] == monomial[1][1] == 1:
             result += products(monomial, constraints)

@@ -89,9 +89,8 @@ class Evaluator:
                 found = self.pair(items)
                 if isinstance(found, Sequence_):
                     return found.length
-            case ast.Call(func=ast.Name(id="acc" | "best" | "index" | "at" | "inner" as name), args=[ast.Constant(value=where)]):
-                if f"{name}:{where!s}" in self.env:
-                    return self.env[f"{name}:{where!s}"]
+            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=where)]) if f"{name}:{where!s}" in self.env:
+                return self.env[f"{name}:{where!s}"]
             case ast.Constant(value=value):
                 return constant(value)
             case ast.BinOp(left=left, op=op, right=right):

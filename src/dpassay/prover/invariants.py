@@ -10,7 +10,20 @@ from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
-from dpassay.prover.values import Env, Explored, Foreseen, Leaf, Maybe, Number, Owed, Sequence_, Truth, key_of, nameless_element, written
+from dpassay.prover.values import (
+    Env,
+    Explored,
+    Foreseen,
+    Leaf,
+    Maybe,
+    Number,
+    Owed,
+    Sequence_,
+    Truth,
+    key_of,
+    nameless_element,
+    written,
+)
 
 
 def candidates(

@@ -256,7 +256,8 @@ class Attempts:
 
     def affordable(self) -> Iterator[Poly]:
         """How far values may move for all of the claim, or for an equal share of each draw."""
-        scales = [d.scale.first for d in self.explored.draws.values() if d.kind in ("laplace", "exponential", "geometric")]
+        pure = ("laplace", "exponential", "gumbel")
+        scales = [draw.scale.first for draw in self.explored.draws.values() if draw.kind in pure]
         for share in dict.fromkeys((len(scales), 1)) if self.problem.notion == "epsilon" else ():
             for scale in scales:
                 yield number_of(self.problem.bound, self.explored.entry) * scale / share
@@ -382,7 +383,8 @@ class Attempts:
         for atom in change.support:
             if atom.kind == "read" and atom.args[0] == draw.shift.args[0]:
                 text, place = self.solve_for(change, atom, draw, atom.args[1]), atom.args[1].constant
-                return text if text is None or place is None else f'{text} if index("{draw.position}") == {place} else 0'
+                alone = None if place is None else f'index("{draw.position}") == {place}'
+                return text if text is None or alone is None else f"{text} if {alone} else 0"
         return None
 
     def printer(self, draw: Draw) -> Printer:
@@ -628,31 +630,34 @@ class Attempts:
             result["claim"] = {**result["claim"], "bound": costs.claim}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
         lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
-        return result | {
-            "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
-            "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
-            "selections": costs.selections,
-            "loops": {
-                position: {
-                    "invariant": [
-                        tidy(text)
-                        for text in (*inductive.loops[position], *costs.invariants[position])
-                        if not text.startswith("d(len(")  # which the checker knows
-                    ]
-                }
-                for position in self.explored.loops
-            },
-            "lists": lists,
-            "free": sorted(self.strategy.free),
-            "prophecies": {
-                name: {
-                    "variable": written(said.variable),
-                    "loop": said.loop,
-                    "scope": next(iter(self.explored.loop_of[said.loop][-2:-1]), None),
-                }
-                for name, said in self.strategy.prophecies.items()
-            },
-        }
+        return (
+            result
+            | {
+                "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
+                "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
+                "selections": costs.selections,
+                "loops": {
+                    position: {
+                        "invariant": [
+                            tidy(text)
+                            for text in (*inductive.loops[position], *costs.invariants[position])
+                            if not text.startswith("d(len(")  # which the checker knows
+                        ]
+                    }
+                    for position in self.explored.loops
+                },
+                "lists": lists,
+                "free": sorted(self.strategy.free),
+                "prophecies": {
+                    name: {
+                        "variable": written(said.variable),
+                        "loop": said.loop,
+                        "scope": next(iter(self.explored.loop_of[said.loop][-2:-1]), None),
+                    }
+                    for name, said in self.strategy.prophecies.items()
+                },
+            }
+        )
 
 
 def _without(text: str, still: set[str]) -> str:
@@ -690,7 +695,7 @@ def _seen(value: Poly, printer: Printer) -> Poly:
 
 
 def _chosen(plain: Explored, name: str, loop: str) -> str:
-    """In which iteration of a loop a variable gets a value, as a format of the value: the loop's order may be another."""
+    """In which iteration of a loop a variable gets a value, as a format of the value."""
     for leaf in plain.leaves:
         value = leaf.env.get(name)
         if leaf.target == leaf.source == loop and isinstance(value, Number):

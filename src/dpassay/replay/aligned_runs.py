@@ -37,6 +37,7 @@ from dpassay.replay.symbolic_terms import (
     ZERO,
     Number,
     both,
+    either,
     if_else,
     implies,
     literal,
@@ -169,8 +170,10 @@ class Runs:
         value = self.evaluation.value(path, statement.value)
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same output in both runs", statement.position)
-        left = self.cleared(path, path.cost - self.bound, statement.position)
-        path.show(self.symbols.compare("<=", left), "a cost within the bound", statement.position)
+        above = path.cost - self.bound
+        forms = (above, self.cleared(path, above, statement.position))  # of one sign; either is easier at times
+        within = either(*(self.symbols.compare("<=", form) for form in forms))
+        path.show(within, "a cost within the bound", statement.position)
         self.finish(path, "return")
 
     def finish(self, path: Path, where: str) -> None:
