@@ -41,6 +41,7 @@ from dpassay.prover.values import (
     Draw,
     Env,
     Explored,
+    Foreseen,
     Items,
     Leaf,
     Maybe,
@@ -65,6 +66,7 @@ from dpassay.prover.values import (
     merge,
     nameless_element,
     parallel,
+    written,
 )
 
 MAX_PATHS = 400
@@ -134,7 +136,7 @@ class Explorer:
         problem: Problem,
         free: frozenset[str] = frozenset(),
         reals: frozenset[tuple[str, str]] = frozenset(),
-        prophecies: dict[str, tuple[str, str]] | None = None,
+        prophecies: dict[str, Foreseen] | None = None,
         numeric: frozenset[str] = frozenset(),
     ):
         tree = ast.parse(text)
@@ -159,8 +161,8 @@ class Explorer:
         self.tuples: set[str] = set()
 
     def composed(self, name: str, value: Any) -> None:
-        """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
-        if isinstance(value, Items):
+        """Remembers a list of tuples or truths, whose elements have no difference that formulas could speak of."""
+        if isinstance(value, Items) or (isinstance(value, Truth) and value.first is not value.second):
             self.tuples.add(name)
 
     def explore(self) -> Explored:
@@ -385,7 +387,7 @@ class Path:
 
     def fresh(self, name: str, loop: str, value: Any) -> Any:
         """An unknown value of the same shape."""
-        label = f"{name}@{loop}#{self.segment}"
+        label = f"{name}@{loop}#{self.segment}{'r' * ((loop, name) in self.explorer.reals)}"  # a symbol has one sort
         if isinstance(value, Number):
             whole = (loop, name) not in self.explorer.reals and value.first.integer
             steps = (loop, name) not in self.explorer.reals and value.change.integer
@@ -422,6 +424,7 @@ class Path:
             size = symbol("n", integer=True)
             test, bound = (lambda index: Truth(less(index, size), less(index, size))), lambda i: [at_most(i, size)]
         self.env.update(start or {})
+        names = list(map(self.key, names))
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
         self.leaf(position)
@@ -478,13 +481,13 @@ class Path:
     def leave(self, position: str) -> None:
         """After a loop: its prophecy is resolved."""
         self.loop_stack.pop()
-        for name, (variable, loop) in self.explorer.prophecies.items():
-            if loop == position:
+        for name, said in self.explorer.prophecies.items():
+            if said.loop == position:
                 known = symbol(f"prophecy {name}", integer=True)
-                value = self.env.get(variable)
+                value = self.env.get(said.variable)
                 if isinstance(value, Number):
                     self.know(equal(value.first, known))
-                    self.env[variable] = Number(known, value.second - known)
+                    self.env[said.variable] = Number(known, value.second - known)
                     self.obligations.append(Owed(position, equal(value.second, known), ()))
 
     # -- branches
@@ -519,6 +522,10 @@ class Path:
 
     # -- statements
 
+    def key(self, name: str) -> str:
+        """A variable's key in the state: a helper's is not its caller's."""
+        return f"inner:{self.prefix}{name}" if self.prefix and ":" not in name else name
+
     def at(self, node: ast.AST) -> str:
         """A node's position."""
         return f"{self.prefix}{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
@@ -542,7 +549,8 @@ class Path:
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                self.env[name] = self.binary(op, self.env[name], self.value(value), node)
+                key = self.key(name)
+                self.env[key] = self.binary(op, self.env[key], self.value(value), node)
             case ast.If():
                 self.conditional(node)
             case ast.For():
@@ -570,8 +578,8 @@ class Path:
             if isinstance(value, Sequence_) and value.name is not None and value.name.startswith("at("):
                 self.explorer.lists.setdefault(value.name, value.draws)
             if isinstance(value, Sequence_) and value.built and value.name is None:
-                value = self.named_list(target.id, value)
-            self.env[target.id] = value
+                value = self.named_list(written(self.key(target.id)), value)
+            self.env[self.key(target.id)] = value
         elif isinstance(target, ast.Tuple) and isinstance(value, Items) and len(value.items) == len(target.elts):
             for part, item in zip(target.elts, value.items, strict=True):
                 self.assign(part, item)
@@ -590,7 +598,7 @@ class Path:
 
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
-        items = self.env[name]
+        items = self.env[self.key(name)]
         if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
         if isinstance(value, Number):
@@ -599,14 +607,14 @@ class Path:
         else:
             self.explorer.composed(items.name or name, value)
             self.owe("append", value)
-        self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
+        self.env[self.key(name)] = replace(items, length=Number(items.length.first + 1, items.length.change))
 
     def conditional(self, node: ast.If) -> None:
         """`if`: a branch of the trace, or one in which the runs may part."""
         position = self.at(node)
         test = self.test(node.test)
         known = self.explorer.branches.setdefault(
-            position, Branch(scalar_arms(node), tuple(assigned_names([node])), tuple(self.loop_stack))
+            position, Branch(scalar_arms(node), tuple(map(self.key, assigned_names([node]))), tuple(self.loop_stack))
         )
         if test not in known.conditions:
             known.conditions.append(test)
@@ -653,7 +661,7 @@ class Path:
         if node.orelse:
             raise Unsupported(f"line {node.lineno}: for-else")
         count, item = self.iteration(node.iter)
-        targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+        targets = [self.key(name.id) for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         for name in targets:
             self.env.pop(name, None)
 
@@ -661,7 +669,7 @@ class Path:
             self.assign(node.target, item(index))
             self.block(node.body)
 
-        names = [name for name in assigned_names(node.body) if name not in targets]
+        names = [name for name in assigned_names(node.body) if self.key(name) not in targets]
         self.loop(
             self.at(node),
             names,
@@ -722,8 +730,8 @@ class Path:
             case ast.Constant(value=value):
                 return constant(value)
             case ast.Name(id=name):
-                if name in self.env:
-                    return self.env[name]
+                if self.key(name) in self.env:
+                    return self.env[self.key(name)]
                 if name in self.explorer.constants:
                     return self.value(self.explorer.constants[name])
                 raise Unsupported(f"line {node.lineno}: {name} is not known here")
@@ -789,14 +797,12 @@ class Path:
     def geometric(self, node: ast.BinOp) -> Number | None:
         """`rng.geometric(p) - rng.geometric(p)`: one two-sided geometric draw."""
         match node:  # x + geometric - geometric
-            case ast.BinOp(ast.BinOp(rest, ast.Add(), ast.Call() as one), ast.Sub(), ast.Call() as two):
+            case ast.BinOp(ast.BinOp(rest, ast.Add(), one), ast.Sub(), two) if _are_geometric(one, two):
+                before = self.number(rest)
                 noise = self.geometric(ast.BinOp(one, ast.Sub(), two))
-                if noise is not None:
-                    return arithmetic(ast.Add(), self.number(rest), noise)
-        if isinstance(node.op, ast.Sub) and all(
-            isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "geometric"
-            for side in (node.left, node.right)
-        ):
+                assert noise is not None
+                return arithmetic(ast.Add(), before, noise)
+        if isinstance(node.op, ast.Sub) and _are_geometric(node.left, node.right):
             assert isinstance(node.left, ast.Call)
             arguments = [*node.left.args, *(keyword.value for keyword in node.left.keywords)]
             if len(arguments) == 1:
@@ -863,7 +869,7 @@ class Path:
             saved = dict(self.env)
             self.assign(generator.target, item(index))
             value = self.value(node.elt)
-            targets = {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+            targets = {self.key(name.id) for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
             self.env = {k: v for k, v in self.env.items() if k not in targets} | {
                 k: v for k, v in saved.items() if k in targets
             }
@@ -881,7 +887,7 @@ class Path:
             return Sequence_(count, compose)
         name = f'at("{position}")'
 
-        targets = assigned_names([generator.target])
+        targets = list(map(self.key, assigned_names([generator.target])))
 
         def body(index: Poly) -> None:
             self.assign(generator.target, item(index))
@@ -983,6 +989,13 @@ def _is_uniform(node: ast.expr, rng: str) -> bool:
         and node.func.value.id == rng
         and not node.args
         and not node.keywords
+    )
+
+
+def _are_geometric(*nodes: ast.expr) -> bool:
+    return all(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "geometric"
+        for node in nodes
     )
 
 
