@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.prover.problem import STATED
 
 Kind = Literal["mechanism", "map", "accountant", "formula"]
 Source = Literal["declared by the library", "read from its parameters"]
@@ -73,7 +74,9 @@ class Candidate:
             where the package does not say: then a violation must break the claim under every usual reading.
         datasets: a Hypothesis strategy, or a `Pair`; None where the subject says which (maps), or there are none.
         source: how the claim is known.
-        code: Python that makes the call again, imports included, for the report.
+        code: Python that makes the call again, for the report, imports included: of a mechanism or a map it ends with
+            a definition of `mechanism` (a function of rng and dataset) or `transformation`, to which the report adds
+            the pair of datasets and the audit; of the others it prints what is judged.
         notes: of the reader's interest, such as "epsilon=1.0 is a value of ours".
         representation: "bits" also judges the floating-point form; only where the library claims that it is safe.
     """
@@ -94,7 +97,7 @@ class Candidate:
         expected: dict[str, type] = {"mechanism": PrivacyClaim, "map": Stable}
         if self.kind in expected and not isinstance(self.claim, expected[self.kind]):
             raise InvalidInput(f"{self.name}: the claim of a {self.kind} is a {expected[self.kind].__name__}")
-        if self.kind == "mechanism" and self.datasets is None:
+        if self.kind == "mechanism" and self.datasets is None and not hasattr(self.subject, STATED):
             raise InvalidInput(f"{self.name}: a mechanism needs a strategy of datasets, or a Pair")
 
 
