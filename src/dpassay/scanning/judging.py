@@ -19,12 +19,13 @@ import dataclasses
 import inspect
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
+from dpassay.core.claims import Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import one_line
 from dpassay.core.privacy import PrivacyClaim
@@ -36,13 +37,6 @@ from dpassay.scanning.candidates import READ, USUAL, Accounted, Candidate, NotJu
 from dpassay.scanning.noise import farthest
 
 Outcome = Literal["violated", "depends on the reading", "not refuted", "holds"]
-OUTCOMES: Mapping[str, str] = {
-    "violated": "The claim is false: the pair, event or formula shown breaks it, under every usual reading.",
-    "depends on the reading": "False if the claim is about one kind of neighbors, not refuted for the other; the "
-    "package does not say which it means.",
-    "not refuted": "No violation was found in the time there was. That is no proof of privacy.",
-    "holds": "Proved.",
-}
 TRIED = 5  # datasets
 CALLS = 4  # of each, to see whether there is noise
 PAIRS = 60  # of which the noise is looked at
@@ -309,11 +303,19 @@ def _by_formula(candidate: Candidate, claim: PrivacyClaim, relation: str, second
         "noise formula",
         f"{law} noise of scale {noise.scale:.6g} is added to values that two neighboring datasets"
         f"{f' ({relation})' if relation else ''} move {apart:.6g} apart, which is not {claim.text}",
-        (verdict.explanation, "seen by calling it with noise of ours; judged exactly, without sampling", *repair),
+        (*_certified(verdict), "seen by calling it with noise of ours; judged exactly, without sampling", *repair),
         f"{code}\nprint(dp.{call})",
         *texts,
         verdict.epsilon_lower,
     )
+
+
+def _certified(verdict: Verdict) -> tuple[str, ...]:
+    """What is certain, and the known wrong formula, where it is one."""
+    lower, upper = nats(verdict.epsilon_lower), nats(verdict.epsilon_upper)
+    among = lower if lower == upper else f"between {lower} and {upper}"
+    named = verdict.explanation.partition("; ")[2]
+    return (f"certified: the smallest epsilon at this delta is {among}", *([named] if named else []))
 
 
 def _pairs(candidate: Candidate, relation: str, seconds: float, seed: int) -> list[Pair]:
@@ -464,9 +466,8 @@ def _accountant(candidate: Candidate, share: float, seconds: float, seed: int) -
                 relation,
                 verdict.outcome,
                 "certified accounting",
-                f"it says epsilon {nats(said.epsilon)} at delta {said.delta:g} ({relation}); "
-                f"certified: {nats(verdict.epsilon_lower)} to {nats(verdict.epsilon_upper)}",
-                (verdict.explanation,),
+                f"it says epsilon {nats(said.epsilon)} at delta {said.delta:g}, {relation}",
+                (*_certified(verdict), f"event: {said.event!r}"),
                 candidate.code,
                 epsilon_lower=verdict.epsilon_lower,
             )
@@ -489,8 +490,8 @@ def _formula(candidate: Candidate, share: float, seconds: float, seed: int) -> J
         "",
         verdict.outcome,
         "noise formula",
-        f"{kind} noise with {shown}: {verdict.explanation}",
-        repair,
+        f"it gives {kind} noise for {shown}",
+        (*_certified(verdict), *repair),
         code,
         epsilon_lower=verdict.epsilon_lower,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from dpassay.core.errors import InvalidInput
 from dpassay.core.version import __version__
 from dpassay.runs.parallel import processors
+from dpassay.scanning.candidates import shown_place
 from dpassay.scanning.libraries import LIBRARIES
 from dpassay.scanning.targets import Module, Target, target, version
 
@@ -133,6 +134,8 @@ def scan(
     judged, not_judged = gathered["judged"], gathered["not_judged"]
     if gathered["plan"] is None:
         not_judged = [{"name": found.package, "where": "", "reason": gathered["reason"]}]
+    for each in (*judged, *not_judged):
+        each["where"] = shown_place(each["where"])
     order = ("violated", "depends on the reading", "not refuted", "holds")
     return Scan(
         found,
