@@ -10,7 +10,7 @@ from dpassay.core.files import write_file
 
 @click.command()
 @click.argument("package")
-@click.option("--time-limit", default=50.0, show_default=True, help="Seconds, from when the package is imported.")
+@click.option("--time-limit", default=45.0, show_default=True, help="Seconds, from when the package is imported.")
 @click.option(
     "--failure-probability", default=0.05, show_default=True, help="Of any false accusation in the whole scan."
 )

@@ -14,7 +14,8 @@ Role = Literal[
     *("records", "vector", "value", "steps", "noise", "rate", "other"),
 ]  # type: ignore[valid-type]
 
-EPSILON, DELTA = 1.0, 1e-5
+EPSILON, DELTA = 0.5, 1e-5
+"""Not 1, at which epsilon and its reciprocal are the same."""
 FILLED = {
     "epsilon": EPSILON,
     "delta": DELTA,
@@ -149,7 +150,7 @@ _SHOWN = {"generator": "rng", "seed": "int(rng.integers(2**32))"}
 
 
 def _random(kind: str, rng: np.random.Generator) -> Any:
-    return rng if kind == "generator" else int(rng.integers(2**32))
+    return rng if kind == "generator" else int(np.random.Generator(rng.bit_generator).integers(2**32))
 
 
 def seed_all(seed: int) -> None:

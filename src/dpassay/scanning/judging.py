@@ -452,27 +452,22 @@ def _accountant(candidate: Candidate, share: float, seconds: float, seed: int) -
     said: Accounted = candidate.subject()
     if math.isinf(said.epsilon) or math.isnan(said.epsilon):
         raise InvalidInput(f"it says that epsilon is {said.epsilon}, which claims nothing")
-    relations = (said.relation or candidate.relation or "",)
-    if not relations[0]:  # of one record replaced the loss is at least that of one added
-        relations = tuple(each.partition(":")[0] for each in USUAL)
+    relation = said.relation or candidate.relation or USUAL[0]  # the loss is least of one record added or removed
     claim = PrivacyClaim(said.epsilon, said.delta)
-    readings = []
-    for relation in relations:
-        verdict = check_accounting(said.event, claim=claim, relation=relation, accountants=False)
-        if verdict.outcome == "open":
-            raise InvalidInput(verdict.explanation)
-        readings.append(
-            Reading(
-                relation,
-                verdict.outcome,
-                "certified accounting",
-                f"it says epsilon {nats(said.epsilon)} at delta {said.delta:g}, {relation}",
-                (*_certified(verdict), f"event: {said.event!r}"),
-                candidate.code,
-                epsilon_lower=verdict.epsilon_lower,
-            )
-        )
-    return _judged(candidate, f"epsilon {nats(said.epsilon)} at delta {said.delta:g}", readings)
+    verdict = check_accounting(said.event, claim=claim, relation=relation, accountants=False)
+    if verdict.outcome == "open":
+        raise InvalidInput(verdict.explanation)
+    told = f"epsilon {nats(said.epsilon)} at delta {said.delta:g}"
+    reading = Reading(
+        relation,
+        verdict.outcome,
+        "certified accounting",
+        f"it says {told}, {relation}",
+        (*_certified(verdict), f"event: {said.event!r}"),
+        candidate.code,
+        epsilon_lower=verdict.epsilon_lower,
+    )
+    return _judged(candidate, told, [reading])
 
 
 def _formula(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged:

@@ -87,11 +87,12 @@ _OTHERS = frozenset(
 @contextmanager
 def _everywhere(handed: _Handed) -> Iterator[None]:
     """NumPy's global functions draw from it, too."""
-    kept = {name: getattr(np.random, name) for name in (*LAWS, "default_rng")}
+    kept = {name: getattr(np.random, name) for name in (*LAWS, "default_rng", "RandomState")}
     try:
         for name in LAWS:
             setattr(np.random, name, getattr(handed, name))
-        np.random.default_rng = lambda *_, **__: handed  # type: ignore[assignment]
+        for name in ("default_rng", "RandomState"):
+            setattr(np.random, name, lambda *_, **__: handed)
         yield
     finally:
         for name, value in kept.items():

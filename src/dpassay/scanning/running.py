@@ -20,7 +20,7 @@ from dpassay.scanning.candidates import shown_place
 from dpassay.scanning.libraries import LIBRARIES
 from dpassay.scanning.targets import Module, Target, target, version
 
-DEFAULT_TIME_LIMIT = 50.0  # seconds
+DEFAULT_TIME_LIMIT = 45.0  # seconds
 IMPORTING = 60.0  # seconds, at most, in which the package must be imported
 GRACE = 15.0
 _WORKERS = 2

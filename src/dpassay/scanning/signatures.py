@@ -24,7 +24,7 @@ from dpassay.scanning.candidates import DECLARED, READ, Accounted, Candidate, No
 
 GENEROUS = 1e-2
 """The delta of a Gaussian mechanism that does not say its own."""
-LARGE = 5.0
+LARGE = 10.0
 """A second epsilon, where formulas fail that are proved below 1."""
 _TOLERANCE = 1e-3
 """A default up to which epsilon is a numerical tolerance."""
@@ -259,17 +259,25 @@ def _mechanism(
             yield NotJudged(name, where, f"its parameter {fixed} is not understood: of it no values are made here")
             return
         subject = Call(function, fixed, data[0], random)
-        yield _read_candidate(name, where, subject, roles[data[0]], roles, epsilon)
+        defaults = {roles[each]: parameter.default for each, parameter in parameters.items()}
+        yield _read_candidate(name, where, subject, roles[data[0]], roles, epsilon, defaults)
 
 
 def _read_candidate(
-    name: str, where: str, subject: Call, kind: str, roles: Mapping[str, str], epsilon: float
+    name: str,
+    where: str,
+    subject: Call,
+    kind: str,
+    roles: Mapping[str, str],
+    epsilon: float,
+    defaults: Mapping[str, Any],
 ) -> Candidate:
-    given = {roles.get(each, ""): value for each, value in subject.fixed.items()}
+    fixed = {**subject.fixed, **subject.method_fixed}
+    given = {**defaults, **{roles.get(each, ""): value for each, value in fixed.items()}}
     text = subject.text()
     notes = [f"called with values of ours: {', '.join(f'{k}={v!r}' for k, v in subject.fixed.items())}"]
-    if "delta" in given:
-        claim = PrivacyClaim(epsilon, DELTA)
+    if isinstance(given.get("delta"), float) and given["delta"] > 0:
+        claim = PrivacyClaim(epsilon, given["delta"])
     elif re.search("gauss|normal|delta", text):
         claim = PrivacyClaim(epsilon, GENEROUS)
         notes.append(f"it does not say its delta: {GENEROUS:g} is granted")
@@ -355,7 +363,9 @@ def _of_class(name: str, kind: type, where: str) -> Iterator[Found]:
     subject = Call(kind, fixed, data[0], random, method, more)
     what = own_roles[data[0]]
     what = what if what in ("records", "vector", "value") else "records"
-    yield _read_candidate(f"{name}.{method}", where, subject, what, {**own_roles, **roles}, EPSILON)
+    defaults = {own_roles[each]: parameter.default for each, parameter in own.items()}
+    defaults |= {roles[each]: parameter.default for each, parameter in parameters.items()}
+    yield _read_candidate(f"{name}.{method}", where, subject, what, {**own_roles, **roles}, EPSILON, defaults)
 
 
 # --- formulas and accountants -----------------------------------------------------------------------------------------
@@ -376,7 +386,7 @@ def _formula(
     if kind in ("gaussian", "discrete_gaussian") and not has_delta:
         yield NotJudged(name, where, "the scale of a Gaussian without its delta claims nothing that is known here")
         return
-    for epsilon in (0.1, EPSILON) if below_one else (0.1, EPSILON, LARGE):
+    for epsilon in (0.1, 1.0) if below_one else (0.1, 1.0, LARGE):
         budget = {each: epsilon for each, role_ in roles.items() if role_ == "epsilon"}
         fixed = _filled(parameters, roles, budget)
         if isinstance(fixed, str):
@@ -424,6 +434,7 @@ def _accountant(
     name: str, function: Any, where: str, parameters: Mapping[str, Any], roles: Mapping[str, str]
 ) -> Iterator[Found]:
     """A function that gives the epsilon of a noise, or of a composition."""
+    roles = {each: "steps" if kind == "size" else kind for each, kind in roles.items()}
     kinds = set(roles.values())
     fixed = _accounting_arguments(parameters, roles)
     if fixed is None or not ({"noise", "epsilon"} & kinds) or ("noise" in kinds and "delta" not in kinds):
@@ -440,8 +451,7 @@ def _accountant(
             event = {"kind": "poisson_sampled", "sampling_probability": given["rate"], "event": event}
         delta = float(given["delta"])
     else:
-        share = 0.0
-        event = {"kind": "private", "epsilon": given["epsilon"], "delta": share}
+        event = {"kind": "private", "epsilon": given["epsilon"], "delta": 0.0}
         delta = float(given.get("delta", 0.0))
     event = {"kind": "self_composed", "count": steps, "event": event}
     shown = ", ".join(f"{each}={value!r}" for each, value in fixed.items())
@@ -453,7 +463,7 @@ def _accountant(
     yield Candidate("accountant", f"{name}({shown})", where, asked, source=READ, code=code)
 
 
-_ACCOUNTED = {"noise": 2.0, "delta": DELTA, "steps": 10, "rate": 1.0, "epsilon": 0.1}
+_ACCOUNTED = {"noise": 2.0, "delta": DELTA, "steps": 100, "rate": 1.0, "epsilon": 1.0}
 
 
 def _accounting_arguments(parameters: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any] | None:
@@ -461,7 +471,6 @@ def _accounting_arguments(parameters: Mapping[str, Any], roles: Mapping[str, str
     made: dict[str, Any] = {}
     for name, parameter in parameters.items():
         kind = roles[name]
-        kind = "steps" if kind == "size" else kind
         if kind in _ACCOUNTED:
             if kind in {roles[each] for each in made}:
                 return None

@@ -16,6 +16,8 @@ import threading
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from dpassay.scanning.candidates import Candidate, NotJudged
 
 MEGABYTES = 4096.0
 GRACE = 10.0  # seconds beyond its time, after which a candidate's process is ended
+LAST = 5.0  # seconds beyond the scan's
 LEAST, MOST = 1.5, 10.0  # seconds of a candidate
 PER_SECOND = 1.0  # candidates at most, for every second of the scan and process
 _EXACT = ("formula", "accountant")
@@ -120,6 +123,7 @@ def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, 
 
     mechanisms = sum(each.kind == "mechanism" for each in planned)
     share = request["failure_probability"] / max(1, mechanisms)
+    seed = request["seed"]
     waiting = deque(enumerate(planned))
     forks = can_fork()
 
@@ -138,7 +142,8 @@ def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, 
                 reason = "this system cannot fork processes, or the package starts JAX when it is imported"
                 found = NotJudged(candidate.name, candidate.where, reason)
             else:
-                found = _in_fork(candidate, number, share, seconds, request["seed"], folder, judge)
+                limits = Limits(min(seconds + GRACE, left + LAST), MEGABYTES)
+                found = _in_fork(candidate, number, limits, folder, partial(judge, candidate, share, seconds, seed))
             kind = "not_judged" if isinstance(found, NotJudged) else "judged"
             content = dataclasses.asdict(found) if isinstance(found, NotJudged) else found.to_json()
             _write(folder / f"result-{number:05}.json", {"kind": kind, "content": content})
@@ -150,9 +155,7 @@ def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, 
         thread.join()
 
 
-def _in_fork(
-    candidate: Candidate, number: int, share: float, seconds: float, seed: int, folder: Path, judge: Any
-) -> Any:
+def _in_fork(candidate: Candidate, number: int, limits: Limits, folder: Path, judging: Callable[[], Any]) -> Any:
     """What is found in a process of its own, in a folder of its own."""
 
     def work() -> Any:
@@ -161,10 +164,10 @@ def _in_fork(
         os.chdir(place)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return judge(candidate, share, seconds, seed)
+            return judging()
 
     try:
-        return in_own_process(work, Limits(seconds + GRACE, MEGABYTES, ""))
+        return in_own_process(work, limits)
     except NoResult as end:
         reason = str(end).partition("; allow more")[0].replace("the mechanism's process", "its process")
         return NotJudged(candidate.name, candidate.where, reason)
