@@ -5,14 +5,9 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-
-Role = Literal[
-    *("generator", "seed", "epsilon", "delta", "sensitivity", "lower", "upper", "bounds", "size"),
-    *("records", "vector", "value", "steps", "noise", "rate", "other"),
-]  # type: ignore[valid-type]
 
 EPSILON, DELTA = 0.5, 1e-5
 """Not 1, at which epsilon and its reciprocal are the same."""

@@ -114,6 +114,8 @@ def place(thing: Callable[..., Any] | type) -> str:
     """file:line of a definition; "" where it has no source, as what is compiled."""
     try:
         inner = inspect.unwrap(thing)
+        if inspect.isfunction(inner):
+            return f"{inner.__code__.co_filename}:{inner.__code__.co_firstlineno}"
         return f"{inspect.getsourcefile(inner)}:{inspect.getsourcelines(inner)[1]}"
     except (TypeError, OSError, ValueError):
         return ""

@@ -115,7 +115,9 @@ def judge(candidate: Candidate, share: float, seconds: float, seed: int) -> Judg
     except InvalidInput as error:
         found = NotJudged(candidate.name, candidate.where, str(error))
     except Exception as error:  # the candidate's own, whatever it raises
-        found = NotJudged(candidate.name, candidate.where, f"it raises {type(error).__name__}: {one_line(error)}")
+        flaky = type(error).__name__.startswith("Flaky")  # Hypothesis, of two calls that differ
+        said = "two calls on the same data differ" if flaky else f"it raises {type(error).__name__}: {one_line(error)}"
+        found = NotJudged(candidate.name, candidate.where, said)
     return found if isinstance(found, NotJudged) else dataclasses.replace(found, seconds=time.monotonic() - begin)
 
 
@@ -295,7 +297,7 @@ def _by_formula(candidate: Candidate, claim: PrivacyClaim, relation: str, second
     law = {"laplace": "Laplace", "gaussian": "Gaussian"}[noise.kind]
     call = f"check_noise({noise.kind!r}, scale={noise.scale!r}, sensitivity={apart!r}, epsilon={claim.epsilon!r}"
     call += f", delta={claim.delta!r})" if claim.delta else ")"
-    code, *texts = _shown(candidate, claim, Pair(*pair))
+    code, one, two = _shown(candidate, claim, Pair(*pair))
     repair = (f"repair: {verdict.repair}",) if verdict.repair else ()
     return Reading(
         relation,
@@ -305,7 +307,8 @@ def _by_formula(candidate: Candidate, claim: PrivacyClaim, relation: str, second
         f"{f' ({relation})' if relation else ''} move {apart:.6g} apart, which is not {claim.text}",
         (*_certified(verdict), "seen by calling it with noise of ours; judged exactly, without sampling", *repair),
         f"{code}\nprint(dp.{call})",
-        *texts,
+        one,
+        two,
         verdict.epsilon_lower,
     )
 

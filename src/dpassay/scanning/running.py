@@ -162,7 +162,8 @@ def _gathered(request: dict[str, Any], progress: Callable[[str], None]) -> dict[
         if not plan_file.exists():
             return {"plan": None, "judged": [], "not_judged": [], "reason": f"nothing was listed: {reason}"}
         plan = json.loads(plan_file.read_text(encoding="utf-8"))
-        judged, not_judged = [], list(plan["not_judged"])
+        judged: list[dict[str, Any]] = []
+        not_judged = list(plan["not_judged"])
         for number, (candidate, where) in enumerate(plan["planned"]):
             file = folder / f"result-{number:05}.json"
             if not file.exists():

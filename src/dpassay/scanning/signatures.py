@@ -62,11 +62,11 @@ def _guarded(name: str, thing: Any) -> Iterator[Found]:
 
 
 def _of(name: str, thing: Any) -> Iterator[Found]:
-    where = place(thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing))
     declared = [each for each in ("privacy", "stability", STATED) if _claims(getattr(thing, each, None), each)]
     if inspect.isclass(thing):
-        yield from _of_class(name, thing, where)
+        yield from _of_class(name, thing)
         return
+    where = place(thing if inspect.isroutine(thing) else type(thing))
     if isinstance(getattr(thing, "claim", None), PrivacyClaim) and not inspect.isroutine(thing):
         yield NotJudged(name, where, "a mechanism whose datasets are not known: audit it with dpassay.audit")
         return
@@ -319,7 +319,7 @@ def _datasets(kind: str, given: Mapping[str, Any], subject: Call) -> tuple[Any, 
     return st.lists(st.sampled_from([low, high, (low + high) / 2]), min_size=1, max_size=8), None
 
 
-def _of_class(name: str, kind: type, where: str) -> Iterator[Found]:
+def _of_class(name: str, kind: type) -> Iterator[Found]:
     """A class that is given an epsilon, with a method that takes data."""
     if issubclass(kind, BaseException | tuple) or typing.is_typeddict(kind):
         return
@@ -332,6 +332,7 @@ def _of_class(name: str, kind: type, where: str) -> Iterator[Found]:
     promised = [each for each in parameters if roles[each] == "epsilon"]
     if not promised or _is_tolerance(parameters[promised[0]]) or not _speaks(kind):
         return
+    where = place(kind)
     if inspect.isabstract(kind):
         yield NotJudged(name, where, "it is abstract: what derives from it is looked at")
         return

@@ -2,8 +2,8 @@
 
 `broken.maps`, `broken.mechanisms` and the modules of the same names in `mended` are what `dpassay scan` is pointed at:
 functions with annotated parameters that declare their claims (`declared`); those of `formulas` and `undeclared` declare
-nothing, and what they promise is read from names and parameters. `SPECIMENS` says of each what is wrong and which of our
-engines is to find it.
+nothing, and what they promise is read from names and parameters. `SPECIMENS` says of each what is wrong and which of
+our engines is to find it.
 """
 
 from dataclasses import dataclass
