@@ -38,7 +38,8 @@ from dpassay.scanning.noise import farthest
 
 Outcome = Literal["violated", "depends on the reading", "not refuted", "holds"]
 TRIED = 5  # datasets
-CALLS = 4  # of each, to see whether there is noise
+CALLS = 64  # of each, at most, until two differ
+LOOKING = 1.0  # seconds of them
 PAIRS = 60  # of which the noise is looked at
 LEAST_SECONDS = 0.5
 _TOLD = (int, float, str, bool, np.generic, np.ndarray)
@@ -70,6 +71,7 @@ class Judged:
         details: lines: event, probabilities, counts.
         code: Python that shows it again; "" where nothing was found.
         readings: relation, outcome and explanation of each reading, where the claim leaves it open.
+        seconds: of a processor.
     """
 
     kind: str
@@ -107,7 +109,7 @@ def judge(candidate: Candidate, share: float, seconds: float, seed: int) -> Judg
         seconds: for all of it; more than that when a call takes long.
         seed: of everything random.
     """
-    begin = time.monotonic()
+    begin = time.process_time()
     engines = {"mechanism": _mechanism, "map": _map, "accountant": _accountant, "formula": _formula}
     seed_all(seed)
     try:
@@ -118,7 +120,7 @@ def judge(candidate: Candidate, share: float, seconds: float, seed: int) -> Judg
         flaky = type(error).__name__.startswith("Flaky")  # Hypothesis, of two calls that differ
         said = "two calls on the same data differ" if flaky else f"it raises {type(error).__name__}: {one_line(error)}"
         found = NotJudged(candidate.name, candidate.where, said)
-    return found if isinstance(found, NotJudged) else dataclasses.replace(found, seconds=time.monotonic() - begin)
+    return found if isinstance(found, NotJudged) else dataclasses.replace(found, seconds=time.process_time() - begin)
 
 
 def _judged(candidate: Candidate, claim: str, readings: Sequence[Reading]) -> Judged:
@@ -192,22 +194,24 @@ def _why_not(candidate: Candidate, seed: int) -> str:
     if not isinstance(subject, Call):
         return ""
     datasets = _datasets(candidate, seed)
-    told: set[str] = set()
+    told = False
     problem: Exception | None = None
-    varies = False
+    varies, end = False, time.monotonic() + LOOKING
     for dataset in datasets:
         try:
-            outputs = [subject(rng, dataset) for _ in range(CALLS)]
+            outputs = [subject(rng, dataset) for _ in range(2)]
+            while not varies and len(outputs) < CALLS and time.monotonic() < end:
+                outputs.append(subject(rng, dataset))
+                varies = repr(outputs[-1]) != repr(outputs[0])
         except Exception as error:
             problem = error
             continue
         if any(inspect.isawaitable(each) for each in outputs):
             return "it is asynchronous"
         unknown = next((each for each in outputs if not _is_released(each)), None)
-        if unknown is not None or outputs == [None] * CALLS:
+        if unknown is not None or all(each is None for each in outputs):
             return f"it gives a {type(unknown).__name__}, of which no released value is known"
-        told.update(texts := [repr(each) for each in outputs])
-        varies = varies or len(set(texts)) > 1
+        told = True
     if not told and problem is not None:
         return f"it raises {type(problem).__name__}: {one_line(problem)}"
     if candidate.source == READ and not varies:

@@ -18,7 +18,7 @@ import numpy as np
 
 LAWS = {"laplace": "laplace", "normal": "gaussian", "standard_normal": "gaussian"}
 """Method of a generator -> kind of noise."""
-_LOOKS = (0.3, -1.0, 4.0, -20.0)  # scales
+_LOOKS = (0.3, -1.0, 4.0, -20.0, 20.0)  # scales
 _SAME = 1e-9
 
 
@@ -124,7 +124,7 @@ def added_noise(mechanism: Callable[..., Any], dataset: Any, most: int = 64) -> 
         raise OtherNoise
     rng = np.random.default_rng(0)
     for reach in _LOOKS:
-        noise = reach * rng.uniform(0.5, 1.0, most)
+        noise = reach * rng.uniform(0.9, 1.0, most)
         output, again = _run(mechanism, dataset, noise)
         expected = under + out * noise[:number]
         if again != asked or not np.allclose(output, expected, rtol=_SAME, atol=_SAME * np.abs(out).max()):

@@ -57,12 +57,14 @@ def target(name: str) -> Target:
     Raises:
         InvalidInput: there is no such thing, or no Python source in it.
     """
-    path = Path(name)
+    path, bare = Path(name), "/" not in name and not name.endswith(".py")
+    if bare and (named := _spec(name)) is not None and (named.origin is not None or not path.exists()):
+        return _of_spec(name, named)
     if path.exists() and (path.suffix == ".py" or path.is_dir()):
         return _of_path(name, path.resolve())
     if path.exists() or "/" in name or name.endswith(".py"):
         raise InvalidInput(f"{name!r} is no Python source; name an installed package, a module, a .py file or a folder")
-    spec = _spec(name) or _spec(name.replace("-", "_"))
+    spec = _spec(name.replace("-", "_"))
     if spec is None:
         spec = next(filter(None, map(_spec, _imported_names(name))), None)
     if spec is None:

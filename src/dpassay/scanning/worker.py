@@ -38,7 +38,6 @@ def main(folder: Path) -> None:
     """Does what `request.json` in the folder asks for."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    end = time.monotonic() + request["seconds"]
     empty = folder / "empty"
     empty.mkdir(exist_ok=True)
     os.chdir(empty)
@@ -46,6 +45,7 @@ def main(folder: Path) -> None:
         sys.path.insert(0, request["path"])
     _import_engines()
     found = _listed(request)
+    end = time.monotonic() + request["seconds"]
     candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request, end)
     _write(
         folder / "plan.json",
@@ -64,14 +64,20 @@ def main(folder: Path) -> None:
 
 
 def _import_engines() -> None:
-    """What the forks need, before they are made; none of it computes with JAX."""
+    """What the forks need, before they are made: modules, and what first calls keep. None of it computes with JAX."""
     for name in (
         *("auditors.audit", "auditors.strategy_search", "auditors.findings", "auditors.anytime", "auditors.one_shot"),
         *("auditors.outputs", "auditors.learners", "auditors.stability", "accounting.checking", "report.audit_text"),
         "scanning.judging",
     ):
         importlib.import_module(f"dpassay.{name}")
-    importlib.import_module("hypothesis")
+    from hypothesis import strategies as st
+
+    from dpassay.accounting.checking import check_noise
+    from dpassay.auditors.drawing import first_draws
+
+    first_draws(st.lists(st.integers(0, 1)), "", 2)  # Hypothesis reads all modules once, for constants
+    check_noise("laplace", epsilon=1.0, scale=1.0)
 
 
 def _listed(request: dict[str, Any]) -> list[Candidate | NotJudged]:

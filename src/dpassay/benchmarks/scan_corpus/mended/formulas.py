@@ -1,4 +1,4 @@
-"""The noise scales and totals of `broken.formulas`, large enough."""
+"""The noise scales and totals of privacy loss of `broken.formulas`, large enough."""
 
 import math
 
