@@ -109,7 +109,7 @@ def test_the_shares_of_all_that_is_judged_on_samples_add_up(tmp_path: Path, monk
     monkeypatch.setattr(worker, "_import_engines", lambda: None)
     monkeypatch.setattr(worker, "_listed", lambda request: [accountant, *map(_mechanism, range(10_000))])
     monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
-    request = {"seconds": 20.0, "path": "", "failure_probability": 0.05, "workers": 2, "seed": 0}
+    request = {"seconds": 20.0, "path": "", "failure_probability": 0.05, "workers": 2, "seed": 0, "probing": False}
     (tmp_path / "request.json").write_text(json.dumps(request))
     here = Path.cwd()
     try:
@@ -129,7 +129,7 @@ def test_the_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> Non
     (tmp_path / "asleep.py").write_text('"""Privacy."""\nimport time\ntime.sleep(600)\ndef f(data, epsilon): ...\n')
     request = {
         **{"package": "asleep", "path": str(tmp_path), "library": "", "unusable": {}, "seconds": 60.0, "seed": 0},
-        **{"modules": [["asleep", str(tmp_path / "asleep.py")]], "failure_probability": 0.05, "workers": 1},
+        **{"modules": [["asleep", str(tmp_path / "asleep.py")]], "failure_probability": 0.05, "workers": 1, "probing": True},
     }
     (tmp_path / "request.json").write_text(json.dumps(request))
     command = [sys.executable, "-m", "dpassay.scanning.worker", str(tmp_path)]

@@ -121,6 +121,7 @@ def scan(
         "library": found.package if found.whole and found.package in LIBRARIES else "",
         "modules": [] if found.whole and found.package in LIBRARIES else [[m.name, m.file] for m in found.modules],
         "unusable": {},
+        "probing": False,
         "seconds": time_limit,
         "failure_probability": failure_probability,
         "seed": seed,
@@ -220,7 +221,7 @@ def _unusable(modules: tuple[Module, ...], request: dict[str, Any], progress: Ca
     """File -> how the process ended that imported that module alone."""
     found = {}
     for module in modules:
-        alone = {**request, "modules": [[module.name, module.file]], "seconds": 0.0}
+        alone = {**request, "modules": [[module.name, module.file]], "seconds": 0.0, "probing": True}
         with tempfile.TemporaryDirectory(prefix="dpassay-scan-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             (folder / "request.json").write_text(json.dumps(alone), encoding="utf-8")

@@ -43,7 +43,8 @@ def main(folder: Path) -> None:
     os.chdir(empty)
     if request["path"]:
         sys.path.insert(0, request["path"])
-    _import_engines()
+    if not request["probing"]:
+        _import_engines()
     found = _listed(request)
     end = time.monotonic() + request["seconds"]
     candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request, end)
