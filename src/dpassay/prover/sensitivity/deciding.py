@@ -7,12 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import sympy
 from sympy import S
 
 from dpassay.core.errors import InvalidInput
+from dpassay.prover.program_text import program_of
 from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
@@ -20,6 +22,7 @@ from dpassay.prover.sensitivity.queries import at_most as surely_at_most
 from dpassay.prover.sensitivity.reading import Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
+from dpassay.replay import Rejected, seal_own
 
 RELATIONS = {
     "replace_one:entry": False,
@@ -44,10 +47,13 @@ class Sensitivity:
         witness: the pair with the largest difference found, or one that exceeds `at_most`.
         at_most: the bound that was asked about, None if none was.
         outcome: "holds", "refuted" or "open" for `at_most`; without it "holds" where an upper bound was proved.
+        level: how far a proof went. "whole": the checker of `dpassay replay` read the source by itself and proved the
+            bound, with z3 and cvc5. "steps": only the prover has read the source and split it into cases. "": no proof.
+        unchecked: why the level is not "whole", "" where it is or there is no proof.
         assumptions: conditions on n and the parameters, and how the source was read.
         reason: why there is no upper bound, "" where there is one.
         certificate: the source, its digest and the steps of the proof (those that an SMT solver proved are as
-            `replay.proof` takes them).
+            `replay.proof` takes them); at level "whole" also "kind" and "inputs" of what `dpassay replay` re-checks.
     """
 
     function: str
@@ -61,6 +67,8 @@ class Sensitivity:
     assumptions: tuple[str, ...]
     reason: str
     certificate: Mapping[str, Any] = field(repr=False)
+    level: str = ""
+    unchecked: str = ""
 
     def __str__(self) -> str:
         claim = f"at most {self.at_most}" if self.at_most is not None else "sensitivity"
@@ -69,6 +77,7 @@ class Sensitivity:
         ]
         if self.upper is not None:
             lines.append(f"  proved: |f(x) - f(x')| <= {self.upper}")
+            lines.append(f"  level: {self.level}, {self._shown()}")
         if self.reason:
             lines.append(f"  no proof: {self.reason}")
         if self.witness is not None:
@@ -79,6 +88,25 @@ class Sensitivity:
         if self.assumptions:
             lines.append(f"  assumed: {'; '.join(self.assumptions)}")
         return "\n".join(lines)
+
+    def _shown(self) -> str:
+        """How the bound was shown, in words."""
+        if self.level == "whole":
+            return "proved again from the source by the checker of dpassay replay, with z3 and cvc5"
+        return (
+            f"the prover's own reading and cases; {len(self.certificate['steps'])} inequalities by z3, the rest by "
+            f"enclosures; not proved again from the source: {self.unchecked}"
+        )
+
+    def write_certificate(self, path: str | Path) -> None:
+        """Writes what `dpassay replay` re-checks from the file alone.
+
+        Raises:
+            InvalidInput: the bound was not proved at level "whole".
+        """
+        if self.level != "whole":
+            raise InvalidInput(f"no certificate: {self.unchecked or self.reason or 'no bound was proved'}")
+        seal_own(self.certificate["kind"], self.certificate["inputs"]).write(Path(path))
 
 
 def _listed(data: Sequence[Any]) -> str:
@@ -138,9 +166,7 @@ def sensitivity(
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
     facts = [*understood.assumed, *(_condition(text, names) for text in assume)]
-    return _Decision(function, understood, interval, RELATIONS[relation], claim, facts, seed, file, certificate).made(
-        made
-    )
+    return _Decision(function, understood, interval, relation, claim, facts, seed, file, certificate).made(made)
 
 
 def _read(function: Any, named: Sequence[str]) -> Read:
@@ -162,19 +188,18 @@ class _Decision:
         function: Any,
         understood: Read,
         interval: Any,
-        grows: bool,
+        relation: str,
         claim: Any,
         facts: Any,
         seed: int,
         file: str,
         certificate: Any,
     ):
-        self.function, self.read, self.interval, self.grows, self.claim = function, understood, interval, grows, claim
+        self.function, self.read, self.interval, self.claim = function, understood, interval, claim
+        self.relation, self.grows = relation, RELATIONS[relation]
         self.seed, self.file, self.certificate = seed, file, dict(certificate)
         self.facts, self.undefined = settled(understood.obligations, facts, understood.n, interval)
-        if grows:  # what is defined for n entries must be defined for one more
-            self.facts = [*self.facts]
-        self.runs = Runs(function, understood, interval, self.facts, grows, seed)
+        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed)
         self.samples: list[tuple[dict[Any, Any], float, Any, Any]] = []
 
     def made(self, made: Any) -> Sensitivity:
@@ -193,7 +218,29 @@ class _Decision:
         self.certificate["upper"] = None if upper is None else str(upper)
         claim = None if self.claim is None else _plain(self.claim, self.read)
         lower = None if witness is None else witness.difference
-        return made(upper, lower, witness, claim, outcome, self.assumptions(), reason, self.certificate)
+        level, unchecked = ("", "") if upper is None else self.checked(upper)
+        assumed = self.assumptions()
+        return made(upper, lower, witness, claim, outcome, assumed, reason, self.certificate, level, unchecked)
+
+    def checked(self, upper: Any) -> tuple[str, str]:
+        """The level of a proof, and why it is not higher; the checker shares nothing with what found the proof."""
+        try:
+            program = program_of(self.function, noisy=False)
+            bounds = None if S.Infinity in self.interval else [str(end) for end in self.interval]
+            inputs = {
+                "program": {"text": program.text, "entry": program.entry, "data": self.read.kind},
+                "parameters": {k: "int" if v.is_integer else "real" for k, v in self.read.parameters.items()},
+                "relation": {"kind": self.relation, "bounds": bounds},
+                "assume": [
+                    _condition_text(_plain(each, self.read)) for fact in self.facts for each in _conjuncts(fact)
+                ],
+                "bound": str(upper),
+            }
+            seal_own("sensitivity", inputs)
+        except (Rejected, InvalidInput) as refused:
+            return "steps", str(refused)
+        self.certificate |= {"kind": "sensitivity", "inputs": inputs}
+        return "whole", ""
 
     def assumptions(self) -> tuple[str, ...]:
         shown = [str(_plain(fact, self.read)) for fact in self.facts]
@@ -478,6 +525,16 @@ def _condition(text: str, names: Mapping[str, Any]) -> Any:
     if not isinstance(found, sympy.logic.boolalg.Boolean):
         raise InvalidInput(f'{text!r} is no condition: write one as "0 <= mu <= 1"')
     return found
+
+
+def _conjuncts(fact: Any) -> Sequence[Any]:
+    return fact.args if isinstance(fact, sympy.And) else (fact,)
+
+
+def _condition_text(fact: Any) -> str:
+    """A condition as Python writes it."""
+    relational = isinstance(fact, sympy.core.relational.Relational)
+    return f"{fact.lhs} {fact.rel_op} {fact.rhs}" if relational else str(fact)
 
 
 def _plain(term: Any, understood: Read | None = None) -> Any:
