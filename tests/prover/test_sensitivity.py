@@ -201,6 +201,45 @@ def test_the_steps_of_a_proof_are_what_replay_checks_with_both_solvers():
     assert len(found.certificate["digest"]) == 64
 
 
+def share(data):
+    if len(data) == 0:
+        return 0
+    return sum(x > 0.5 for x in data) / len(data)
+
+
+def default_at_first(data):
+    if len(data) == 0:
+        return 100
+    return sum(data)
+
+
+def test_no_entry_beside_one_counts_where_entries_are_added():
+    added = {"relation": "add_or_remove_one:entry"}
+    for function, false, true in ((share, "1/2", "1"), (default_at_first, "1", "100")):
+        found = dp.sensitivity(function, at_most=false, **added)
+        assert (found.outcome, found.witness and found.witness.n) == ("refuted", 0)
+        found = dp.sensitivity(function, at_most=true, **added)
+        assert found.outcome == "holds"
+        assert "n >= 0 entries, and one more" in found.assumptions
+    assert "n >= 1 entries, and one more" in dp.sensitivity(mean, **added).assumptions
+
+
+def mean(data):
+    return sum(data) / len(data)
+
+
+def test_a_claim_about_what_is_not_understood_may_have_its_parameters():
+    found = dp.sensitivity(_while_limited, at_most="2*limit")
+    assert (found.outcome, str(found.at_most)) == ("open", "2*limit")
+    assert "not understood" in found.reason
+
+
+def _while_limited(data, limit):
+    while limit < 1:
+        limit += 1
+    return sum(data)
+
+
 def test_it_prints_as_a_few_readable_lines():
     text = str(dp.sensitivity(weighted, at_most="w", bounds=(0, 2), assume=["w > 0"]))
     assert "refuted" in text

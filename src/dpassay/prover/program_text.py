@@ -177,7 +177,9 @@ def _check_code(piece: _Piece) -> None:
         raise piece.refused(node, f"{node.name} uses {free} of the function around it; pass them as parameters")
     # Python compiles calls of what a module imports at its top in another way.
     held = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
-    imports = "".join(f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType))
+    imports = "".join(
+        f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType) and name.isidentifier()
+    )
     flags = _future(function.__code__)
     compiled = [_inner(compile(text + piece.text, piece.file, "exec", flags, True)) for text in (imports, "")]
     if not any(_same_code(code, function.__code__) for code in compiled):

@@ -102,7 +102,7 @@ def statement(inputs: Mapping[str, Any], core: Core) -> str:
     sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
     fixed = [f"{name} = {core.defaults[name]}" for name in core.parameters if name not in inputs["parameters"]]
     within = "any reals" if relation["bounds"] is None else "in [{}, {}]".format(*relation["bounds"])
-    assumed = " and ".join(["n >= 1", *inputs["assume"], *fixed])
+    assumed = " and ".join([f"n >= {0 if RELATIONS[relation['kind']] else 1}", *inputs["assume"], *fixed])
     return (
         f"{program['entry']}(data{sorts}) of the program with SHA-256 {digest} moves by at most {inputs['bound']} in "
         f"absolute value for {relation['kind']} of n entries, {within} (data: {program['data']}), if {assumed}"
@@ -214,6 +214,8 @@ class _Numbers:
         A product of what lies between 0 and 1, or -1 and 1, lies there too.
         """
         symbols = self.symbols
+        if count == ZERO:
+            return ZERO if fold.kind == "sum" else ONE
         low, high = (self.one_of(which, fold, names, length) for which in ("least", "largest"))
 
         def axioms(made: Number) -> list[str]:
@@ -262,8 +264,8 @@ class _Numbers:
                 return x * y
             case "negate", [x]:
                 return -x
-            case "/", [x, y] if y != ZERO:
-                return x * symbols.inverse(y)
+            case "/", [x, y]:
+                return symbols.defined(("by 0", x), "by0", "r", lambda _: ()) if y == ZERO else x * symbols.inverse(y)
             case "//", [x, y]:
                 return symbols.floor(self.applied("/", [x, y]))
             case "%", [x, y]:
@@ -297,9 +299,7 @@ class _Numbers:
         raise Rejected(f"{name} is not understood here")
 
     def enclosed(self, key: Any, ball: arb) -> Number:
-        if not ball.is_finite():
-            raise Rejected(f"{key} is not defined")
-        ends = literal(Fraction(down(ball))), literal(Fraction(up(ball)))
+        ends = [literal(Fraction(end(ball))) for end in (down, up)] if ball.is_finite() else [None, None]
         return self.symbols.defined(key, key[0], "r", lambda made: self.between(made, *ends))
 
     def increasing(self, name: str, x: Number) -> Number:
@@ -485,11 +485,11 @@ class _Proof:
         if low is not None and high is not None and low >= high:
             raise Rejected("the first bound is below the second: there are no neighbors else")
 
-    def start(self) -> tuple[_Numbers, dict[str, Number]]:
-        """Numbers of which only the assumptions are known."""
+    def start(self, some: bool) -> tuple[_Numbers, dict[str, Number]]:
+        """Numbers of which only the assumptions are known: n is 1 or more, or else 0."""
         symbols = Symbols()
-        n = symbols.fresh("n", "r")
-        whole = _Numbers(symbols, self.bounds, n, [symbols.compare(">=", n - ONE)])
+        n = symbols.fresh("n", "r") if some else ZERO
+        whole = _Numbers(symbols, self.bounds, n, [symbols.compare(">=", n - ONE)] * some)
         names = {name: symbols.fresh(name, "r") for name in self.parameters}
         names |= {name: whole.number(default, {}) for name, default in self.defaults.items()}
         for text in self.inputs["assume"]:
@@ -501,29 +501,32 @@ class _Proof:
 
     def conditions(self) -> list[str]:
         """What was proved, in words."""
-        whole, _ = self.start()
+        whole, _ = self.start(True)
         if not satisfiable(whole.symbols.query([*whole.known, *whole.order()]), MILLISECONDS):
             raise Rejected("nothing is known to meet the assumptions")
         said = self.inputs["bound"]
         bound, duties = public_term(_expression(said, self.parameters), list(self.parameters))
-        self.defined(duties, f"{said} is not proved to be defined", ZERO)
-        for more in (ZERO, ONE) if self.grows else (ZERO,):
-            self.defined(self.duties, "not proved to be defined at {}", more)
+        for some in (False, True)[1 - self.grows :]:
+            self.defined(duties, f"{said} is not proved to be defined", ZERO, some)
+            for more in (ZERO, ONE)[: 1 + self.grows]:
+                self.defined(self.duties, "not proved to be defined at {}", more, some)
+            moved = self.moved(bound, some)
         return [
             *(f"defined at {where}" for where in dict.fromkeys(each.where for each in self.duties)),
-            *self.moved(bound),
+            *moved,
         ]
 
-    def defined(self, duties: list[Duty], failing: str, more: Number) -> None:
+    def defined(self, duties: list[Duty], failing: str, more: Number, some: bool) -> None:
         """Shows it for every list of n entries, or of one more."""
-        whole, names = self.start()
+        whole, names = self.start(some)
         whole.n = whole.n + more
         for duty in dict.fromkeys(duties):
             path = [whole.truth(each, names) for each in duty.path]
             self.show(whole, path, whole.truth(duty.condition, names), failing.format(duty.where))
 
-    def moved(self, bound: Term) -> list[str]:
-        whole, names = self.start()
+    def moved(self, bound: Term, some: bool) -> list[str]:
+        """Shows the bound."""
+        whole, names = self.start(some)
         limit = whole.number(bound, names)
         old, new = (_Changed(whole, side, self.grows).number(self.value, names) for side in (0, 1))
         moves = {"new - old": new - old}
@@ -537,7 +540,7 @@ class _Proof:
     def show(self, whole: _Numbers, path: list[str], condition: str, failing: str) -> None:
         """Both solvers prove a condition, or it is rejected."""
         asserted = [*whole.known, *whole.order(), *path, negation(condition)]
-        if FALSE in asserted:
+        if FALSE in asserted:  # what cannot be, without entries perhaps; that some lists are as assumed was shown
             return
         text = whole.symbols.query(asserted)
         if " Int" not in text and "declare-fun" not in text:

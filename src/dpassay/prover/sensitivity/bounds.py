@@ -36,8 +36,17 @@ class Bounds:
     """All cases of one function's change, and what can be proved of them."""
 
     def __init__(
-        self, value: Any, n: Any, domain: Domain, *, grows: bool, way: str = "exact", milliseconds: int = 1500
+        self,
+        value: Any,
+        n: Any,
+        domain: Domain,
+        *,
+        grows: bool,
+        way: str = "exact",
+        milliseconds: int = 1500,
+        empty: Case | None = None,
     ):
+        self.empty = empty
         self.n, self.domain, self.grows, self.milliseconds = n, domain, grows, milliseconds
         self.value, self.way = value, way
         self.factor, self.power = S.One, S.One
@@ -77,7 +86,26 @@ class Bounds:
         if self.differences:
             by_case = self.domain.largest(*(self._end(*each) for each in self.differences))
             ends.append(self._unraised(by_case))
-        return self.domain.least(*ends)
+        least = self.domain.least(*ends)
+        if self.empty is not None and not self._empty_proved(least):
+            least = self.domain.largest(least, *(self._end(self.empty, gap) for gap in self._empty_gaps()))
+        return least
+
+    def _empty_gaps(self) -> list[Any]:
+        case = self.empty
+        return [] if case is None else [_simple(case.new - case.old), _simple(case.old - case.new)]
+
+    def proves_empty(self, bound: Any) -> bool:
+        """Whether a bound holds where the dataset without entries gets one."""
+        return self._empty_proved(bound) is not None
+
+    def _empty_proved(self, bound: Any) -> list[dict[str, Any]] | None:
+        """Steps that show a bound where the dataset without entries gets one; None if it was not shown."""
+        if self.empty is None:
+            return []
+        limit = sympy.sympify(bound).subs(self.n, 0)
+        steps = [self._case_proved(self.empty, gap, limit) if _finite(limit) else None for gap in self._empty_gaps()]
+        return None if None in steps else [step for step in steps if step]
 
     def _unraised(self, term: Any) -> Any:
         """The bound of the function from a bound of what `differences` hold."""
@@ -100,16 +128,19 @@ class Bounds:
 
     def proves(self, bound: Any) -> Proof | None:
         """A proof that no difference exceeds a bound."""
+        begun = self._empty_proved(bound)
+        if begun is None:
+            return None
         if not self.differences:
-            return Proof(bound) if self.domain.below(self.independent(), bound) else None
+            return Proof(bound, begun) if self.domain.below(self.independent(), bound) else None
         if self.domain.below(self.independent(), bound):
-            return Proof(bound)
+            return Proof(bound, begun)
         raised = bound
         if self.factor != 1 or self.power != 1:
             if not self.domain.nonnegative(bound) or not self.domain.knows(sympy.Gt(self.factor, 0)):
                 return None
             raised = sympy.simplify((bound / self.factor) ** self.power)
-        steps = []
+        steps = begun
         for case, difference in self.differences:
             step = self._case_proved(case, difference, raised)
             if step is None:

@@ -18,8 +18,9 @@ from dpassay.prover.program_text import program_of
 from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
+from dpassay.prover.sensitivity.neighbors import Case, Irreducible, alone
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
-from dpassay.prover.sensitivity.reading import Read, read, source_of
+from dpassay.prover.sensitivity.reading import Obligation, Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
 from dpassay.replay import Rejected, seal_own
@@ -161,7 +162,7 @@ def sensitivity(
     except NotUnderstood as refused:
         where = f"{file}:{refused.line}: " if refused.line else ""
         lower, witness = _tried(function, interval, RELATIONS[relation], seed)
-        claim = None if at_most is None else _plain(_expression(str(at_most), {}))
+        claim = None if at_most is None else _expression(str(at_most), _symbols(definition))
         return made(None, lower, witness, claim, "open", (), f"{where}not understood: {refused.reason}", certificate)
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
@@ -172,10 +173,10 @@ def sensitivity(
 def _read(function: Any, named: Sequence[str]) -> Read:
     """The reading for lists; for arrays where it uses what only arrays have."""
     try:
-        return read(function, "list", {}, named)
+        return read(function, "list", named)
     except NeedsArray as list_refused:
         try:
-            return read(function, "array", {}, named)
+            return read(function, "array", named)
         except NeedsArray:
             raise list_refused from None
 
@@ -199,8 +200,33 @@ class _Decision:
         self.relation, self.grows = relation, RELATIONS[relation]
         self.seed, self.file, self.certificate = seed, file, dict(certificate)
         self.facts, self.undefined = settled(understood.obligations, facts, understood.n, interval)
-        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed)
+        self.empty = self.read_empty() if self.grows else None
+        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed, self.empty and self.empty.old)
         self.samples: list[tuple[dict[Any, Any], float, Any, Any]] = []
+
+    def read_empty(self) -> Case | None:
+        """No entry and one: what the function is there; None if it is not defined without entries, or not read there.
+
+        The rest of a proof is about n >= 1 and n + 1 entries.
+        """
+        try:
+            found = read(self.function, self.read.kind, list(self.read.parameters), empty=True)
+            swap = {found.parameters[name]: symbol for name, symbol in self.read.parameters.items()}
+            facts = [sympy.sympify(fact).subs(self.read.n, 0) for fact in self.facts]
+            asserted = [sympy.sympify(fact).subs(swap) for fact in found.assumed]
+            obliged = [
+                Obligation(
+                    duty.condition.subs(swap), tuple(sympy.sympify(each).subs(swap) for each in duty.path), duty.line
+                )
+                for duty in found.obligations
+            ]
+            known = [fact for fact in (*facts, *asserted) if fact is not sympy.true]
+            needs, undefined = settled(obliged, known, self.read.n, self.interval)
+            if sympy.false in known or undefined or len(needs) > len(known):
+                return None
+            return alone(self.read.value, found.value.subs(swap), self.read.n, Domain(self.interval, known))
+        except (NotUnderstood, Irreducible):
+            return None
 
     def made(self, made: Any) -> Sensitivity:
         self.sampled()
@@ -231,9 +257,8 @@ class _Decision:
                 "program": {"text": program.text, "entry": program.entry, "data": self.read.kind},
                 "parameters": {k: "int" if v.is_integer else "real" for k, v in self.read.parameters.items()},
                 "relation": {"kind": self.relation, "bounds": bounds},
-                "assume": [
-                    _condition_text(_plain(each, self.read)) for fact in self.facts for each in _conjuncts(fact)
-                ],
+                "assume": ["n >= 1"] * (self.grows and not self.empty)
+                + [_condition_text(_plain(each, self.read)) for fact in self.facts for each in _conjuncts(fact)],
                 "bound": str(upper),
             }
             seal_own("sensitivity", inputs)
@@ -244,7 +269,8 @@ class _Decision:
 
     def assumptions(self) -> tuple[str, ...]:
         shown = [str(_plain(fact, self.read)) for fact in self.facts]
-        least = "n >= 1 entries, and one more" if self.grows else "n >= 1 entries"
+        fewest = 0 if self.empty else 1
+        least = f"n >= {fewest} entries, and one more" if self.grows else "n >= 1 entries"
         whole = [f"{name} is an integer" for name, symbol in self.read.parameters.items() if symbol.is_integer]
         kind = "data is an array" if self.read.kind == "array" else "data is a list"
         return (
@@ -257,7 +283,7 @@ class _Decision:
         )
 
     def sampled(self) -> None:
-        for n in LENGTHS:
+        for n in (*[0] * bool(self.empty), *LENGTHS):
             for place, setting in enumerate(self.runs.settings(n)):
                 if place >= (6 if n <= 2 else 3):
                     break
@@ -296,7 +322,7 @@ class _Decision:
         found: Proof | None = None
         reason = "no bound was proved"
         for way in ways(self.read.value, domain):
-            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way)
+            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way, empty=self.empty)
             reason = bounds.reason or reason
             if self.claim is not None and (claimed := bounds.proves(self.claim)) is not None:
                 return claimed, ""
@@ -306,7 +332,7 @@ class _Decision:
                 break
         if self.claim is None or found is None:
             return found, "" if found is not None else reason
-        if domain.below(found.upper, self.claim):
+        if domain.below(found.upper, self.claim) and bounds.proves_empty(self.claim):
             return Proof(self.claim, found.steps), ""
         return None, f"the claim was not proved, only {_plain(found.upper, self.read)}"
 
@@ -525,6 +551,14 @@ def _condition(text: str, names: Mapping[str, Any]) -> Any:
     if not isinstance(found, sympy.logic.boolalg.Boolean):
         raise InvalidInput(f'{text!r} is no condition: write one as "0 <= mu <= 1"')
     return found
+
+
+def _symbols(definition: ast.FunctionDef) -> dict[str, Any]:
+    """The names of a function's parameters, which a claim may have although the function was not understood."""
+    arguments = definition.args
+    return {
+        each.arg: sympy.Symbol(each.arg) for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    }
 
 
 def _conjuncts(fact: Any) -> Sequence[Any]:
