@@ -18,9 +18,9 @@ from dpassay.prover.program_text import program_of
 from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
-from dpassay.prover.sensitivity.neighbors import Case, Irreducible, alone
+from dpassay.prover.sensitivity.lengths import short_lengths
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
-from dpassay.prover.sensitivity.reading import Obligation, Read, read, source_of
+from dpassay.prover.sensitivity.reading import Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
 from dpassay.replay import Rejected, seal_own
@@ -167,7 +167,12 @@ def sensitivity(
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
     facts = [*understood.assumed, *(_condition(text, names) for text in assume)]
-    return _Decision(function, understood, interval, relation, claim, facts, seed, file, certificate).made(made)
+
+    def asked(length: int) -> list[Any]:
+        return [_condition(text, {**names, "n": sympy.Integer(length)}) for text in assume]
+
+    decision = _Decision(function, understood, interval, relation, claim, facts, asked, seed, file, certificate)
+    return decision.made(made)
 
 
 def _read(function: Any, named: Sequence[str]) -> Read:
@@ -192,6 +197,7 @@ class _Decision:
         relation: str,
         claim: Any,
         facts: Any,
+        asked: Any,
         seed: int,
         file: str,
         certificate: Any,
@@ -200,33 +206,11 @@ class _Decision:
         self.relation, self.grows = relation, RELATIONS[relation]
         self.seed, self.file, self.certificate = seed, file, dict(certificate)
         self.facts, self.undefined = settled(understood.obligations, facts, understood.n, interval)
-        self.empty = self.read_empty() if self.grows else None
-        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed, self.empty and self.empty.old)
+        added = [fact for fact in self.facts if fact not in facts and fact.free_symbols == {understood.n}]
+        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed, added)
+        self.short = short_lengths(function, understood, interval, self.runs, asked)
+        self.runs.lengths, self.runs.values = set(self.short.values), self.short.values
         self.samples: list[tuple[dict[Any, Any], float, Any, Any]] = []
-
-    def read_empty(self) -> Case | None:
-        """No entry and one: what the function is there; None if it is not defined without entries, or not read there.
-
-        The rest of a proof is about n >= 1 and n + 1 entries.
-        """
-        try:
-            found = read(self.function, self.read.kind, list(self.read.parameters), empty=True)
-            swap = {found.parameters[name]: symbol for name, symbol in self.read.parameters.items()}
-            facts = [sympy.sympify(fact).subs(self.read.n, 0) for fact in self.facts]
-            asserted = [sympy.sympify(fact).subs(swap) for fact in found.assumed]
-            obliged = [
-                Obligation(
-                    duty.condition.subs(swap), tuple(sympy.sympify(each).subs(swap) for each in duty.path), duty.line
-                )
-                for duty in found.obligations
-            ]
-            known = [fact for fact in (*facts, *asserted) if fact is not sympy.true]
-            needs, undefined = settled(obliged, known, self.read.n, self.interval)
-            if sympy.false in known or undefined or len(needs) > len(known):
-                return None
-            return alone(self.read.value, found.value.subs(swap), self.read.n, Domain(self.interval, known))
-        except (NotUnderstood, Irreducible):
-            return None
 
     def made(self, made: Any) -> Sensitivity:
         self.sampled()
@@ -257,8 +241,8 @@ class _Decision:
                 "program": {"text": program.text, "entry": program.entry, "data": self.read.kind},
                 "parameters": {k: "int" if v.is_integer else "real" for k, v in self.read.parameters.items()},
                 "relation": {"kind": self.relation, "bounds": bounds},
-                "assume": ["n >= 1"] * (self.grows and not self.empty)
-                + [_condition_text(_plain(each, self.read)) for fact in self.facts for each in _conjuncts(fact)],
+                "assume": [f"n >= {self.short.least}"] * (self.short.least > (0 if self.grows else 1))
+                + [_condition_text(_plain(each, self.read)) for fact in self.stated() for each in _conjuncts(fact)],
                 "bound": str(upper),
             }
             seal_own("sensitivity", inputs)
@@ -267,10 +251,14 @@ class _Decision:
         self.certificate |= {"kind": "sensitivity", "inputs": inputs}
         return "whole", ""
 
+    def stated(self) -> list[Any]:
+        """The assumptions; not those on n alone that the proof of short lengths makes needless."""
+        added = self.runs.added if self.short.values else ()
+        return [fact for fact in self.facts if fact not in added]
+
     def assumptions(self) -> tuple[str, ...]:
-        shown = [str(_plain(fact, self.read)) for fact in self.facts]
-        fewest = 0 if self.empty else 1
-        least = f"n >= {fewest} entries, and one more" if self.grows else "n >= 1 entries"
+        shown = [str(_plain(fact, self.read)) for fact in self.stated()]
+        least = f"n >= {self.short.least} entries" + ", and one more" * self.grows
         whole = [f"{name} is an integer" for name, symbol in self.read.parameters.items() if symbol.is_integer]
         kind = "data is an array" if self.read.kind == "array" else "data is a list"
         return (
@@ -283,7 +271,7 @@ class _Decision:
         )
 
     def sampled(self) -> None:
-        for n in (*[0] * bool(self.empty), *LENGTHS):
+        for n in sorted({*LENGTHS, *self.short.values}):
             for place, setting in enumerate(self.runs.settings(n)):
                 if place >= (6 if n <= 2 else 3):
                     break
@@ -314,6 +302,9 @@ class _Decision:
             return None, f"{self.file}:{duty.line}: not proved to be defined for all data: {wanted}"
         if not self.samples:
             return None, "; ".join(self.runs.conflicts) or "no n and parameters were found that the assumptions allow"
+        if self.short.running is not None:
+            n = self.short.running
+            return None, f"the function runs for n = {n}, of which nothing was proved: assume n >= {n + 1} if it is so"
         domain = Domain(self.interval, self.facts)
         if (at := self.claimless()) is not None:
             return None, f"the claim has no value at n = {at[self.read.n]}"
@@ -322,7 +313,7 @@ class _Decision:
         found: Proof | None = None
         reason = "no bound was proved"
         for way in ways(self.read.value, domain):
-            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way, empty=self.empty)
+            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way, short=self.short.cases)
             reason = bounds.reason or reason
             if self.claim is not None and (claimed := bounds.proves(self.claim)) is not None:
                 return claimed, ""
@@ -332,7 +323,7 @@ class _Decision:
                 break
         if self.claim is None or found is None:
             return found, "" if found is not None else reason
-        if domain.below(found.upper, self.claim) and bounds.proves_empty(self.claim):
+        if domain.below(found.upper, self.claim) and bounds.short_proved(self.claim) is not None:
             return Proof(self.claim, found.steps), ""
         return None, f"the claim was not proved, only {_plain(found.upper, self.read)}"
 

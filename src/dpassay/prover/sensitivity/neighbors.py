@@ -91,30 +91,6 @@ def cases(value: Any, n: Any, domain: Domain, *, grows: bool = False, way: str =
             raise Irreducible("too many cases")
 
 
-def alone(value: Any, empty: Any, n: Any, domain: Domain) -> Case:
-    """The case of no entry and then one, `w`.
-
-    Raises:
-        Irreducible: what the function is of one entry has no such form.
-    """
-    w = Dummy("w", real=True)
-
-    def of(term: Any) -> Any:
-        if isinstance(term, Aggregate):
-            length = of(term.length)
-            if length == 0 and term.kind in ("sum", "prod"):
-                return sympy.Integer(term.kind == "prod")
-            if length != 1:
-                raise Irreducible("an aggregate of this length over one entry")
-            return S.One if term.kind == "distinct" else of(term.body.subs(term.index, 0))
-        if term.func == entry:
-            return w
-        return term.func(*map(of, term.args)) if term.args else term
-
-    old, new = (sympy.sympify(each) for each in (empty, of(value.subs(n, 1))))
-    return Case(old, new, w, w, S.Zero, w, boxes={w: domain.bounds})
-
-
 class _Impossible(Exception):
     pass
 

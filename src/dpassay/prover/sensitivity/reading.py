@@ -89,20 +89,21 @@ def source_of(function: Any) -> tuple[ast.FunctionDef, str, str, int]:
     return definition, text, inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
 
 
-def read(function: Any, kind: str, named: Several[str] = (), *, empty: bool = False) -> Read:
+def read(function: Any, kind: str, named: Several[str] = (), *, length: int | None = None) -> Read:
     """Reads a function whose dataset is a list or an array.
 
     Args:
         function: of the dataset and of public parameters.
         kind: "list" or "array".
         named: parameters that stay free although they have a default.
-        empty: of the dataset without entries; else of those that have some.
+        length: of the dataset; any from 1 on if None.
 
     Raises:
         NotUnderstood: with the line and the reason.
     """
     definition, _, _, first = source_of(function)
-    reader = _Reader(function, kind, first - 1, S.Zero if empty else Dummy("n", integer=True, positive=True))
+    n = Dummy("n", integer=True, positive=True) if length is None else sympy.Integer(length)
+    reader = _Reader(function, kind, first - 1, n)
     return reader.whole(definition, named)
 
 
@@ -955,6 +956,9 @@ class _Reader:
             self.refuse("a slice with this step")
         low = self.edge(place.lower, S.Zero, length, scope)
         high = self.edge(place.upper, length, length, scope)
+        if all(each.is_Integer for each in (low, high, length)):
+            low, high = (Min(Max(each, 0), length) for each in (low, high))
+            high = Max(low, high)
         self.require(Ge(low, 0))
         self.require(Le(low, high))
         self.require(Le(high, length))
