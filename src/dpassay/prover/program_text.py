@@ -10,6 +10,7 @@ import builtins
 import dis
 import inspect
 import math
+import statistics
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-_MODULES = {"math": math, "np": np}
+_MODULES = {"math": math, "statistics": statistics, "np": np}
 _SORTS = {"int": "int", "float": "real", "bool": "bool"}
 _COMPARED = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount")
 
@@ -66,8 +67,8 @@ class _Piece:
         return Refused(f"{self.file}:{line}: {reason}")
 
 
-def program_of(function: Callable[..., Any]) -> Program:
-    """The program of a mechanism `function(rng, data, *public parameters)`.
+def program_of(function: Callable[..., Any], *, noisy: bool = True) -> Program:
+    """The program of a mechanism `function(rng, data, *public parameters)`, or of a function without `rng`.
 
     Raises:
         Refused: its source cannot be had, or a name in it does not stand for a number, a plain function of the same
@@ -85,7 +86,7 @@ def program_of(function: Callable[..., Any]) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    return Program(text, entry.node.name, _parameters(entry), _entries(entry), tuple(places))
+    return Program(text, entry.node.name, _parameters(entry, noisy), _entries(entry, noisy), tuple(places))
 
 
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
@@ -122,7 +123,7 @@ def _defining_line(name: str, value: Any) -> str | None:
     """What defines a global name that is no function."""
     if isinstance(value, ModuleType):
         known = _MODULES.get(name) is value
-        return (f"import {name}" if name == "math" else f"import numpy as {name}") if known else None
+        return (f"import numpy as {name}" if name == "np" else f"import {name}") if known else None
     if type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
         return f"{name} = {value!r}"
     return None
@@ -176,7 +177,9 @@ def _check_code(piece: _Piece) -> None:
         raise piece.refused(node, f"{node.name} uses {free} of the function around it; pass them as parameters")
     # Python compiles calls of what a module imports at its top in another way.
     held = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
-    imports = "".join(f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType))
+    imports = "".join(
+        f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType) and name.isidentifier()
+    )
     flags = _future(function.__code__)
     compiled = [_inner(compile(text + piece.text, piece.file, "exec", flags, True)) for text in (imports, "")]
     if not any(_same_code(code, function.__code__) for code in compiled):
@@ -258,7 +261,7 @@ def _globals_of(code: CodeType) -> set[str]:
     return own.union(*map(_globals_of, inner))
 
 
-def _parameters(entry: _Piece) -> dict[str, str]:
+def _parameters(entry: _Piece, noisy: bool) -> dict[str, str]:
     """The public parameters and their sorts.
 
     Raises:
@@ -266,13 +269,14 @@ def _parameters(entry: _Piece) -> dict[str, str]:
     """
     arguments = entry.node.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    if len(positional) < 2 or arguments.vararg or arguments.kwarg:
+    own = 2 if noisy else 1
+    if len(positional) < own or arguments.vararg or arguments.kwarg:
         raise entry.refused(
             entry.node,
             f"write def {entry.node.name}(rng, data, ...): the generator, the private data, public parameters",
         )
     sorts = {}
-    for argument in (*positional[2:], *arguments.kwonlyargs):
+    for argument in (*positional[own:], *arguments.kwonlyargs):
         named = "float" if argument.annotation is None else ast.unparse(argument.annotation).strip("'\"")
         if named not in _SORTS:
             raise entry.refused(
@@ -282,9 +286,9 @@ def _parameters(entry: _Piece) -> dict[str, str]:
     return sorts
 
 
-def _entries(entry: _Piece) -> str:
+def _entries(entry: _Piece, noisy: bool) -> str:
     """The entries' type where the data are annotated as a list or another sequence of one."""
     arguments = entry.node.args
-    annotation = [*arguments.posonlyargs, *arguments.args][1].annotation
+    annotation = [*arguments.posonlyargs, *arguments.args][int(noisy)].annotation
     named = ast.unparse(annotation.slice) if isinstance(annotation, ast.Subscript) else ""
     return named if named in _SORTS else ""
