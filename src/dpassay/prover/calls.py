@@ -210,6 +210,8 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
     first = values[0] if values else None
     match name:
         case "len":
+            if isinstance(first, Sequence_) and (kept := first.kept) is not None:
+                return reduction(path, node, "sum", Sequence_(first.length, lambda k: as_number(kept(k))))
             if isinstance(first, Sequence_):
                 return first.length
             if isinstance(first, Items):

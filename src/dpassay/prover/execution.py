@@ -679,15 +679,22 @@ class Path:
 
     def iteration(self, node: ast.expr) -> tuple[Number, Callable[[Poly], Any]]:
         """How many items there are and the item at an index."""
+        items = self.iterable(node)
+        if items.kept is not None:
+            raise Unsupported(f"line {node.lineno}: a loop over a filtered list")
+        return items.length, items.get
+
+    def iterable(self, node: ast.expr) -> Sequence_:
+        """What a loop runs over."""
         match node:
             case ast.Call(func=ast.Name(id="enumerate"), args=[items]):
                 count, item = self.iteration(items)
                 if self.skips(count):
                     raise Unsupported("places in data of differing length")
-                return count, lambda index: Items((Number(index, NOTHING), item(index)))
+                return Sequence_(count, lambda index: Items((Number(index, NOTHING), item(index))))
             case ast.Call(func=ast.Name(id="zip"), args=[one, two]):
                 (count, item), (_, other) = self.iteration(one), self.iteration(two)
-                return count, lambda index: Items((item(index), other(index)))
+                return Sequence_(count, lambda index: Items((item(index), other(index))))
             case ast.Call(func=ast.Name(id="range"), args=args):
                 numbers = [self.number(arg) for arg in args]
                 if any(map(self.skips, numbers)):
@@ -700,10 +707,10 @@ class Path:
                 span = Number((stop.first - start.first) * (way // size), (stop.change - start.change) * (way // size))
                 rounded = Number(span.first + (size - 1), span.change)
                 count = span if size == 1 else arithmetic(ast.FloorDiv(), rounded, Number(poly(size), NOTHING))
-                return count, lambda index: Number(start.first + index * way, start.change)
+                return Sequence_(count, lambda index: Number(start.first + index * way, start.change))
         items = self.value(node)
         if isinstance(items, Sequence_):
-            return items.length, items.get
+            return items
         raise Unsupported(f"line {node.lineno}: a loop over this")
 
     # -- expressions
@@ -854,15 +861,13 @@ class Path:
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Sequence_:
         """A list comprehension: composed where it draws nothing, else a loop that appends."""
         (generator,) = node.generators
-        if generator.ifs:
-            raise Unsupported(f"line {node.lineno}: a condition in a comprehension")
-        count, item = self.iteration(generator.iter)
-        position = self.at(node)
+        source = self.iterable(generator.iter)
+        count, item, position = source.length, source.get, self.at(node)
 
-        def bind(index: Poly) -> Any:
+        def bind(index: Poly, wanted: ast.expr = node.elt) -> Any:
             saved = dict(self.env)
             self.assign(generator.target, item(index))
-            value = self.value(node.elt)
+            value = self.value(wanted)
             targets = {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
             self.env = {k: v for k, v in self.env.items() if k not in targets} | {
                 k: v for k, v in saved.items() if k in targets
@@ -871,14 +876,25 @@ class Path:
 
         if not self.draws_noise(node.elt):
 
-            def compose(index: Poly) -> Any:
+            def compose(index: Poly, wanted: ast.expr = node.elt) -> Any:
                 self.generic += 1
                 try:
-                    return bind(index)
+                    return bind(index, wanted)
                 finally:
                     self.generic -= 1
 
-            return Sequence_(count, compose)
+            if not generator.ifs and source.kept is None:
+                return Sequence_(count, compose)
+
+            def kept(index: Poly) -> Truth:
+                tests = [as_truth(compose(index, test)) for test in generator.ifs]
+                tests += [] if source.kept is None else [source.kept(index)]
+                return Truth(both(*(t.first for t in tests)), both(*(t.second for t in tests)))
+
+            nought = Number(NOTHING, NOTHING)
+            return Sequence_(count, lambda index: merge(kept(index), compose(index), nought), kept=kept)
+        if generator.ifs or source.kept is not None:
+            raise Unsupported(f"line {node.lineno}: a filtered list of draws")
         name = f'at("{position}")'
 
         targets = assigned_names([generator.target])

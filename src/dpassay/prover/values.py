@@ -65,13 +65,17 @@ class Items:
 
 @dataclass(frozen=True)
 class Sequence_:
-    """A list: its length, its element at an index, and the name under which formulas speak of its elements."""
+    """A list: its length, its element at an index, and the name under which formulas speak of its elements.
+
+    A filtered list has the places of its source: `kept` says whether the element there is, else it is 0.
+    """
 
     length: Number
     get: Callable[[Poly], Any]
     name: str | None = None
     built: bool = False
     draws: bool = False
+    kept: Callable[[Poly], Truth] | None = None
 
 
 @dataclass(frozen=True)

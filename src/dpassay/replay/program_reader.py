@@ -35,6 +35,7 @@ from dpassay.replay.program_core import (
 )
 
 SCALAR, LIST, ARRAY, TUPLE, GENERATOR = "a number", "a list", "an array", "a tuple", "the generator"
+FILTERED = "a filtered list"
 LISTS = (LIST, ARRAY)
 _MAX_TEXT = 50_000
 _MAX_DEPTH = 12
@@ -246,7 +247,7 @@ class _Reader:
             return
         if not isinstance(target, ast.Name):
             raise _refuse(target, "only variables can be assigned to")
-        if shape not in (SCALAR, LIST, ARRAY, TUPLE):
+        if shape not in (SCALAR, LIST, ARRAY, TUPLE, FILTERED):
             raise _refuse(target, f"{shape} may not be assigned to a variable")
         name = self.bind(target.id, shape, target)
         if shape == LIST and isinstance(value, Variable):
@@ -375,6 +376,8 @@ class _Reader:
         scope = self.scopes[-1]
         value, shape = self.value(node.value) if node.value else (Constant(None), SCALAR)
         if not scope.result:
+            if shape == FILTERED:
+                raise _refuse(node, "how long a filtered list is may be private: return its sum or its length with noise")
             self.add(Return(value, self.at(node)))
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
@@ -404,8 +407,10 @@ class _Reader:
 
     # Iteration.
 
-    def iterated(self, node: ast.AST, target: ast.expr, iterable: ast.expr) -> tuple[list[ast.expr], list[Read]]:
-        """The targets of a loop and what they iterate over: lists, or counters ("count", first, step)."""
+    def iterated(
+        self, node: ast.AST, target: ast.expr, iterable: ast.expr, also: str = ""
+    ) -> tuple[list[ast.expr], list[Read]]:
+        """The targets of a loop and what they iterate over: lists (one of shape `also`), or counters."""
         called = iterable.func.id if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) else ""
         if called and self.is_builtin(called) and called in ("enumerate", "zip"):
             assert isinstance(iterable, ast.Call)
@@ -424,9 +429,9 @@ class _Reader:
                     self.source(iterable.args[0], node, 1),
                 ]
             raise _refuse(iterable, f"{called} is not understood here")
-        return [target], [self.source(iterable, node, 0)]
+        return [target], [self.source(iterable, node, 0, also)]
 
-    def source(self, node: ast.expr, loop: ast.AST, place: int) -> Read:
+    def source(self, node: ast.expr, loop: ast.AST, place: int, also: str = "") -> Read:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -435,7 +440,7 @@ class _Reader:
         ):
             return self._range(node, loop, place)
         value, shape = self.value(node)
-        if shape not in LISTS:
+        if shape not in (*LISTS, also):
             raise _refuse(node, f"a loop runs over lists, not over {shape}")
         return (value if isinstance(value, Variable) else self.kept(f"iter{place}", value, loop, shape)), shape
 
@@ -459,7 +464,7 @@ class _Reader:
         """How often a loop over them runs."""
         counts: list[Expression] = []
         for source, shape in sources:
-            if shape in LISTS:
+            if shape in (*LISTS, FILTERED):
                 counts.append(self.operation("length", (source,), node))
             elif isinstance(source, Operation) and len(source.operands) == 3:
                 counts.append(source.operands[2])
@@ -470,7 +475,7 @@ class _Reader:
         index = Variable(f"index@{self.at(node)}")
         found: list[Expression] = []
         for source, shape in sources:
-            if shape in LISTS:
+            if shape in (*LISTS, FILTERED):
                 found.append(self.operation("item", (source, index), node))
                 continue
             assert isinstance(source, Operation)
@@ -550,8 +555,8 @@ class _Reader:
 
     def value_Tuple(self, node: ast.Tuple) -> Read:
         parts = [self.value(each) for each in node.elts]
-        if any(shape == GENERATOR for _, shape in parts):
-            raise _refuse(node, "the generator may not be in a tuple")
+        if any(shape in (GENERATOR, FILTERED) for _, shape in parts):
+            raise _refuse(node, "the generator and filtered lists may not be in a tuple")
         nested = any(shape != SCALAR for _, shape in parts)
         return self.operation("tuple", tuple(part for part, _ in parts), node), "a nested tuple" if nested else TUPLE
 
@@ -694,30 +699,44 @@ class _Reader:
         return self.operation("item", (value, index), node), SCALAR
 
     def value_ListComp(self, node: ast.ListComp) -> Read:
-        return self.comprehension(node, node), LIST
+        return self.comprehension(node, node)
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, loop: ast.expr) -> Expression:
-        """A list element by element; a loop that appends where an element draws."""
-        if len(node.generators) != 1 or node.generators[0].ifs or node.generators[0].is_async:
-            raise _refuse(node, "a comprehension has one `for` and no `if`")
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, loop: ast.expr) -> Read:
+        """A list element by element; a loop that appends where an element draws.
+
+        A filtered list has a place for every element of its source, with a pair: whether the element is kept, and
+        it or 0. So both runs have equally many places even where its length is private, and its sum and length are
+        sums over all places; nothing else is understood of it.
+        """
+        if len(node.generators) != 1 or node.generators[0].is_async:
+            raise _refuse(node, "a comprehension has one `for`")
         generator = node.generators[0]
-        names, sources = self.iterated(loop, generator.target, generator.iter)
+        names, sources = self.iterated(loop, generator.target, generator.iter, FILTERED)
         if any(not isinstance(name, ast.Name) for name in names):
             raise _refuse(node, "a comprehension's targets are names")
         targets, listed = [name.id for name in names], f"at@{self.at(loop)}"  # type: ignore[attr-defined]
         items = inner_items = self.items(sources, loop)
         parameter = f"index@{self.at(loop)}"
         over: Expression = self.operation("range", (self.length(sources, loop),), loop)
-        if len(sources) == 1 and sources[0][1] in LISTS:  # element by element, without a counter
+        tests: list[Expression] = []
+        if len(sources) == 1 and sources[0][1] in (*LISTS, FILTERED):  # element by element, without a counter
             parameter, over = f"element0@{self.at(loop)}", sources[0][0]
             inner_items = [Variable(parameter)]
+            if sources[0][1] == FILTERED:
+                tests, inner_items = ([self.operation("part", (inner_items[0], Constant(i)), loop)] for i in (0, 1))
         with self.inner_names(dict(zip(targets, inner_items, strict=True))):
             pure, self.pure = self.pure, True
             with self.capture() as inner:
-                body = self.element(node.elt)
+                tests += [self.operation("bool", (self.truth(each),), loop) for each in generator.ifs]
+                body = self.number(node.elt) if tests else self.element(node.elt)
             self.pure = pure
+            if tests and inner:
+                raise _refuse(node, "a filtered comprehension draws nothing and calls nothing that loops")
+            if tests:
+                kept = self.operation("and", tuple(tests), loop) if len(tests) > 1 else tests[0]
+                body = self.operation("tuple", (kept, self.operation("if", (kept, body, Constant(0)), loop)), loop)
             if not inner:
-                return Elementwise((parameter,), (over,), body, self.at(loop))
+                return Elementwise((parameter,), (over,), body, self.at(loop)), FILTERED if tests else LIST
         with self.inner_names(dict(zip(targets, items, strict=True))):
             test = self.counted(loop, self.length(sources, loop))
             with self.capture() as steps:
@@ -725,7 +744,7 @@ class _Reader:
         self._append_loop(
             loop, listed, test, tuple(steps), tuple(source for source, shape in sources if shape in LISTS)
         )
-        return Variable(listed)
+        return Variable(listed), LIST
 
     def _append_loop(
         self,
@@ -785,6 +804,8 @@ class _Reader:
         if name == "len":
             self.plain(node, 1)
             value, shape = self.value(node.args[0])
+            if shape == FILTERED:
+                return self.reduce(node, "sum", self.of_filtered(node, value, 0))
             if shape not in LISTS:
                 raise _refuse(node, f"{shape} has no length")
             return self.operation("length", (value,), node), SCALAR
@@ -901,12 +922,21 @@ class _Reader:
 
     def reduction(self, node: ast.Call, name: str, argument: ast.expr) -> Read:
         if isinstance(argument, ast.GeneratorExp):
-            value = self.comprehension(argument, argument)
+            value, shape = self.comprehension(argument, argument)
         else:
             value, shape = self.value(argument)
-            if shape not in LISTS:
-                raise _refuse(node, f"{name} of {shape} is not understood")
+        if shape == FILTERED and name == "sum":
+            value = self.of_filtered(node, value, 1)
+        elif shape not in LISTS:
+            raise _refuse(node, f"{name} of {shape} is not understood")
         return self.reduce(node, name, value)
+
+    def of_filtered(self, node: ast.AST, value: Expression, place: int) -> Expression:
+        """For each place of a filtered list 1 where the element is kept (place 0), or the element or 0 (place 1)."""
+        name = f"kept@{self.at(node)}"
+        part = self.operation("part", (Variable(name), Constant(place)), node)
+        counted = part if place else self.operation("if", (part, Constant(1), Constant(0)), node)
+        return Elementwise((name,), (value,), counted, self.at(node))
 
     def reduce(self, node: ast.Call, name: str, source: Expression) -> Read:
         """A loop over a list that keeps a sum, the largest so far, or the first place of it."""
@@ -1106,7 +1136,7 @@ class _Reader:
                 raise _refuse(node, "the generator may not be assigned")
             scope.names[name] = (value, shape)
             return
-        if shape not in (SCALAR, LIST, ARRAY, TUPLE):
+        if shape not in (SCALAR, LIST, ARRAY, TUPLE, FILTERED):
             raise _refuse(node, f"{shape} may not be passed")
         if value == Variable(self.data) and name not in scope.local:
             scope.names[name] = (value, shape)
