@@ -484,8 +484,9 @@ def points(search: Any) -> list[Point]:
     problem, explored = search.problem, search.explored
     result: list[Point] = []
     rng = np.random.default_rng(26)
-    size = Atom("sym", "n")
-    sized = any(size in as_number(d.scale).first.support for d in explored.draws.values() if d.kind != "choice")
+    scales = [as_number(d.scale).first for d in explored.draws.values() if d.kind != "choice"]
+    lists = [f"len {name}" for name, sort in problem.parameters.items() if sort.startswith("list")]
+    sizes = [atom for atom in (Atom("sym", name) for name in ("n", *lists)) if any(atom in s.support for s in scales)]
     wholes, reals = [1, 2, 3, 7, 4, 5], [1.0, 0.5, 2.0, 0.25, 3.0, 1.5]
     for attempt in range(300):
         values = {}
@@ -493,12 +494,10 @@ def points(search: Any) -> list[Point]:
             pool = wholes if sort == "int" else reals
             pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
             values[Atom("sym", name, role="parameter")] = float(pick)
-        if sized:
-            values[size] = float(wholes[int(rng.integers(2, 6))])
+        values |= {size: float(wholes[int(rng.integers(2, 6))]) for size in sizes}
         point = Point(values)
         holds = all(point.formula(fact) is not False for fact in explored.facts)
-        scales = [point.constant(as_number(d.scale).first) for d in explored.draws.values() if d.kind != "choice"]
-        if holds and all(s is None or s > 0 for s in scales):
+        if holds and all(s is None or s > 0 for s in map(point.constant, scales)):
             result.append(point)
         if len(result) == POINTS + len(problem.parameters):
             break

@@ -288,26 +288,57 @@ class Path:
         """The parameters, the data, what is assumed."""
         arguments = self.explorer.entry.args.args
         self.rng, self.data = arguments[0].arg, arguments[1].arg
-        for argument in arguments[2:]:
+        self.env[self.data] = None  # the first of the lists
+        for argument in (*arguments[2:], *self.explorer.entry.args.kwonlyargs):
             sort = self.problem.parameters.get(argument.arg, "real")
-            if sort == "bool":
+            if sort.startswith("list"):
+                self.env[argument.arg] = self.public_list(argument.arg, sort == "list[int]")
+            elif sort == "bool":
                 flag = truth_symbol(argument.arg)
                 self.env[argument.arg] = Truth(flag, flag)
             else:
                 self.env[argument.arg] = Number(symbol(argument.arg, integer=sort == "int", role="parameter"), NOTHING)
         self.facts += relation_facts(self.problem)
-        if self.problem.relation == "one_query":
+        if self.problem.relation == "one_query" and not self.problem.single:
             radius = evaluate(self.problem.radius, self.env).first
             change = self.delta()
             self.facts += [at_most(change, radius), at_most(-change, radius)]
+        if self.problem.single:
+            self.env[self.data] = self.one_value()
+            self.assume()
+            return
         size, sign = symbol("n", integer=True), symbol("sign", integer=True)
         length = Number(size, NOTHING)
         if self.problem.relation == ADDED:  # n is the longer list's length; run 2 has that list if the sign is 1
             length = Number(size - (sign + 1) / 2, sign)
         self.env[self.data] = Sequence_(length, self.entry, self.data)
+        self.assume()
+
+    def assume(self) -> None:
+        """What is known at the start."""
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
         self.base, self.entry_env = list(self.facts), dict(self.env)
+
+    def one_value(self) -> Number:
+        """Data that are one number: delta is its change."""
+        whole = self.problem.values != "real"
+        value, change = symbol("value", integer=whole, role="data"), self.delta()
+        radius = evaluate(self.problem.radius, self.env).first
+        if self.problem.relation != "replace_one:entry":
+            self.facts += [at_most(change, radius), at_most(-change, radius)]
+        self.facts += entry_facts(replace(self.problem, relation="replace_one:entry"), value, change, self.env)
+        return Number(value, change)
+
+    def public_list(self, name: str, whole: bool) -> Sequence_:
+        """A public list of any length."""
+        length = symbol(f"len {name}", integer=True)
+        self.facts.append(at_most(0, length))
+        return Sequence_(
+            Number(length, NOTHING),
+            lambda index: Number(poly(Atom("read", f"public {name}", index, integer=whole)), NOTHING),
+            name,
+        )
 
     def delta(self) -> Poly:
         """The changed entry's change."""

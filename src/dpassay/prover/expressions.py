@@ -340,6 +340,8 @@ class Printer:
             case "read" if atom.args[0] in ("data", "change"):
                 read = f"{self.data()}[{self.poly(atom.args[1], depth + 1)}]"
                 return read if atom.args[0] == "data" else f"d({read})"
+            case "read" if str(atom.args[0]).startswith("public "):
+                return f"{atom.args[0].removeprefix('public ')}[{self.poly(atom.args[1], depth + 1)}]"
             case "ite":
                 test, then, otherwise = atom.args
                 return (

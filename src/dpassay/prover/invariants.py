@@ -103,8 +103,8 @@ def candidates(
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
     yield from tests(position, head, explored)
-    data = next(v for v in explored.entry.values() if isinstance(v, Sequence_)).name
-    yield from (f"{x} <= len({data})" for x in counters)
+    lists = [v.name for v in explored.entry.values() if isinstance(v, Sequence_)]
+    yield from (f"{x} <= len({name})" for x in counters for name in lists)
 
 
 def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:

@@ -9,18 +9,19 @@ from dpassay.prover.problem import Problem
 from dpassay.replay import Rejected
 from dpassay.replay.integration import check_neighbors, evaluate, parameter_values
 
-Values = dict[str, str]
+Values = dict[str, Any]
 Data = tuple[str, ...]
 Pair = tuple[Data, Data]
 
 _REALS = {True: ("1", "4", "1/2", "2"), False: ("0", "1", "2")}  # by whether the claim names the parameter
 _COUNTS = ("1", "2", "3")
+_LISTS = (("0", "1"), ("1",), ("0", "1", "2"), ())
 
 
 def assignments(problem: Problem) -> list[Values]:
     """Values of the parameters that satisfy what is assumed, simple ones first."""
     choices = [
-        {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
+        _LISTS if sort.startswith("list") else {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
         for name, sort in problem.parameters.items()
     ]
     every = itertools.product(*(range(len(each)) for each in choices))
@@ -53,7 +54,7 @@ class Neighbors:
             "radius": problem.radius,
         }
         self._exact = exact
-        self.kind = problem.relation
+        self.kind, self.single = problem.relation, problem.single
         self.radius = _fraction(evaluate(problem.radius, exact))
         self.whole = problem.values in ("int", "bool")
         if problem.bounds is not None:
@@ -68,6 +69,8 @@ class Neighbors:
 
     def are(self, pair: Pair) -> bool:
         """Whether the two are neighbors, entries of the right kind."""
+        if self.single and not len(pair[0]) == len(pair[1]) == 1:
+            return False
         try:
             check_neighbors(self.relation, self._exact, list(pair[0]), list(pair[1]))
         except Rejected:

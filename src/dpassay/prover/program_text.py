@@ -22,6 +22,7 @@ from dpassay.core.errors import InvalidInput
 
 _MODULES = {"math": math, "np": np}
 _SORTS = {"int": "int", "float": "real", "bool": "bool"}
+_PUBLIC = {**_SORTS, "list[int]": "list[int]", "list[float]": "list[real]"}
 _COMPARED = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount")
 
 
@@ -36,8 +37,10 @@ class Program:
     Attributes:
         text: Python; imports and constants first, then helper functions, the mechanism last.
         entry: the mechanism's name in it.
-        parameters: its public parameters in order, with "int", "real" or "bool" by their annotation ("real" without).
+        parameters: its public parameters in order, with "int", "real", "bool", "list[int]" or "list[real]" by their
+            annotation ("real" without).
         entries: what the annotation of the data says its entries are: "int", "bool", "float" or "".
+        single: the data are one such value, not a list.
         places: for each piece of the text its first line there, the file it is from and its first line in that file.
     """
 
@@ -46,6 +49,7 @@ class Program:
     parameters: dict[str, str]
     entries: str
     places: tuple[tuple[int, str, int], ...]
+    single: bool = False
 
     def place(self, line: int) -> str:
         """FILE:LINE of a line of the text."""
@@ -85,7 +89,8 @@ def program_of(function: Callable[..., Any]) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    return Program(text, entry.node.name, _parameters(entry), _entries(entry), tuple(places))
+    entries, single = _entries(entry)
+    return Program(text, entry.node.name, _parameters(entry), entries, tuple(places), single)
 
 
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
@@ -274,17 +279,20 @@ def _parameters(entry: _Piece) -> dict[str, str]:
     sorts = {}
     for argument in (*positional[2:], *arguments.kwonlyargs):
         named = "float" if argument.annotation is None else ast.unparse(argument.annotation).strip("'\"")
-        if named not in _SORTS:
+        if named not in _PUBLIC:
             raise entry.refused(
-                argument, f"parameter {argument.arg} is a {named}; public parameters are int, float or bool"
+                argument,
+                f"parameter {argument.arg} is a {named}; public parameters are int, float, bool, list[int] or list[float]",
             )
-        sorts[argument.arg] = _SORTS[named]
+        sorts[argument.arg] = _PUBLIC[named]
     return sorts
 
 
-def _entries(entry: _Piece) -> str:
-    """The entries' type where the data are annotated as a list or another sequence of one."""
+def _entries(entry: _Piece) -> tuple[str, bool]:
+    """The entries' type where the data are annotated as a list or another sequence of one, or as one value."""
     arguments = entry.node.args
     annotation = [*arguments.posonlyargs, *arguments.args][1].annotation
+    if isinstance(annotation, ast.Name) and annotation.id in _SORTS:
+        return annotation.id, True
     named = ast.unparse(annotation.slice) if isinstance(annotation, ast.Subscript) else ""
-    return named if named in _SORTS else ""
+    return named if named in _SORTS else "", False

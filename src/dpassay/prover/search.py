@@ -375,6 +375,8 @@ class Attempts:
         moved = {n: v.change for n, v in draw.env.items() if isinstance(v, Number) and v.change.terms and ":" not in n}
         for name in sorted(moved, key=lambda name: getattr(moved[name].atom(), "kind", "") == "sym"):
             result.append(f"d({name}) != 0")  # what the data say first, then what the loop carries along
+        if self.problem.single:
+            return [*result, "delta() != 0"]
         loops = [name for name in draw.env if name.startswith("index:")]
         data = Printer(self.explored.entry).data()
         result += [f'd({data}[index("{name[6:]}")]) != 0' for name in loops]
@@ -608,7 +610,7 @@ class Attempts:
             "loops": {
                 position: {
                     "invariant": [
-                        tidy(text)
+                        _unless_empty(tidy(text), self.problem)
                         for text in (*inductive.loops[position], *costs.invariants[position])
                         if not text.startswith("d(len(")  # which the checker knows
                     ]
@@ -632,6 +634,24 @@ def _without(text: str, still: set[str]) -> str:
             return ast.Constant(0) if f"{ast.unparse(node)} == 0" in still else node
 
     return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
+
+
+def _unless_empty(text: str, problem: Problem) -> str:
+    """A bound on the cost whose divisors are lengths of public lists, and what is left of it where one is empty."""
+    lengths = [f"len({name})" for name, sort in problem.parameters.items() if sort.startswith("list")]
+    lengths = [each for each in lengths if each in text]
+    if not lengths or not text.startswith("cost() <= "):
+        return text
+
+    class Left(ast.NodeTransformer):
+        def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+            if isinstance(node.op, ast.Div) and any(each in ast.unparse(node.right) for each in lengths):
+                return ast.Constant(0)
+            return self.generic_visit(node)  # type: ignore[return-value]
+
+    bound = text.removeprefix("cost() <= ")
+    left = ast.unparse(Left().visit(ast.parse(bound, mode="eval")))
+    return f"cost() <= ({bound} if {' and '.join(f'{each} > 0' for each in lengths)} else {left})".replace("'", '"')
 
 
 def _seen(value: Poly, printer: Printer) -> Poly:

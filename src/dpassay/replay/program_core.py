@@ -163,12 +163,14 @@ class Core:
     Attributes:
         parameters: the public ones, in order.
         defaults: their default values.
+        single: the data are one value, not a list.
     """
 
     data: str
     parameters: tuple[str, ...]
     defaults: dict[str, Expression]
     body: tuple[Statement, ...]
+    single: bool = False
 
 
 def assigned(statements: tuple[Statement, ...]) -> set[str]:

@@ -83,7 +83,7 @@ class Flow:
     """The fixed point: `held` says what each variable may hold.
 
     Args:
-        entries: of the data.
+        entries: of the data, or the one value that they are.
         parameters: kind of each public parameter.
         lengths_differ: the runs' data have different lengths.
         free: positions of branches that are not in the trace.
@@ -100,7 +100,8 @@ class Flow:
         shifted: frozenset[str],
     ) -> None:
         self.free, self.shifted, self.data, self.lengths_differ = free, shifted, core.data, lengths_differ
-        self.held: dict[str, Held] = {**parameters, core.data: Held("list", differs=lengths_differ, parts=(entries,))}
+        data = entries if core.single else Held("list", differs=lengths_differ, parts=(entries,))
+        self.held: dict[str, Held] = {**parameters, core.data: data}
         before: dict[str, Held] = {}
         while before != self.held:
             before = dict(self.held)

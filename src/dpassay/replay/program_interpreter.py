@@ -56,7 +56,7 @@ class Undefined(Exception):
 
 def interpret(
     core: Core,
-    data: Sequence[Any],
+    data: Any,
     parameters: Mapping[str, Any],
     draws: Draws,
     functions: Mapping[str, Callable[..., Any]] | None = None,
@@ -66,7 +66,7 @@ def interpret(
 
     Args:
         core: the program.
-        data: entries, whose comparisons may be of any kind with a truth value.
+        data: entries (or the one value), whose comparisons may be of any kind with a truth value.
         parameters: values of the public parameters; those with a default may be left out.
         draws: give the noise, in the order in which the program draws.
         functions: what pure functions such as `exp` are, by name; those of `math` where it does not say.
@@ -77,7 +77,7 @@ def interpret(
         TimeoutError: there are more steps.
     """
     run = _Run(draws, dict(functions or {}), steps)
-    run.values = {core.data: list(data)}
+    run.values = {core.data: data if core.single else list(data)}
     for name in core.parameters:
         run.values[name] = parameters[name] if name in parameters else run.value(core.defaults[name])
     try:

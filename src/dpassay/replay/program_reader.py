@@ -67,6 +67,10 @@ _SPELLED = {"fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min"
 _REDUCTIONS = {"sum", "max", "min", "mean", "argmax", "argmin", "cumsum"}
 _NOISE = {"laplace": ("loc", "scale"), "normal": ("loc", "scale"), "gumbel": ("loc", "scale")}
 _ONE_SIDED = {"exponential": ("scale",)}
+_GIVEN_LISTS = ("list[int]", "list[float]")
+"""Annotations of public parameters that are lists."""
+_ONE_VALUE = ("int", "float", "bool")
+"""Annotations of data that are no list."""
 _Node = TypeVar("_Node", bound=ast.AST)
 Read = tuple[Expression, str]
 """What was read, and its shape."""
@@ -159,6 +163,7 @@ class _Reader:
         self.loops = 0
         self.pure = False
         self.data = ""
+        self.given: set[str] = set()
 
     # Functions and statements.
 
@@ -166,21 +171,24 @@ class _Reader:
         parameters, defaults = _signature(function)
         if len(parameters) < 2:
             raise _refuse(function, "write def f(rng, data, ...)")
-        rng, self.data, *public = parameters
+        rng, self.data = parameters[:2]
+        public = {name: _annotation(function, name) for name in parameters[2:]}
         scope = self._scope(function, "")
         scope.names[rng] = (Variable(rng), GENERATOR)
-        scope.names[self.data] = (Variable(self.data), LIST)
-        self.shapes[self.data] = LIST
+        single = _annotation(function, self.data) in _ONE_VALUE
+        self.shapes[self.data] = SCALAR if single else LIST
+        scope.names[self.data] = (Variable(self.data), self.shapes[self.data])
         if not set(defaults) <= set(public):
             raise _refuse(function, "the generator and the data have no default")
-        scope.names.update((name, (Variable(name), SCALAR)) for name in public)
-        self.shapes.update(dict.fromkeys(public, SCALAR))
+        self.shapes.update((name, LIST if annotation in _GIVEN_LISTS else SCALAR) for name, annotation in public.items())
+        scope.names.update((name, (Variable(name), self.shapes[name])) for name in public)
+        self.given = {name for name in (self.data, *public) if self.shapes[name] == LIST}
         if {rng, self.data} & _stored(function):
             raise _refuse(function, f"{rng} and {self.data} may not be assigned")
         self.scopes.append(scope)
         self.block(function.body)
         self._check_aliases()
-        return Core(self.data, tuple(public), dict(defaults), tuple(self.statements))
+        return Core(self.data, tuple(public), dict(defaults), tuple(self.statements), single)
 
     def _scope(self, function: ast.FunctionDef, prefix: str) -> _Scope:
         if function.decorator_list:
@@ -298,7 +306,7 @@ class _Reader:
             target = call.func.value
             self.plain(call, 1)
             owner, shape = self.value(target)
-            if shape != LIST or not isinstance(owner, Variable) or owner.name == self.data or self.pure:
+            if shape != LIST or not isinstance(owner, Variable) or owner.name in self.given or self.pure:
                 raise _refuse(node, "only a list of the program's own can be appended to")
             value, inner = self.value(call.args[0])
             if inner not in (SCALAR, TUPLE):
@@ -1160,6 +1168,13 @@ def _signature(function: ast.FunctionDef) -> tuple[list[str], dict[str, Expressi
     pairs += [(name, each) for name, each in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if each]
     names = [each.arg for each in (*positional, *arguments.kwonlyargs)]
     return names, {name.arg: _literal(each) for name, each in pairs}
+
+
+def _annotation(function: ast.FunctionDef, name: str) -> str:
+    """What a parameter's annotation says, "" without one."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    annotation = next(each.annotation for each in arguments if each.arg == name)
+    return "" if annotation is None else ast.unparse(annotation).strip("'\"")
 
 
 def _stored(function: ast.FunctionDef) -> set[str]:

@@ -14,7 +14,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
 from dpassay.replay.paired_values import SPECIAL, Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_flow import NOTHING, Flow, Held, joined
-from dpassay.replay.symbolic_terms import FALSE, Number, both, either, if_else, literal, negation
+from dpassay.replay.symbolic_terms import FALSE, Number, both, either, if_else, implies, literal, negation
 
 MAX_TEXT = 2000
 INTERNAL = {"index": "index@", "acc": "acc@", "best": "best@", "at": "at@", "inner": ""}
@@ -156,12 +156,20 @@ class Expressions:
         raise self._refused(node, "a number and a truth value cannot be compared")
 
     def _choice(self, path: Path, node: ast.IfExp) -> Number | str:
-        test, one, two = self.formula(path, node.test), self._read(path, node.body), self._read(path, node.orelse)
+        test = self.formula(path, node.test)
+        one, two = self._guarded(path, test, node.body), self._guarded(path, negation(test), node.orelse)
         if isinstance(one, Number) and isinstance(two, Number):
             return self.symbols.choice(test, one, two)
         if isinstance(one, str) and isinstance(two, str):
             return if_else(test, one, two)
         raise self._refused(node, "a number and a truth value cannot be joined")
+
+    def _guarded(self, path: Path, test: str, node: ast.expr) -> Number | str:
+        """A part that is meant where the test holds alone: only there must its divisors be other than 0."""
+        before = len(path.goals)
+        found = self._read(path, node)
+        path.goals[before:] = [replace(goal, formula=implies(test, goal.formula)) for goal in path.goals[before:]]
+        return found
 
     def _call(self, path: Path, node: ast.Call, name: str) -> Number | str:
         if name in self.given and not node.args:
