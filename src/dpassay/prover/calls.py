@@ -293,6 +293,7 @@ def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
 
     def add(index: Any) -> None:
         item = as_number(items.get(index))
+        path.explorer.summands.setdefault(position, (index, item))
         total = path.env[accumulator]
         path.env[accumulator] = Number(total.first + item.first, total.change + item.change)
 

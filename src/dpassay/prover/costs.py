@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from dpassay.prover.execution import ONE_CHANGED
-from dpassay.prover.expressions import Printer, Untold, number_of
+from dpassay.prover.execution import ADDED, ONE_CHANGED
+from dpassay.prover.expressions import Printer, Untold, entry_name, number_of
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver
 from dpassay.prover.terms import (
@@ -203,6 +203,19 @@ def _atomic(text: str) -> str:
     return text if text.replace("_", "").isalnum() else f"({text})"
 
 
+def places(search: Any) -> list[str]:
+    """Whole numbers that the changed entry names, before and after: cells that a loop over all of them comes past."""
+    problem = search.problem
+    if problem.values != "int":
+        return []
+    if problem.relation == ADDED:
+        return ["delta()"]
+    entry = entry_name(search.explored)
+    if problem.single:
+        return [entry, f"other({entry})"]
+    return [f"{entry}[changed()]", f"{entry}[changed()] + delta()"] if problem.relation in ONE_CHANGED else []
+
+
 def templates(search: Any, position: str) -> list[str]:
     """Terms of a loop's cost bound, as expressions."""
     explored, problem = search.explored, search.problem
@@ -217,6 +230,9 @@ def templates(search: Any, position: str) -> list[str]:
         for loop in explored.loop_of[position]:
             weights.append(f'(1 if changed() >= index("{loop}") else 0)')
     weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
+    drawn = {loop for draw in explored.draws.values() for loop in draw.loops}
+    passing = [loop for loop in explored.loop_of[position] if loop in drawn]
+    weights += [f'(1 if {place} < index("{loop}") else 0)' for place in places(search) for loop in passing]
     for name, value in head.items():
         x = written(name)
         fresh = own in repr(getattr(value, "first", None) or getattr(value, "length", None))
@@ -606,12 +622,12 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
     weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
     weights |= {name: 1000.0 for name in names if name[0] == "claim"}
-    places = points(search)
+    values = points(search)
     for disjunctions in (False, True):
         program = Program(names)
         for step in steps:
             split(step, search.translator, disjunctions)
-            for point in places:
+            for point in values:
                 for cell in step.cells:
                     add_cell(program, point, step, cell)
         solution = program.solve(weights)

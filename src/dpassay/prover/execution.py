@@ -157,6 +157,7 @@ class Explorer:
         self.loop_of: dict[str, tuple[str, ...]] = {}
         self.uses: list[tuple[Poly, Poly]] = []
         self.tuples: set[str] = set()
+        self.summands: dict[str, tuple[Poly, Number]] = {}
 
     def composed(self, name: str, value: Any) -> None:
         """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
@@ -197,6 +198,7 @@ class Explorer:
             self.uses,
             self.numeric,
             self.tuples,
+            self.summands,
         )
 
 
@@ -318,7 +320,10 @@ class Path:
         """What is known at the start."""
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
-        self.base, self.entry_env = list(self.facts), dict(self.env)
+        self.entry_env = dict(self.env)
+        if self.problem.relation == ADDED:
+            self.facts.append(equal(self.delta(), self.entry(symbol("changed", integer=True)).first))
+        self.base = list(self.facts)
 
     def one_value(self) -> Number:
         """Data that are one number: delta is its change."""

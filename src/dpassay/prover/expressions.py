@@ -376,5 +376,5 @@ class Printer:
 
 
 def entry_name(explored: Explored) -> str:
-    """The name of the private list."""
-    return Printer(explored.entry).data()
+    """The name of the private data, the first variable there is."""
+    return next(iter(explored.entry))

@@ -9,7 +9,7 @@ from dpassay.prover.execution import ADDED, ONE_CHANGED, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly, symbol
 from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, nameless_element
 
 
@@ -89,6 +89,7 @@ def candidates(
                 for t in targets:
                     yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
                     yield f"{k} < 0 or {index} <= {k} or {best} != {k} or d({x}) == {t}"
+    yield from summed(position, head, explored, problem)
     for known, (variable, loop) in prophecy.items():
         if loop == position:
             k, best = f'prophecy("{known}")', written(variable)
@@ -105,6 +106,25 @@ def candidates(
     yield from tests(position, head, explored)
     lists = [v.name for v in explored.entry.values() if isinstance(v, Sequence_)]
     yield from (f"{x} <= len({name})" for x in counters for name in lists)
+
+
+def summed(position: str, head: Env, explored: Explored, problem: Problem) -> Iterator[str]:
+    """By how much a sum over the data differs: by what the changed entry adds to it."""
+    if position not in explored.summands or problem.relation not in (*ONE_CHANGED, ADDED):
+        return
+    (index, item), where = explored.summands[position], symbol("changed", integer=True)
+    whole = problem.values != "real"
+    added = item.first if problem.relation == ADDED else item.change
+    try:
+        there = Substitution({index.atom(): where}).poly(added)
+        entry = Atom("read", "data", where, integer=whole, role="data")
+        if problem.relation == ADDED:
+            there = Substitution({entry: symbol("delta", integer=whole)}).poly(there)
+        text = Printer(head).poly(there)
+        text = f"({text} if sign() > 0 else -({text}))" if problem.relation == ADDED else text
+    except (Untold, StopIteration):
+        return
+    yield f'd(acc("{position}")) == ({text} if changed() < index("{position}") else 0)'
 
 
 def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:

@@ -244,6 +244,7 @@ class Explored:
     uses: list[tuple[Poly, Poly]] = field(default_factory=list)
     numeric: set[str] = field(default_factory=set)
     tuples: set[str] = field(default_factory=set)
+    summands: dict[str, tuple[Poly, Number]] = field(default_factory=dict)
 
 
 @dataclass

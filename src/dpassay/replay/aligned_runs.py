@@ -502,10 +502,10 @@ class Runs:
         return self.anything(prophecy.name, Held(held.kind, held.special), [])
 
     def arrive(self, path: Path, loop: Loop, changed: set[str], names: set[str] | None = None) -> None:
-        """Shows the invariants at the loop's head; `names` had a value there before."""
+        """Shows the invariants at the loop's head; `names` had a value there before, and what is new has none there."""
         if names is not None and not names <= set(path.values):
             raise Rejected(f"a variable may lose its value in the loop at {loop.position}")
-        for name in sorted(changed & set(path.values)):
+        for name in sorted(changed & (set(path.values) if names is None else names)):
             value = path.values[name]
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
                 path.show(formula, f"what is known of {name} by itself", loop.position)
