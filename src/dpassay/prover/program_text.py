@@ -89,8 +89,8 @@ def program_of(function: Callable[..., Any]) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    entries, single = _entries(entry)
-    return Program(text, entry.node.name, _parameters(entry), entries, tuple(places), single)
+    parameters, (entries, single) = _parameters(entry), _entries(entry)
+    return Program(text, entry.node.name, parameters, entries, tuple(places), single)
 
 
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
@@ -278,7 +278,7 @@ def _parameters(entry: _Piece) -> dict[str, str]:
         )
     sorts = {}
     for argument in (*positional[2:], *arguments.kwonlyargs):
-        named = "float" if argument.annotation is None else ast.unparse(argument.annotation).strip("'\"")
+        named = "float" if argument.annotation is None else _unquoted(argument.annotation)
         if named not in _PUBLIC:
             raise entry.refused(
                 argument,
@@ -292,7 +292,12 @@ def _entries(entry: _Piece) -> tuple[str, bool]:
     """The entries' type where the data are annotated as a list or another sequence of one, or as one value."""
     arguments = entry.node.args
     annotation = [*arguments.posonlyargs, *arguments.args][1].annotation
-    if isinstance(annotation, ast.Name) and annotation.id in _SORTS:
-        return annotation.id, True
-    named = ast.unparse(annotation.slice) if isinstance(annotation, ast.Subscript) else ""
+    said = "" if annotation is None else _unquoted(annotation)
+    if said in _SORTS:
+        return said, True
+    named = said.partition("[")[2].rstrip("]")
     return named if named in _SORTS else "", False
+
+
+def _unquoted(annotation: ast.expr) -> str:
+    return ast.unparse(annotation).strip("'\"")

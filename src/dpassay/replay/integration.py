@@ -95,7 +95,7 @@ def takes_one_value(text: str, entry: str) -> bool:
     """Whether the data are annotated as a number: such a program is run on one value, not on a list."""
     functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == entry]
     annotations = [each.args.args[1].annotation for each in functions]
-    return any(isinstance(each, ast.Name) and each.id in ("int", "float", "bool") for each in annotations)
+    return any(each and ast.unparse(each).strip("'\"") in ("int", "float", "bool") for each in annotations)
 
 
 def _violation(inputs: Mapping[str, Any], p: Any, q: Any, bound: Any) -> dict[str, Any]:
