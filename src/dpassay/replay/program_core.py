@@ -50,8 +50,9 @@ class Operation:
     """An operator or a pure function on values; `and`, `or`, `if` evaluate the operands that Python evaluates.
 
     Operators: + - * / // % ** negate, < <= > >= == !=, not and or if, abs min max, item (list, index), length, tuple,
-    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, and the names of pure
-    functions (exp, log, sqrt, floor, ceil, round, int, ...).
+    part (tuple, literal place), list (elements), repeat (value, count), range (count), slice (list, first, end), joined
+    (list, list), replaced (list, index, value), without (list, index), sorted, is_none, and the names of pure functions
+    (exp, log, sqrt, floor, ceil, round, int, ...). Of a slice, the first may be 0 and the end None.
     """
 
     operator: str

@@ -26,9 +26,10 @@ from dpassay.replay.program_core import (
     assigned,
 )
 
+_LISTING = {"slice", "joined", "replaced", "without", "sorted"}
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
 _COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "invert", "and", "or", "is_none", "bool", "parts", "alike"}
-_WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
+_WHOLE = {"length", "floor", "ceil", "int", "round", "size", "step"}
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ class Flow:
         if name == "item":
             element = joined(*held[0].parts) if held[0].parts else NOTHING
             return _compared(element, element, held[1]) if held[1].noisy or held[1].differs else element
+        if name in _LISTING:
+            return self.relisted(name, held)
         if name == "part":
             place = operation.operands[1]
             assert isinstance(place, Constant)
@@ -194,6 +197,18 @@ class Flow:
             parts = held[0].parts
             return parts[place.value] if 0 <= place.value < len(parts) else NOTHING
         return self.arithmetic(name, held)
+
+    def relisted(self, name: str, held: list[Held]) -> Held:
+        """What a list made of another one's elements holds; where a place differs or is noisy, so does every element."""
+        made = joined(held[0], held[1]) if name == "joined" else held[0]
+        if name == "sorted":  # of what both runs are shown to hold alike
+            return replace(made, differs=False, noisily_different=False, parts=tuple(map(_alike, made.parts)))
+        if name == "replaced":
+            made = replace(made, parts=(joined(*made.parts, held[2]),))
+        for place in held[1:] if name == "slice" else held[1:2] if name in ("replaced", "without") else held:
+            if place.noisy or place.differs:
+                made = _compared(made, made, replace(place, parts=()))
+        return made
 
     def arithmetic(self, name: str, held: list[Held]) -> Held:
         """What an operation on numbers gives."""
@@ -223,6 +238,11 @@ class Flow:
             known = all(each.kind in ("truth", "int", "") for each in held)
             return "int" if known else "real"
         return joined(*held[1:]).kind if name == "if" else "real"
+
+
+def _alike(held: Held) -> Held:
+    """What holds of a value that is the same in both runs."""
+    return replace(held, differs=False, noisily_different=False, parts=tuple(map(_alike, held.parts)))
 
 
 def _condition(test: Held) -> Held:

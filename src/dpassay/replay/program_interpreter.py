@@ -97,6 +97,26 @@ def _item(listed: Sequence[Any], index: Any) -> Any:
     return listed[int(index)]
 
 
+def _whole(index: Any) -> int | None:
+    return None if index is None else int(index)
+
+
+def _replaced(listed: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    _item(listed, index)
+    return [*listed[: int(index)], value, *listed[int(index) + 1 :]]
+
+
+def _without(listed: Sequence[Any], index: Any) -> list[Any]:
+    _item(listed, index)
+    return [*listed[: int(index)], *listed[int(index) + 1 :]]
+
+
+def _step(step: Any) -> Any:
+    if not step > 0:
+        raise ValueError("a step that is not above 0")
+    return step
+
+
 def _power(base: Any, exponent: int) -> Any:
     made: Any = 1
     for _ in range(exponent):
@@ -162,6 +182,12 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "alike": _alike,
     "length": len,
     "size": _size,
+    "step": _step,
+    "slice": lambda listed, first, end: listed[_whole(first) : _whole(end)],
+    "joined": lambda one, two: [*one, *two],
+    "replaced": _replaced,
+    "without": _without,
+    "sorted": sorted,
     "tuple": lambda *parts: parts,
     "list": lambda *parts: list(parts),
     "repeat": lambda value, count: [value] * max(int(count), 0),

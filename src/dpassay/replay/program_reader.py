@@ -164,6 +164,7 @@ class _Reader:
         self.pure = False
         self.data = ""
         self.given: set[str] = set()
+        self.shared: set[str] = set()
 
     # Functions and statements.
 
@@ -227,7 +228,8 @@ class _Reader:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             self._parallel(node.targets[0], node.value)
             return
-        value, shape = self.value(node.value)
+        popped = self._popped(node.value)
+        value, shape = self.value(node.value) if popped is None else (popped, SCALAR)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
                 raise _refuse(node, "a chained assignment is for numbers")
@@ -242,8 +244,14 @@ class _Reader:
         self.assign(node.target, value, shape, node.value)
 
     def read_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Subscript):
+            owner, shape = self.own_elements(node.target.value)
+            index = self.kept("place", self.index(node.target), node, SCALAR)
+            changed = self.binary(node, self.operation("item", (owner, index), node), self.number(node.value))
+            self.element_changed(node, owner, shape, index, changed)
+            return
         if not isinstance(node.target, ast.Name):
-            raise _refuse(node, "only a variable can be changed")
+            raise _refuse(node, "only a variable or an element can be changed")
         (left, old), (right, new) = self.value(_loaded(node.target)), self.value(node.value)
         if (old, new) != (SCALAR, SCALAR):
             raise _refuse(node, "a list or an array may not be changed in place")
@@ -253,14 +261,75 @@ class _Reader:
         if isinstance(target, ast.Tuple):
             self._unpack(target, value, shape, source)
             return
+        if isinstance(target, ast.Subscript):
+            if shape not in (SCALAR, TUPLE):
+                raise _refuse(target, "a list holds numbers, truth values, texts, None, or tuples of them")
+            owner, kind = self.own_elements(target.value)
+            if kind == ARRAY and shape != SCALAR:
+                raise _refuse(target, "an array holds numbers")
+            self.element_changed(target, owner, kind, self.index(target), value)
+            return
         if not isinstance(target, ast.Name):
-            raise _refuse(target, "only variables can be assigned to")
+            raise _refuse(target, "only variables and elements of lists can be assigned to")
         if shape not in (SCALAR, LIST, ARRAY, TUPLE, FILTERED):
             raise _refuse(target, f"{shape} may not be assigned to a variable")
         name = self.bind(target.id, shape, target)
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             self.aliases.append((name, value.name))
+        if shape == ARRAY and not (isinstance(value, Operation) and value.operator == "repeat"):
+            self.shared.add(name)
         self.add(Assign(name, value, self.at(source)))
+
+    def own_list(self, node: ast.expr) -> Variable:
+        """A list of the program's own, which may be changed, but not what was given."""
+        owner, shape = self.value(node)
+        if shape != LIST or not isinstance(owner, Variable) or owner.name in self.given or self.pure:
+            raise _refuse(node, "only a list of the program's own can be changed")
+        return owner
+
+    def own_elements(self, node: ast.expr) -> tuple[Variable, str]:
+        """A list of the program's own, or an array that was made by np.zeros or np.ones, and so holds real numbers."""
+        owner, shape = self.value(node)
+        if shape != ARRAY or not isinstance(owner, Variable) or self.pure:
+            return self.own_list(node), LIST
+        return owner, ARRAY
+
+    def element_changed(self, node: ast.AST, owner: Variable, shape: str, index: Expression, value: Expression) -> None:
+        """An array takes truth values as numbers."""
+        value = self.operation("float", (value,), node) if shape == ARRAY else value
+        self.change(node, owner, self.operation("replaced", (owner, index, value), node))
+
+    def change(self, node: ast.AST, owner: Variable, value: Expression) -> None:
+        """The list becomes another one: it must have no other name."""
+        self.appended[owner.name] = node
+        self.add(Assign(owner.name, value, self.at(node)))
+
+    def index(self, node: ast.Subscript) -> Expression:
+        """An index, of which -1 is the last."""
+        index = self.number(node.slice)
+        if isinstance(index, Operation) and index.operator == "negate":
+            if index.operands[0] != Constant(1):
+                raise _refuse(node, "of the negative indices only -1 is understood")
+            value, _ = self.value(node.value)
+            return self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
+        return index
+
+    def _popped(self, node: ast.expr) -> Expression | None:
+        """The element that `xs.pop()` or `xs.pop(i)` takes out, if that is what stands there."""
+        called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
+        if not called:
+            return None
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Attribute)
+        owner = self.own_list(node.func.value)
+        if node.keywords or len(node.args) > 1:
+            raise _refuse(node, "pop takes an index")
+        place = node.args[0] if node.args else ast.UnaryOp(ast.USub(), ast.Constant(1))
+        subscript = ast.copy_location(ast.Subscript(node.func.value, place), node)
+        index = self.kept("place", self.index(ast.fix_missing_locations(subscript)), node, SCALAR)
+        found = self.kept("popped", self.operation("item", (owner, index), node), node, SCALAR)
+        self.change(node, owner, self.operation("without", (owner, index), node))
+        return found
 
     def _parallel(self, target: ast.Tuple, source: ast.Tuple) -> None:
         """`a, b = x, y`: all values are there before a variable changes."""
@@ -303,11 +372,8 @@ class _Reader:
     def read_Expr(self, node: ast.Expr) -> None:
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-            target = call.func.value
             self.plain(call, 1)
-            owner, shape = self.value(target)
-            if shape != LIST or not isinstance(owner, Variable) or owner.name in self.given or self.pure:
-                raise _refuse(node, "only a list of the program's own can be appended to")
+            owner = self.own_list(call.func.value)
             value, inner = self.value(call.args[0])
             if inner not in (SCALAR, TUPLE):
                 raise _refuse(node, "a list holds numbers, truth values, texts, None, or tuples of them")
@@ -317,7 +383,8 @@ class _Reader:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self.module.functions:
             self.value(call)
             return
-        raise _refuse(node, "an expression alone does nothing")
+        if self._popped(call) is None:
+            raise _refuse(node, "an expression alone does nothing")
 
     def read_If(self, node: ast.If) -> None:
         test = self.truth(node.test)
@@ -382,7 +449,7 @@ class _Reader:
 
     def read_Return(self, node: ast.Return) -> None:
         scope = self.scopes[-1]
-        value, shape = self.value(node.value) if node.value else (Constant(None), SCALAR)
+        value, shape = self.returned(node.value) if node.value else (Constant(None), SCALAR)
         if not scope.result:
             if shape == FILTERED:
                 raise _refuse(node, "how long a filtered list is may be private: return its sum or its length with noise")
@@ -390,11 +457,22 @@ class _Reader:
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
             raise _refuse(node, f"{scope.function.name} returns {self.shapes[scope.result]} and {shape}")
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             own = value.name in {scope.prefix + name for name in scope.local - scope.parameters}
             (self.handed if own else self.aliases).append((scope.result, value.name))
         self.add(Assign(scope.result, value, self.at(node)))
         self.add(Leave(scope.result))
+
+    def returned(self, node: ast.expr) -> Read:
+        """The output, of which nobody can tell whether it is a list or, by `tuple(...)`, a tuple of the same."""
+        plain = isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1 and not self.scopes[-1].result
+        if not plain or ast.unparse(node.func) != "tuple" or not self.is_builtin("tuple"):  # type: ignore[attr-defined]
+            return self.value(node)
+        inner = node.args[0]  # type: ignore[attr-defined]
+        value, shape = self.comprehension(inner, inner) if isinstance(inner, ast.GeneratorExp) else self.value(inner)
+        if shape not in (LIST, FILTERED):
+            raise _refuse(node, f"a tuple of {shape} is not understood")
+        return value, shape
 
     def _check_aliases(self) -> None:
         """Two names of one list, one of which grows, would have to be followed; here each list has its own value.
@@ -411,7 +489,9 @@ class _Reader:
             groups.update(dict.fromkeys(joined, joined))
         for name, node in self.appended.items():
             if sum("@" not in each for each in groups.get(name, ())) > 1:
-                raise _refuse(node, "a list with two names is appended to")
+                raise _refuse(node, "a list with two names is changed")
+            if name in self.shared:
+                raise _refuse(node, "an array that is changed is made by np.zeros or np.ones, and is known by one name")
 
     # Iteration.
 
@@ -423,12 +503,16 @@ class _Reader:
         if called and self.is_builtin(called) and called in ("enumerate", "zip"):
             assert isinstance(iterable, ast.Call)
             keywords = {each.arg: each.value for each in iterable.keywords}
-            if called == "zip" and isinstance(strict := keywords.pop("strict", None), ast.Constant) and strict.value:
-                raise _refuse(iterable, "zip with strict=True may fail")
+            strict = keywords.pop("strict", None) if called == "zip" else None
+            if strict is not None and ast.unparse(strict) not in ("True", "False"):
+                raise _refuse(iterable, "strict is True or False")
             if not isinstance(target, ast.Tuple):
                 raise _refuse(target, f"unpack what {called} gives")
             if called == "zip" and not keywords and len(iterable.args) == len(target.elts):
-                return target.elts, [self.source(each, node, i) for i, each in enumerate(iterable.args)]
+                sources = [self.source(each, node, i) for i, each in enumerate(iterable.args)]
+                if strict is not None and ast.unparse(strict) == "True":
+                    self.alike_lengths(node, sources)
+                return target.elts, sources
             start = keywords.pop("start", iterable.args[1] if len(iterable.args) == 2 else ast.Constant(0))
             if called == "enumerate" and not keywords and len(target.elts) == 2 and iterable.args[:1]:
                 first, _ = self.value(start)
@@ -438,6 +522,13 @@ class _Reader:
                 ]
             raise _refuse(iterable, f"{called} is not understood here")
         return [target], [self.source(iterable, node, 0, also)]
+
+    def alike_lengths(self, node: ast.AST, sources: Sequence[Read]) -> None:
+        """What zip raises at the end unless all are of one length."""
+        lengths = [self.length([each], node) for each in sources]
+        for place, other in enumerate(lengths[1:]):
+            alike = self.operation("alike", (lengths[0], other), node)
+            self.add(Assign(f"alike{place}@{self.at(node)}", alike, self.at(node)))
 
     def source(self, node: ast.expr, loop: ast.AST, place: int, also: str = "") -> Read:
         if (
@@ -457,16 +548,28 @@ class _Reader:
         if node.keywords or not 1 <= len(arguments) <= 3:
             raise _refuse(node, "range has one to three numbers")
         start, stop = (Constant(0), arguments[0]) if len(arguments) == 1 else arguments[:2]
-        step = _literal(node.args[2]).value if len(arguments) == 3 else 1
-        if not isinstance(step, int) or isinstance(step, bool) or step == 0:
-            raise _refuse(node, "the step of a range is a whole number other than 0")
+        step: Expression = Constant(1)
+        if len(arguments) == 3:
+            step = self._step(node.args[2], arguments[2], loop, place)
         start = self.kept(f"start{place}", start, loop, SCALAR)
-        span = self.operation("-", (stop, start) if step > 0 else (start, stop), node)
-        if abs(step) > 1:
-            rounded = self.operation("+", (span, Constant(abs(step) - 1)), node)
-            span = self.operation("//", (rounded, Constant(abs(step))), node)
+        falling = isinstance(step, Constant) and isinstance(step.value, int) and step.value < 0
+        size = Constant(-step.value) if falling else step  # type: ignore[union-attr,operator]
+        span = self.operation("-", (start, stop) if falling else (stop, start), node)
+        if size != Constant(1):
+            more = self.operation("-", (size, Constant(1)), node)
+            span = self.operation("//", (self.operation("+", (span, more), node), size), node)
         count = self.operation("max", (Constant(0), span), node)
-        return Operation("counter", (start, Constant(step), count), self.at(node)), "counter"
+        return Operation("counter", (start, step, count), self.at(node)), "counter"
+
+    def _step(self, node: ast.expr, value: Expression, loop: ast.AST, place: int) -> Expression:
+        """A literal other than 0, or a number that is to be above 0."""
+        try:
+            step = _literal(node)
+        except Refused:
+            return self.kept(f"step{place}", self.operation("step", (value,), node), loop, SCALAR)
+        if not isinstance(step.value, int) or isinstance(step.value, bool) or step.value == 0:
+            raise _refuse(node, "the step of a range is a whole number other than 0")
+        return step
 
     def length(self, sources: Sequence[Read], node: ast.AST) -> Expression:
         """How often a loop over them runs."""
@@ -600,6 +703,8 @@ class _Reader:
             raise _refuse(node, f"{_said(node)} is not understood")
         if (left[1], right[1]) == (SCALAR, SCALAR):
             return self.binary(node, left[0], right[0]), SCALAR
+        if (left[1], right[1]) == (LIST, LIST) and isinstance(node.op, ast.Add):
+            return self.operation("joined", (left[0], right[0]), node), LIST
         if ARRAY in (left[1], right[1]) and _BINARY[type(node.op)] in "+-*/":
             return self.lifted(node, _BINARY[type(node.op)], left, right)
         raise _refuse(node, f"{left[1]} and {right[1]} cannot be combined so")
@@ -692,19 +797,25 @@ class _Reader:
 
     def value_Subscript(self, node: ast.Subscript) -> Read:
         value, shape = self.value(node.value)
-        if isinstance(node.slice, ast.Slice | ast.Tuple):
-            raise _refuse(node, "no slices")
+        if isinstance(node.slice, ast.Slice):
+            return self._slice(node, node.slice, value, shape)
         if shape == TUPLE:
             return self.operation("part", (value, _literal(node.slice)), node), SCALAR
         if shape not in LISTS:
             raise _refuse(node, f"{shape} has no elements")
-        index = self.number(node.slice)
-        if isinstance(index, Operation) and index.operator == "negate":
-            index = index.operands[0]
-            if index != Constant(1):
-                raise _refuse(node, "of the negative indices only -1 is understood")
-            index = self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
-        return self.operation("item", (value, index), node), SCALAR
+        return self.operation("item", (value, self.index(node)), node), SCALAR
+
+    def _slice(self, node: ast.Subscript, part: ast.Slice, value: Expression, shape: str) -> Read:
+        """`xs[a:b]`, a list of its own."""
+        if shape not in LISTS:
+            raise _refuse(node, f"{shape} has no slices")
+        if part.step is not None:
+            raise _refuse(node, "no slices with a step")
+        if shape == ARRAY:  # which shares its numbers with the slice
+            self.shared |= _variables(value)
+        first = Constant(0) if part.lower is None else self.number(part.lower)
+        end = Constant(None) if part.upper is None else self.number(part.upper)
+        return self.operation("slice", (value, first, end), node), shape
 
     def value_ListComp(self, node: ast.ListComp) -> Read:
         return self.comprehension(node, node)
@@ -831,6 +942,8 @@ class _Reader:
         if name in ("sum", "max", "min"):
             self.plain(node, 1)
             return self.reduction(node, name, node.args[0])
+        if name == "sorted":
+            return self._sorted(node)
         if name == "list":
             self.plain(node, 1)
             value, shape = self.source(node.args[0], node, 0)
@@ -845,6 +958,14 @@ class _Reader:
         if name in _PURE[""] and not node.keywords and 1 <= len(node.args) <= (2 if name == "round" else 1):
             return self.operation(name, tuple(map(self.number, node.args)), node), SCALAR
         raise _refuse(node, f"{name} is not understood")
+
+    def _sorted(self, node: ast.Call) -> Read:
+        self.plain(node, 1)
+        inner = node.args[0]
+        value, shape = self.comprehension(inner, inner) if isinstance(inner, ast.GeneratorExp) else self.value(inner)
+        if shape not in LISTS or self.pure:
+            raise _refuse(node, f"sorted is understood of a list, by itself, not of {shape} in a comprehension")
+        return self.operation("sorted", (value,), node), LIST
 
     def _copied(self, value: Expression, node: ast.AST) -> Expression:
         """A list of its own with the same elements."""
@@ -876,6 +997,8 @@ class _Reader:
             value, shape = self.value(node.args[0])
             if shape not in LISTS:
                 raise _refuse(node, f"np.{name} of {shape} is not understood")
+            if shape == ARRAY:
+                self.shared |= _variables(value)
             return value if isinstance(value, Elementwise) else self._copied(value, node), ARRAY
         if name in ("zeros", "ones", "arange"):
             self.plain(node, 1)
@@ -1150,8 +1273,10 @@ class _Reader:
             scope.names[name] = (value, shape)
             return
         inner = scope.prefix + name
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             self.aliases.append((inner, value.name))
+        if shape == ARRAY:
+            self.shared.add(inner)
         scope.names[name] = (Variable(inner), shape)
         self.shapes[inner] = shape
         self.add(Assign(inner, value, self.at(node)))
