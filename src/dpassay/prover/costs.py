@@ -30,6 +30,7 @@ from dpassay.prover.terms import (
     apply,
     at_most,
     choose,
+    equal,
     negate,
     poly,
     rebuilt,
@@ -691,7 +692,9 @@ def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
             low, high = (number_of(ranges[draw.position][side], search.explored.entry) for side in ("low", "high"))
             total = total + high - low
             continue
-        shift = Formula("sym", draw.shift) if draw.kind == "coin" else poly(draw.shift)
+        shift: Any = poly(draw.shift)
+        if draw.kind == "coin":  # of a list of coins, the shift is 1 where one falls the other way
+            shift = equal(shift, 1) if draw.shift.kind == "read" else Formula("sym", draw.shift)
         moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
     return total

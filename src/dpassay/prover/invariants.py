@@ -112,19 +112,24 @@ def summed(position: str, head: Env, explored: Explored, problem: Problem) -> It
     """By how much a sum over the data differs: by what the changed entry adds to it."""
     if position not in explored.summands or problem.relation not in (*ONE_CHANGED, ADDED):
         return
-    (index, item), where = explored.summands[position], symbol("changed", integer=True)
-    whole = problem.values != "real"
-    added = item.first if problem.relation == ADDED else item.change
+    index, item = explored.summands[position]
+    if (text := at_the_change(index, item, head, problem)) is not None:
+        yield f'd(acc("{position}")) == ({text} if changed() < index("{position}") else 0)'
+
+
+def at_the_change(index: Poly, grown: Number, head: Env, problem: Problem) -> str | None:
+    """What the changed entry's iteration adds to a difference, written at a loop's head; None if it cannot be."""
+    whole, where = problem.values != "real", symbol("changed", integer=True)
+    added = grown.first if problem.relation == ADDED else grown.change
     try:
         there = Substitution({index.atom(): where}).poly(added)
         entry = Atom("read", "data", where, integer=whole, role="data")
         if problem.relation == ADDED:
             there = Substitution({entry: symbol("delta", integer=whole)}).poly(there)
         text = Printer(head).poly(there)
-        text = f"({text} if sign() > 0 else -({text}))" if problem.relation == ADDED else text
     except (Untold, StopIteration):
-        return
-    yield f'd(acc("{position}")) == ({text} if changed() < index("{position}") else 0)'
+        return None
+    return f"({text} if sign() > 0 else -({text}))" if problem.relation == ADDED else text
 
 
 def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:
@@ -155,6 +160,18 @@ def list_candidates(
         yield from (f'k == prophecy("{known}") or {text.format(name)}' for text in monotone)
         yield from (f'd({name}[k]) == {t} or k != prophecy("{known}")' for t in targets)
         yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
+
+
+def changing_candidates(
+    name: str, explored: Explored, problem: Problem, magnitudes: Sequence[str]
+) -> Iterator[str]:
+    """Atoms about element k of a list whose elements change: what the changed entry does to it."""
+    yield f"d({name}[k]) == 0"
+    yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    for position, (place, index, grown) in explored.changes[name].items():
+        head = {**explored.loops[position][0], "k": Number(place, place * 0)}
+        if (text := at_the_change(index, grown, head, problem)) is not None:
+            yield f'd({name}[k]) == ({text} if changed() < index("{position}") else 0)'
 
 
 def _times(fact: Formula, factor: Poly, change: Poly) -> Formula:
@@ -265,9 +282,9 @@ class Houdini:
                 found = self.formula(at, f"head{number}", text, env)
                 if found is not None:
                     known.append(found)
-        for name, index, env in leaf.reads:
+        for number, (name, index, env) in enumerate(leaf.reads):
             for text in self.left.lists.get(name, ()):
-                found = self.element(at, f"read {name}", text, _readable(env, name), name, index, None)
+                found = self.element(at, f"read {number} {name}", text, _readable(env, name), name, index, None)
                 if found is not None:
                     known.append(found)
         support = frozenset[Atom]().union(*(f.support for f in (*known, *extra)))

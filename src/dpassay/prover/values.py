@@ -67,7 +67,8 @@ class Items:
 class Sequence_:
     """A list: its length, its element at an index, and the name under which formulas speak of its elements.
 
-    A filtered list has the places of its source: `kept` says whether the element there is, else it is 0.
+    A filtered list has the places of its source: `kept` says whether the element there is, else it is 0. Of a list
+    whose elements change, `label` is the name of what it held at the last loop's head.
     """
 
     length: Number
@@ -76,6 +77,7 @@ class Sequence_:
     built: bool = False
     draws: bool = False
     kept: Callable[[Poly], Truth] | None = None
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,7 @@ class Explored:
     numeric: set[str] = field(default_factory=set)
     tuples: set[str] = field(default_factory=set)
     summands: dict[str, tuple[Poly, Number]] = field(default_factory=dict)
+    changes: dict[str, dict[str, tuple[Poly, Poly, Number]]] = field(default_factory=dict)
 
 
 @dataclass

@@ -9,7 +9,7 @@ its cases, and those that turn out not to apply are dropped.
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpassay.replay import Rejected
@@ -27,6 +27,7 @@ from dpassay.replay.program_core import (
     Statement,
     Variable,
     assigned,
+    resized,
 )
 from dpassay.replay.program_flow import NOTHING, Flow, Held
 from dpassay.replay.proof_expressions import Expressions
@@ -590,6 +591,10 @@ class Runs:
         for name in sorted(changed):
             if name in path.values:
                 made.values[name] = self.anything(name, self.flow.held.get(name, NOTHING), made.known)
+        for name in changed - resized((loop,)):  # only elements change
+            before, now = path.values.get(name), made.values.get(name)
+            if isinstance(before, Sequence) and isinstance(now, Sequence):
+                made.values[name] = replace(now, length=before.length)
         if skip:
             made.long[f"index@{loop.position}"] = long = self.symbols.fresh("long", "i")
             made.values[f"index@{loop.position}"] = self.both_counters(long)

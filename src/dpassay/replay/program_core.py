@@ -174,6 +174,25 @@ class Core:
     single: bool = False
 
 
+def resized(statements: tuple[Statement, ...]) -> set[str]:
+    """Those of them that may become a list of another length: all but what `replaced` alone is assigned to."""
+    found: set[str] = set()
+    for each in statements:
+        if isinstance(each, Assign):
+            same = isinstance(each.value, Operation) and each.value.operator == "replaced"
+            if not same or each.value.operands[0] != Variable(each.name):  # type: ignore[union-attr]
+                found.add(each.name)
+        elif isinstance(each, Branch):
+            found |= resized(each.then) | resized(each.otherwise)
+        elif isinstance(each, Loop):
+            found |= resized(each.head) | resized(each.body) | resized(each.step)
+        elif isinstance(each, Block):
+            found |= resized(each.body) | set(each.local)
+        else:
+            found |= assigned((each,))
+    return found
+
+
 def assigned(statements: tuple[Statement, ...]) -> set[str]:
     """The variables that statements may change."""
     found: set[str] = set()

@@ -200,14 +200,17 @@ class Flow:
 
     def relisted(self, name: str, held: list[Held]) -> Held:
         """What a list made of another one's elements holds; where a place differs or is noisy, so does every element."""
-        made = joined(held[0], held[1]) if name == "joined" else held[0]
+        made = held[0]
         if name == "sorted":  # of what both runs are shown to hold alike
-            return replace(made, differs=False, noisily_different=False, parts=tuple(map(_alike, made.parts)))
-        if name == "replaced":
-            made = replace(made, parts=(joined(*made.parts, held[2]),))
-        for place in held[1:] if name == "slice" else held[1:2] if name in ("replaced", "without") else held:
-            if place.noisy or place.differs:
-                made = _compared(made, made, replace(place, parts=()))
+            return _alike(made)
+        if name in ("replaced", "without"):  # its length does not depend on the place
+            elements = joined(*made.parts, *held[2:])
+            moved = held[1].noisy or held[1].differs
+            return replace(made, parts=(_compared(elements, elements, held[1]) if moved else elements,))
+        if name == "joined":
+            made = joined(*held)
+        for place in (each for each in held if each.noisy or each.differs):  # a length moves what stands behind
+            made = _compared(made, made, replace(place, parts=()))
         return made
 
     def arithmetic(self, name: str, held: list[Held]) -> Held:

@@ -538,7 +538,7 @@ class _Reader:
             and self.is_builtin("range")
         ):
             return self._range(node, loop, place)
-        value, shape = self.value(node)
+        value, shape = self.value_List(node) if isinstance(node, ast.Tuple) else self.value(node)
         if shape not in (*LISTS, also):
             raise _refuse(node, f"a loop runs over lists, not over {shape}")
         return (value if isinstance(value, Variable) else self.kept(f"iter{place}", value, loop, shape)), shape
@@ -671,7 +671,7 @@ class _Reader:
         nested = any(shape != SCALAR for _, shape in parts)
         return self.operation("tuple", tuple(part for part, _ in parts), node), "a nested tuple" if nested else TUPLE
 
-    def value_List(self, node: ast.List) -> Read:
+    def value_List(self, node: ast.List | ast.Tuple) -> Read:
         parts = tuple(self.element(each) for each in node.elts)
         return self.operation("list", parts, node), LIST
 
