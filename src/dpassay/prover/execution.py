@@ -85,8 +85,8 @@ def assigned_names(nodes: Sequence[ast.AST]) -> list[str]:
                 and isinstance(inner.func.value, ast.Name)
             ):
                 names[inner.func.value.id] = None
-            elif (name := changed_list(inner)) is not None:
-                names[name] = None
+            elif (changed := changed_list(inner)) is not None:
+                names[changed] = None
     for node in nodes:  # a comprehension's variable is its own
         for inner in ast.walk(node):
             if isinstance(inner, ast.ListComp):
@@ -996,9 +996,9 @@ class Path:
 
     def binary(self, op: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
         """Arithmetic, elementwise on lists."""
-        if isinstance(left, Sequence_) and isinstance(right, Sequence_) and isinstance(op, ast.Add):
-            if {left.name, right.name} & set(self.explorer.lists) or left.built or right.built:
-                return self.joined(left, right)
+        both_lists = isinstance(left, Sequence_) and isinstance(right, Sequence_) and isinstance(op, ast.Add)
+        if both_lists and ({left.name, right.name} & set(self.explorer.lists) or left.built or right.built):
+            return self.joined(left, right)
         return lifted(lambda a, b: arithmetic(op, as_number(a), as_number(b)), left, right)
 
     def comparison(self, node: ast.Compare) -> Any:

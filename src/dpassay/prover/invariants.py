@@ -122,7 +122,7 @@ def at_the_change(index: Poly, grown: Number, head: Env, problem: Problem) -> st
     whole, where = problem.values != "real", symbol("changed", integer=True)
     added = grown.first if problem.relation == ADDED else grown.change
     try:
-        there = Substitution({index.atom(): where}).poly(added)
+        there = Substitution({atom: where for atom in index.support}).poly(added)
         entry = Atom("read", "data", where, integer=whole, role="data")
         if problem.relation == ADDED:
             there = Substitution({entry: symbol("delta", integer=whole)}).poly(there)
@@ -162,9 +162,7 @@ def list_candidates(
         yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
 
 
-def changing_candidates(
-    name: str, explored: Explored, problem: Problem, magnitudes: Sequence[str]
-) -> Iterator[str]:
+def changing_candidates(name: str, explored: Explored, problem: Problem, magnitudes: Sequence[str]) -> Iterator[str]:
     """Atoms about element k of a list whose elements change: what the changed entry does to it."""
     yield f"d({name}[k]) == 0"
     yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)

@@ -21,7 +21,9 @@ _LISTS = (("0", "1"), ("1",), ("0", "1", "2"), ())
 def assignments(problem: Problem) -> list[Values]:
     """Values of the parameters that satisfy what is assumed, simple ones first."""
     choices = [
-        _LISTS if sort.startswith("list") else {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
+        _LISTS
+        if sort.startswith("list")
+        else {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
         for name, sort in problem.parameters.items()
     ]
     every = itertools.product(*(range(len(each)) for each in choices))

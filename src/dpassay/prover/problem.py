@@ -221,7 +221,9 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
     measured = {id(each.args[0]) for each in ast.walk(tree) if isinstance(each, ast.Call) and _is_length(each)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and (node.id in lists) != (id(node) in measured):
-            raise InvalidInput(f"{text!r}: of {node.id} {'only len() is used' if node.id in lists else 'there is no len()'}")
+            raise InvalidInput(
+                f"{text!r}: of {node.id} {'only len() is used' if node.id in lists else 'there is no len()'}"
+            )
     logical = isinstance(tree, ast.Compare | ast.BoolOp)
     if logical != condition:
         raise InvalidInput(f"{text!r}: write {'a condition, such as c >= 1' if condition else 'a number or a formula'}")

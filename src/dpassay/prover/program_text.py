@@ -282,7 +282,7 @@ def _parameters(entry: _Piece) -> dict[str, str]:
         if named not in _PUBLIC:
             raise entry.refused(
                 argument,
-                f"parameter {argument.arg} is a {named}; public parameters are int, float, bool, list[int] or list[float]",
+                f"parameter {argument.arg} is a {named}; public parameters are {', '.join(_PUBLIC)}",
             )
         sorts[argument.arg] = _PUBLIC[named]
     return sorts

@@ -17,7 +17,15 @@ from typing import Any
 from dpassay.prover.costs import Payment, Unaffordable, budget
 from dpassay.prover.execution import Explorer
 from dpassay.prover.expressions import Printer, Untold, formula_of, number_of, tidy
-from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, changing_candidates, list_candidates, simplest
+from dpassay.prover.invariants import (
+    Broken,
+    Houdini,
+    Inductive,
+    candidates,
+    changing_candidates,
+    list_candidates,
+    simplest,
+)
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Translator

@@ -395,7 +395,7 @@ class Evaluation:
         return self.at(value, Scalar(index + by.one, by.gap))
 
     def sliced(self, path: Path, operation: Operation) -> Value:
-        """`xs[first:end]` as in Python: a negative place counts from the end, and places outside are the nearest ones."""
+        """`xs[first:end]`: a negative place counts from the end, and places outside are the nearest ones."""
         value, symbols = self.sequence(path, operation.operands[0]), self.symbols
 
         def place(number: Number, length: Number) -> Number:

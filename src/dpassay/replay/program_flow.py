@@ -199,7 +199,7 @@ class Flow:
         return self.arithmetic(name, held)
 
     def relisted(self, name: str, held: list[Held]) -> Held:
-        """What a list made of another one's elements holds; where a place differs or is noisy, so does every element."""
+        """What a list made of another's elements holds; where a place differs or is noisy, so does every element."""
         made = held[0]
         if name == "sorted":  # of what both runs are shown to hold alike
             return _alike(made)

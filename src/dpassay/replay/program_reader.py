@@ -181,7 +181,9 @@ class _Reader:
         scope.names[self.data] = (Variable(self.data), self.shapes[self.data])
         if not set(defaults) <= set(public):
             raise _refuse(function, "the generator and the data have no default")
-        self.shapes.update((name, LIST if annotation in _GIVEN_LISTS else SCALAR) for name, annotation in public.items())
+        self.shapes.update(
+            (name, LIST if annotation in _GIVEN_LISTS else SCALAR) for name, annotation in public.items()
+        )
         scope.names.update((name, (Variable(name), self.shapes[name])) for name in public)
         self.given = {name for name in (self.data, *public) if self.shapes[name] == LIST}
         if {rng, self.data} & _stored(function):
@@ -452,7 +454,9 @@ class _Reader:
         value, shape = self.returned(node.value) if node.value else (Constant(None), SCALAR)
         if not scope.result:
             if shape == FILTERED:
-                raise _refuse(node, "how long a filtered list is may be private: return its sum or its length with noise")
+                raise _refuse(
+                    node, "how long a filtered list is may be private: return its sum or its length with noise"
+                )
             self.add(Return(value, self.at(node)))
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
@@ -842,7 +846,9 @@ class _Reader:
             parameter, over = f"element0@{self.at(loop)}", sources[0][0]
             inner_items = [Variable(parameter)]
             if sources[0][1] == FILTERED:
-                tests, inner_items = ([self.operation("part", (inner_items[0], Constant(i)), loop)] for i in (0, 1))
+                pair = Variable(parameter)
+                tests.append(self.operation("part", (pair, Constant(0)), loop))
+                inner_items = [self.operation("part", (pair, Constant(1)), loop)]
         with self.inner_names(dict(zip(targets, inner_items, strict=True))):
             pure, self.pure = self.pure, True
             with self.capture() as inner:
