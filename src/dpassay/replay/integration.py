@@ -1,7 +1,7 @@
 """Refutes a program's privacy claim by two neighboring inputs and an event: both probabilities by exact integration.
 
 Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool" | "list[...]"}, "relation":
-{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp", "bound"}, "assume": conditions; then what
+{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp", "bound"}, "assume": conditions; what
 refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event, and for zCDP
 "order", the order of the Renyi divergence that is too large.
 
