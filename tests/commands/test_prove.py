@@ -1,11 +1,20 @@
 """`dpassay prove`: exit codes, files, and one clear line for what cannot be used."""
 
+import contextlib
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
+import z3
 
+from dpassay.commands import output
 from dpassay.commands.main import main
 from dpassay.prover import proving
+from dpassay.replay.proof import asked
+from dpassay.report.terminal import live_status
 
 MODULE = """
 def total(rng, data, epsilon):
@@ -15,7 +24,7 @@ def half_the_noise(rng, data, epsilon):
     return sum(data) + rng.laplace(0, 0.5 / epsilon)
 
 def in_order(rng, data, epsilon):
-    return sorted(data)
+    return sorted(x + rng.laplace(0, 1 / epsilon) for x in data)
 
 made = lambda rng, data, epsilon: 1
 """
@@ -26,14 +35,22 @@ def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "proved_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(proving, "SECOND_LOOK", 0.2)
+    monkeypatch.setattr(proving, "FIRST_LOOK", 0.2)
+    monkeypatch.setattr(proving, "SECOND_LOOK", 0.4)
 
 
 @pytest.mark.parametrize(("name", "code"), [("total", 0), ("half_the_noise", 1), ("in_order", 2)])
 def test_exit_codes_and_files(name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / f"{name}.{ending}" for ending in ("json", "html", "certificate")]
     outputs = [f"--{each.suffix[1:]}={each}" for each in files]
-    arguments = ["prove", f"proved_module:{name}", "--relation", "one_query", "--time-limit", "10", *outputs]
+    arguments = [
+        "prove",
+        f"proved_module:{name}",
+        "--relation",
+        "one_query",
+        f"--time-limit={10 if code < 2 else 1}",
+        *outputs,
+    ]
     assert main(arguments) == code
     assert [each.exists() for each in files] == [True, True, code != 2]
     assert ("no certificate" in capsys.readouterr().out) == (code == 2)
@@ -60,3 +77,53 @@ def test_what_cannot_be_used(arguments: list[str], reason: str, capsys: pytest.C
     said = capsys.readouterr().err
     assert reason in said
     assert len(said.strip().splitlines()) == 1
+
+
+def _ctrl_c(seconds: float) -> None:
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_a_ctrl_c_is_heard_while_z3_works() -> None:
+    solver = z3.Solver()
+    solver.set("timeout", 20_000)
+    x, y, n = z3.Ints("x y n")
+    solver.add(x**n + y**n == 33**n, n > 2, x > 0, y > 0)
+    _ctrl_c(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        asked(solver)
+
+
+def test_a_ctrl_c_that_python_drops_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "REPEATED", 0.05)
+
+    class Dropping:
+        def __del__(self) -> None:
+            _ctrl_c(0.05)
+            with contextlib.suppress(KeyboardInterrupt):  # as Python does
+                time.sleep(5)
+
+    begin = time.monotonic()
+
+    def work() -> None:
+        with output.interruptible("nothing", insist=True):
+            Dropping()
+            time.sleep(5)
+
+    with pytest.raises(output.Interrupted, match="nothing"):
+        work()
+    assert time.monotonic() - begin < 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    time.sleep(0.1)  # and not afterwards
+
+
+@pytest.mark.parametrize("step", ["proof", "counterexample"])
+def test_a_ctrl_c_ends_it_with_one_line(
+    step: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def note(self: object, text: str) -> None:
+        if step in text:
+            _ctrl_c(0.1)
+
+    monkeypatch.setattr(live_status, "note", note)
+    assert main(["prove", "proved_module:in_order", "--relation", "one_query"]) == 3
+    assert capsys.readouterr().err.strip().splitlines()[-1] == "dpassay: interrupted; nothing was written"

@@ -20,7 +20,7 @@ def half_the_noise(rng: Any, data: Any, epsilon: float) -> Any:
 
 
 def in_order(rng: Any, data: Any, epsilon: float) -> Any:
-    return sorted(data)
+    return sorted(x + rng.laplace(0, 1 / epsilon) for x in data)
 
 
 def without_value(rng: Any, data: Any, epsilon: float) -> Any:
@@ -41,7 +41,8 @@ def _replayed(found: proving.Proof, path: Path) -> Any:
 
 @pytest.fixture(autouse=True)
 def _shorter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proving, "SECOND_LOOK", 0.2)
+    monkeypatch.setattr(proving, "FIRST_LOOK", 0.2)
+    monkeypatch.setattr(proving, "SECOND_LOOK", 0.4)
 
 
 def test_a_proof_replays_and_its_claim_cannot_be_made_stronger(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_neither_the_search_nor_the_refuter_is_trusted(monkeypatch: pytest.Monke
     assert wrong.refutation is not None
     inputs = wrong.refutation["inputs"]
     lying = refuter.Search({**inputs, "data2": inputs["data1"]}, 2.0, 1.0, {}, (), (), None, "")
-    monkeypatch.setattr(refuter, "find_refutation", lambda *_: lying)
+    monkeypatch.setattr(refuter.Refuter, "search", lambda *_: lying)
     assert proving.run_proof(half_the_noise, relation="one_query", time_limit=0.4).verdict.outcome == "open"
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpassay.core.errors import InvalidInput
 from dpassay.prover.problem import Problem
-from dpassay.prover.refuter import find_refutation, largest_loss, reproduction_code
-from dpassay.prover.symbolic_generator import SymbolicGenerator
+from dpassay.prover.refuter import Refuter, find_refutation, largest_loss, reproduction_code
 from dpassay.replay import check
 from dpassay.replay.linear_forms import Run, number, paths
+from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 SECONDS = 3.0
 
@@ -162,3 +163,40 @@ def test_numpy_runs_on_symbolic_noise() -> None:
     found = [path.output for path in paths(program, 100)]
     assert len(found) > 4
     assert {output[0] for output in found} == {0, 1}
+
+
+def test_values_are_taken_from_the_assumptions() -> None:
+    function, problem = of(noisy_sum, "one_query", bound="epsilon / 2", assume=("epsilon > 0", "epsilon <= 0.01"))
+    inputs = find_refutation(function, problem, SECONDS).inputs
+    assert inputs is not None
+    assert Fraction(inputs["values"]["epsilon"]) <= Fraction(1, 100)
+
+
+def test_a_claim_without_a_value_is_said() -> None:
+    with pytest.raises(InvalidInput, match="no value: division by zero, at epsilon = 1"):
+        find_refutation(*of(noisy_sum, "one_query", bound="1 / (epsilon - epsilon)"))
+
+
+def test_a_search_goes_on_where_it_stopped() -> None:
+    refuter = Refuter(*of(sparse_vector, "all_queries", assume=("epsilon > 0", "c >= 1", "factor >= 4")))
+    first = refuter.search(0.1)
+    pairs = len(refuter.seen)
+    assert first.inputs is None
+    refuter.search(0.1)
+    assert len(refuter.seen) > pairs > 0
+
+
+def zeroed(rng, values, epsilon):
+    out = np.zeros(len(values))
+    out += np.asarray(values) + rng.laplace(0, 1 / (2 * epsilon), size=len(values))
+    return out.tolist()
+
+
+def two_failures(rng, counts: list[int], epsilon):
+    p = 1 - math.exp(-epsilon)
+    return sum(counts) + rng.geometric(p) + rng.geometric(p)
+
+
+def test_arrays_of_floats_and_single_geometric_draws_are_followed() -> None:
+    assert find_refutation(*of(zeroed, "one_query"), SECONDS).loss == pytest.approx(2)
+    assert find_refutation(*of(two_failures, "one_query", values="int"), SECONDS).inputs is not None

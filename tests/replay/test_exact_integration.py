@@ -51,6 +51,28 @@ def test_one_variable() -> None:
     assert chance(lambda run: run.laplace(1) == 0) == 0  # values with continuous noise are never equal
 
 
+def test_geometric_draws_by_themselves() -> None:
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    assert chance(lambda run: run.geometric(half) <= 0) == 0
+    assert chance(lambda run: run.geometric(third) > 2) == fmpq(4, 9)
+    assert chance(lambda run: 2 * run.geometric(half) == 3) == 0
+    assert near(chance(lambda run: run.geometric(half) + run.geometric(half) == 3), 1 / 4)
+    assert near(chance(lambda run: run.geometric(half) - run.geometric(third) == 0), 1 / 4)
+    assert chance(lambda run: run.geometric(1)) == 1
+    assert chance(lambda run: isinstance(round(run.geometric(half) + 1), Form)) == 1
+
+    def twice(run: Run) -> bool:  # two variables would agree with probability below one
+        one, two = run.geometric(half), run.geometric(half)
+        return bool(5 + one - two == 5 - two + one)
+
+    assert chance(twice) == 1
+
+
+def difference_and_one(run: Run) -> Any:
+    one = run.geometric(Fraction(1, 2))
+    return one - run.geometric(Fraction(1, 2)) + one
+
+
 def test_several_variables_by_hand() -> None:
     # X - Y of two Laplace(b) exceeds d > 0 with probability e^(-d/b) (1/2 + d / (4 b)).
     assert near(chance(lambda run: run.laplace(2) - run.laplace(2) > 3), math.exp(-1.5) * (0.5 + 3 / 8))
@@ -167,8 +189,7 @@ def test_endless_loops_are_left_unresolved() -> None:
         (lambda run: 1 / run.laplace(1), "divides"),
         (lambda run: run.laplace(run.laplace(1)), "not a number without noise"),
         (lambda run: run.laplace(1).exp(), "not a number without noise"),
-        (lambda run: run.geometric(Fraction(1, 2)) + run.geometric(Fraction(1, 2)), "by itself"),
-        (lambda run: run.geometric(Fraction(1, 2)) - run.geometric(Fraction(1, 3)), "by itself"),
+        (lambda run: difference_and_one(run) > 0, "in two ways"),
         (lambda run: Form(fmpq(2)).sqrt() * run.laplace(1) < 1, "irrational"),
         (lambda run: Form(fmpq(2)).sqrt() ** 2 > 2, "too close"),
         (lambda run: run.laplace(1) + run.normal(1) > 0, "depend on each other"),

@@ -7,23 +7,23 @@ those of the processor, of this process and of those that it started. Beside the
 """
 
 import ast
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
 from typing import Any
 
-from dpassay.benchmarks import dpriv
+from dpassay.benchmarks import dpriv, sensitivity
 from dpassay.benchmarks.prove_programs import PROGRAMS
 from dpassay.benchmarks.prove_programs.record import Program
+from dpassay.benchmarks.sensitivity import cpu_seconds
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.parallel import processors, results_in_parallel
 
-PARTS = ("programs", "traps", "mutants", "dpriv")
+PARTS = ("programs", "traps", "mutants", "dpriv", "sensitivity")
 TIME_LIMIT = 60.0
 PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
 """Of one core: what takes longer is called slow."""
@@ -79,7 +79,7 @@ def tables(
     if unknown := set(parts) - set(PARTS):
         raise InvalidInput(f"no part is called {sorted(unknown)[0]!r}; choose from {', '.join(PARTS)}")
     wanted = [part for part in PARTS if part in parts or not parts]
-    judged = [part for part in wanted if part != "dpriv"]
+    judged = [part for part in wanted if part not in _ASKED]
     tasks = [(part, place, seed, prove) for part in judged for place in _places(part, quick)]
     found: dict[tuple[str, int], Measured] = {}
     for number, measured in results_in_parallel(measure, tasks, processors() if prove is None and not quick else 1):
@@ -91,7 +91,7 @@ def tables(
     results = {
         part: [(_programs(part)[task[1]], found[part, task[1]]) for task in tasks if task[0] == part] for part in judged
     }
-    asked = [dpriv.table(quick, progress)] if "dpriv" in wanted else []
+    asked = [_ASKED[part](quick, progress) for part in wanted if part in _ASKED]
     return [*[_summary(results)] * bool(results), *(_TABLES[part](rows) for part, rows in results.items()), *asked]
 
 
@@ -99,14 +99,14 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
     """One program, proved or refuted; what is proved is audited too."""
     program = _programs(part)[place]
     run = prove or _prove()
-    begin = _seconds()
+    begin = cpu_seconds()
     try:
         verdict = run(program.function, **_stated(program), infer=part == "programs", time_limit=TIME_LIMIT)
     except InvalidInput as refused:
-        return Measured("refused", _seconds() - begin, said=str(refused))
+        return Measured("refused", cpu_seconds() - begin, said=str(refused))
     except Exception as error:
-        return Measured("error", _seconds() - begin, said=f"{type(error).__name__}: {error}")
-    seconds = _seconds() - begin
+        return Measured("error", cpu_seconds() - begin, said=f"{type(error).__name__}: {error}")
+    seconds = cpu_seconds() - begin
     return Measured(
         verdict.outcome,
         seconds,
@@ -160,11 +160,6 @@ def _audited(program: Program, seed: int) -> str:
     from dpassay.benchmarks.prove_programs.audits import audit_program
 
     return audit_program(program, AUDIT_SAMPLES, seed).outcome
-
-
-def _seconds() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 @cache
@@ -279,4 +274,8 @@ _TABLES: Mapping[str, Callable[[_Rows], Table]] = {
     "programs": _program_table,
     "traps": _trap_table,
     "mutants": _mutant_table,
+}
+_ASKED: Mapping[str, Callable[[bool, Callable[[str], None]], Table]] = {
+    "dpriv": dpriv.table,
+    "sensitivity": sensitivity.table,
 }

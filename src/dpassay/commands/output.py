@@ -1,14 +1,18 @@
 """What all commands share: exit codes, options in groups, output files, and a clean end when interrupted."""
 
+import _thread
 import contextlib
 import functools
 import json
 import os
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -18,6 +22,8 @@ from dpassay.core.extras import absent
 from dpassay.core.files import check_writable, check_writable_folder, is_stream, write_file
 
 VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
+REPEATED = 0.5
+"""Seconds until a Ctrl-C that was dropped is repeated."""
 LINE = 300
 """Characters of a line that a file's content could make longer."""
 
@@ -68,12 +74,50 @@ class Interrupted(Exception):
 
 
 @contextlib.contextmanager
-def interruptible(kept: str) -> Iterator[None]:
-    """Turns Ctrl-C into `Interrupted`; `kept` says what is kept of the work."""
+def interruptible(kept: str, *, insist: bool = False) -> Iterator[None]:
+    """Turns Ctrl-C into `Interrupted`.
+
+    Args:
+        kept: says what is kept of the work.
+        insist: repeat it until the work ends: Python drops what comes while an object is deleted.
+    """
     try:
-        yield
+        with _insisting() if insist else contextlib.nullcontext():
+            yield
     except KeyboardInterrupt as stop:
         raise Interrupted(kept) from stop
+
+
+@contextlib.contextmanager
+def _insisting() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    ended, worker = threading.Event(), threading.get_ident()
+
+    def repeat() -> None:
+        while not ended.wait(REPEATED):
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(worker, signal.SIGINT)  # ends a wait, too
+            else:
+                _thread.interrupt_main()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if not ended.is_set():
+            if repeating.ident is None:
+                repeating.start()
+            before(number, frame)
+
+    repeating = threading.Thread(target=repeat, daemon=True)
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        ended.set()
+        if repeating.ident is not None:
+            repeating.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def two_numbers(option: str, text: str, form: str) -> tuple[float, float]:

@@ -62,7 +62,7 @@ def prove(
         raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
     outputs = Outputs(json_path, html_path, certificate_path)
     mechanism = named_function(target)
-    with interruptible("nothing was written"), live_status(target, settings["time_limit"]) as status:
+    with interruptible("nothing was written", insist=True), live_status(target, settings["time_limit"]) as status:
         found = run_proof(
             mechanism,
             relation=relation,

@@ -37,6 +37,7 @@ from dpassay.prover.terms import (
     symbol,
 )
 from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.replay.proof import asked
 
 POINTS = 4
 MAX_CELLS = 60
@@ -394,7 +395,7 @@ def split(step: Step, translator: Any, disjunctions: bool) -> None:
             inner.push()
             inner.add(translator.formula(goal))
             inner.add(*translator.axioms)
-            if str(inner.check()) != "unsat":
+            if asked(inner) != "unsat":
                 descend(at + 1, decided | {literal: outcome})
             inner.pop()
 
@@ -508,7 +509,7 @@ def points(search: Any) -> list[Point]:
     for attempt in range(300):
         values = {}
         for at, (name, sort) in enumerate(problem.parameters.items()):
-            pool = wholes if sort == "int" else reals
+            pool = [*(wholes if sort == "int" else reals), *map(float, problem.limits(name))]
             pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
             values[Atom("sym", name, role="parameter")] = float(pick)
         values |= {size: float(wholes[int(rng.integers(2, 6))]) for size in sizes}

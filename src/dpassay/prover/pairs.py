@@ -1,10 +1,12 @@
 """Neighboring inputs and values of parameters among which counterexamples are looked for: small, in simple patterns."""
 
+import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpassay.core.errors import InvalidInput
 from dpassay.prover.problem import Problem
 from dpassay.replay import Rejected
 from dpassay.replay.integration import check_neighbors, evaluate, parameter_values
@@ -14,30 +16,55 @@ Data = tuple[str, ...]
 Pair = tuple[Data, Data]
 
 _REALS = {True: ("1", "4", "1/2", "2"), False: ("0", "1", "2")}  # by whether the claim names the parameter
-_COUNTS = ("1", "2", "3")
+_COUNTS = ("1", "2", "0", "3")
 _LISTS = (("0", "1"), ("1",), ("0", "1", "2"), ())
 
 
 def assignments(problem: Problem) -> list[Values]:
-    """Values of the parameters that satisfy what is assumed, simple ones first."""
-    choices = [
-        _LISTS
-        if sort.startswith("list")
-        else {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
-        for name, sort in problem.parameters.items()
-    ]
+    """Values of the parameters that satisfy what is assumed, simple ones first.
+
+    Raises:
+        InvalidInput: the claim has no value at any of them.
+    """
+    choices = [_choices(problem, name, sort) for name, sort in problem.parameters.items()]
     every = itertools.product(*(range(len(each)) for each in choices))
     ranked = sorted(every, key=lambda each: (sum(each), max(each, default=0)))
-    found = []
+    found, without = [], []
     for places in ranked[:400]:
         values = {name: options[i] for name, options, i in zip(problem.parameters, choices, places, strict=True)}
         exact = parameter_values(problem.parameters, values)
         try:
-            if all(evaluate(condition, exact) is True for condition in problem.assume):
-                found.append(values)
+            if not all(evaluate(condition, exact) is True for condition in problem.assume):
+                continue
         except Rejected:
             continue
+        try:
+            evaluate(problem.bound, exact)
+            found.append(values)
+        except Rejected as error:
+            without.append((values, error))
+    if without and not found:
+        values, why = without[0]
+        raise InvalidInput(f"{why}, at {', '.join(f'{name} = {value}' for name, value in values.items())}")
     return found
+
+
+def _choices(problem: Problem, name: str, sort: str) -> Sequence[Any]:
+    """Values of one parameter that the conditions on it alone allow."""
+    if sort.startswith("list"):
+        return _LISTS
+    usual = {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
+    every = list(dict.fromkeys((*usual, *map(str, problem.limits(name) if sort != "bool" else ()))))
+
+    def allowed(text: str) -> bool:
+        value = parameter_values({name: sort}, {name: text})
+        for condition in problem.assume:
+            with contextlib.suppress(Rejected):  # of a condition that is on others too
+                if evaluate(condition, value) is not True:
+                    return False
+        return True
+
+    return [each for each in every if allowed(each)]
 
 
 def _text(value: Fraction) -> str:
@@ -86,7 +113,8 @@ class Neighbors:
         if self.kind == "add_or_remove_one:entry":
             return []
         moved = [(base, base + step) for base in self.entries for step in (self.radius, -self.radius)]
-        return [(a, b) for a, b in moved if not self.whole or b.denominator == 1]
+        half = [(Fraction(0), self.radius / 2)]  # which shows what is rounded
+        return [(a, b) for a, b in [*moved, *half] if not self.whole or b.denominator == 1]
 
     def simple(self, size: int) -> Iterator[Pair]:
         """Patterns with one step: the first entries move one way, the others another way or not at all."""
@@ -114,7 +142,7 @@ class Neighbors:
     def _rank(self, first: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> tuple[Any, ...]:
         """Small entries, or two that are far apart, and opposite steps come first; fractions come late."""
         apart = abs(first[0]) + abs(other[0])
-        if apart.denominator > 1:
+        if any(each.denominator > 1 for each in (*first, *other)):
             apart += 2
         elif apart == 20 and first[0] != other[0]:
             apart = Fraction(1)

@@ -67,6 +67,16 @@ class Problem:
         among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
         return f"{words}; {'the data are one of the' if self.single else 'entries are'} {kind}{among}"
 
+    def limits(self, name: str) -> list[Fraction]:
+        """Numbers that conditions on a parameter mention, and some on either side of them."""
+        trees = [ast.parse(each, mode="eval") for each in self.assume if name in _names(each)]
+        said = {
+            Fraction(repr(node.value)) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)
+        }
+        whole = self.parameters[name] == "int"
+        near = [(each, each + 1, each - 1) if whole else (each, each / 2, each * 2) for each in sorted(said)]
+        return [each for some in near for each in some if (each.denominator == 1 if whole else each != 0)]
+
     def inputs(self, program: Program) -> dict[str, Any]:
         """The fields that every certificate about the program has."""
         return {
@@ -172,11 +182,19 @@ def problem_of(
 
 
 def _assumed(given: Sequence[str], bound: str, program: Program) -> tuple[str, ...]:
-    """The conditions on the parameters; a real parameter of the bound that none mentions is positive."""
+    """The conditions on the parameters; a real parameter of the bound is positive unless they bound it from below."""
     conditions = [expression(each, program, condition=True) for each in dict.fromkeys(given)]
-    said = {name for each in conditions for name in _names(each)}
+    said = {name for each in conditions for name in _names(each) if not _may_be_negative(each, name)}
     unsaid = [name for name in _names(bound) if program.parameters.get(name) == "real" and name not in said]
     return (*(f"{name} > 0" for name in unsaid), *conditions)
+
+
+def _may_be_negative(condition: str, name: str) -> bool:
+    """Whether a condition on one parameter alone leaves room for -1."""
+    try:
+        return _names(condition) == [name] and bool(value_of(condition, {name: -1.0}))
+    except (ArithmeticError, TypeError, ValueError):
+        return False
 
 
 def _literal(text: str) -> Fraction | None:

@@ -8,11 +8,12 @@ is wrong, and the verdict is `open`.
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +25,13 @@ from dpassay.core.version import __version__
 from dpassay.prover.problem import Problem, problem_of
 from dpassay.prover.program_text import Program, program_of
 
+if TYPE_CHECKING:
+    from dpassay.prover.refuter import Refuter
+
 CONFORMING_RUNS = 20  # of the function, whose outputs the checker's reading must give from the same noise
-SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved
+FIRST_LOOK = 1.5  # seconds for a counterexample before a proof is looked for
+SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved, or for a proof of what is refuted
+CLOCK = 3  # times the limit on CPU time is that on time by the clock
 ALIGNMENT, INTEGRATION = "alignment", "integration"
 _REPORT = "This is an error of ours: please report it with the program."
 _PROVED = "{conditions} conditions of an alignment of the two runs' noise, each decided by z3 and by cvc5."
@@ -189,7 +195,8 @@ def prove(
         epsilon: the claim, nats: an expression in the parameters or a number; the parameter `epsilon` by default.
         assume: conditions on the parameters, such as "c >= 1".
         infer: also find the smallest bound that can be proved, and the largest loss.
-        time_limit: seconds.
+        time_limit: seconds of CPU time; by the clock at most three times as many, so that a busy machine decides as
+            much as an idle one.
         bounds: the least and the largest entry: numbers or names of parameters.
         radius: how much an entry may change where the relation says "at most 1".
         claim: another claim instead of epsilon, such as `dp.PrivacyClaim.zcdp("rho")`.
@@ -236,19 +243,27 @@ def run_proof(
     if seed < 0:
         raise InvalidInput(f"seed is {seed}; give a whole number from 0 on")
     require("prove")
-    begin = time.monotonic()
+    begin, begun = time.monotonic(), _processor()
 
     def left() -> float:
-        return max(0.0, begin + time_limit - time.monotonic())
+        spent = max(_processor() - begun, (time.monotonic() - begin) / CLOCK)
+        return max(0.0, time_limit - spent)
+
+    from dpassay.prover.refuter import Refuter
 
     program = program_of(function)
     problem = problem_of(function, program, **stated)
+    refuter = Refuter(function, problem)
+    progress("looking for a counterexample")
+    refutation, unrefuted = _refuted(refuter, min(left() / 4, FIRST_LOOK))
     progress("looking for a proof")
-    alignment, unproved = _aligned(program, problem, left() / 2)
+    alignment, unproved = _aligned(program, problem, min(left() / 2, SECOND_LOOK if refutation else left()))
     progress("comparing the reading with runs of the function")
     differing = "" if alignment is None else _differing(function, program, problem, seed)
-    progress("looking for a counterexample")
-    refutation, unrefuted = _refuted(function, program, problem, min(left(), SECOND_LOOK if alignment else left()))
+    if refutation is None:
+        progress("looking for a counterexample")
+        seconds = min(left(), max(0.0, SECOND_LOOK - FIRST_LOOK) if alignment else left())
+        refutation, unrefuted = _refuted(refuter, seconds)
     inferred = loss = ""
     if infer:
         progress("looking for the smallest bound")
@@ -278,19 +293,24 @@ def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[s
     return _checked(ALIGNMENT, found, "a proof by alignment, which the checker did not accept")
 
 
-def _refuted(
-    function: Callable[..., Any], program: Program, problem: Problem, seconds: float
-) -> tuple[dict[str, Any] | None, str]:
-    """A counterexample that the checker confirms, or what was looked at."""
-    from dpassay.prover.refuter import find_refutation, reproduction_code
+def _processor() -> float:
+    """CPU time of this process and of those that it waited for, seconds."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
-    found = find_refutation(function, problem, seconds)
+
+def _refuted(refuter: "Refuter", seconds: float) -> tuple[dict[str, Any] | None, str]:
+    """A counterexample that the checker confirms, or what was looked at."""
+    from dpassay.prover.refuter import reproduction_code
+
+    found = refuter.search(seconds)
     if found.inputs is None:
         return None, f"a counterexample: {found.tried}"
     refutation, why = _checked(INTEGRATION, found.inputs, "a counterexample, which the checker did not confirm")
     if refutation is None:
         return None, why
-    imported = "" if function.__module__ == "__main__" else f"from {function.__module__} import {program.entry}\n"
+    function, entry = refuter.function, refuter.program.entry
+    imported = "" if function.__module__ == "__main__" else f"from {function.__module__} import {entry}\n"
     code = imported + reproduction_code(found.inputs)
     return {**refutation, "code": code}, why
 

@@ -21,9 +21,10 @@ from flint import arb, fmpq
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
-from dpassay.prover.symbolic_generator import SymbolicGenerator
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
+    MAX_STEPS,
+    copied,
     evaluate,
     event_probability,
     loss,
@@ -32,8 +33,10 @@ from dpassay.replay.integration import (
     takes_one_value,
     value_of,
 )
-from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, Unsupported, paths
+from dpassay.replay.linear_forms import FLOATS, SUPPORTS, Form, Path, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
+from dpassay.replay.plain_interpreter import Undefined, plain, plain_program
+from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 _PATHS = 512
 _WORDS = 48
@@ -47,6 +50,7 @@ _LEAST, _LEAST_BY_FLOATS = (
     fmpq(1, 10**6),
 )  # probabilities below are left aside, as rounding may be all
 _WIDTH = fmpq(1, 8)
+_GLANCE = 0.02  # seconds between two looks at the clock
 _REJECTED = 8  # violations that the checker does not confirm, and then no more are looked for
 _BOX = "between"
 
@@ -78,12 +82,12 @@ class Search:
 
 def find_refutation(function: Callable[..., Any], problem: Problem, seconds: float = 10.0) -> Search:
     """Searches for a violation of the claim for at most about that many seconds of CPU time, and shrinks it."""
-    return _Refuter(function, problem, seconds).search(stop=True)
+    return Refuter(function, problem).search(seconds)
 
 
 def largest_loss(function: Callable[..., Any], problem: Problem, seconds: float = 10.0) -> Search:
     """The largest loss, relative to the claim, that the same search meets in that time."""
-    return _Refuter(function, problem, seconds).search(stop=False)
+    return Refuter(function, problem).search(seconds, stop=False)
 
 
 @dataclass(frozen=True)
@@ -109,34 +113,51 @@ def _worded(path: Path) -> _Path:
     return _Path(path.run, path.output, path.resolved, None if _BOX in word else word)
 
 
+_Chosen = tuple[Neighbors, Values, Pair]
+
+
 class _Late(Exception):
     """The time is over."""
 
 
-class _Refuter:
-    def __init__(self, function: Callable[..., Any], problem: Problem, seconds: float) -> None:
+class Refuter:
+    """A search for a counterexample, which can be continued."""
+
+    def __init__(self, function: Callable[..., Any], problem: Problem) -> None:
         self.function, self.problem, self.program = function, problem, program_of(function)
-        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 2 * seconds
-        self.exact = True
+        self.end = self.deadline = self.looked = 0.0
+        self.ways = [self._function, self._text, self._rounded]
         self.kept: dict[Any, list[_Path]] = {}
         self.masses: dict[Any, Any] = {}
         self.notes: dict[str, int] = {}
         self.seen: set[Any] = set()
         self.rejected = 0
+        self.best = Search()
+        self.seeds = self._seeds()
+        self.waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
+        self.order = itertools.count()
+        self.next: list[_Chosen] = []
 
     # The search.
 
-    def search(self, *, stop: bool) -> Search:
-        best: Search = Search()
+    def search(self, seconds: float, *, stop: bool = True) -> Search:
+        """Goes on for about that many seconds of CPU time, or three times as many by the clock.
+
+        Args:
+            seconds: of this call.
+            stop: at the first violation that the checker confirms; otherwise the largest loss is looked for.
+        """
+        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 3 * seconds
         floats = FLOATS.set(True)
         try:
             with precision(), contextlib.suppress(_Late):
-                for best in self._improving(stop):
-                    if best.inputs is not None:
-                        return best
+                while self.rejected < _REJECTED and (chosen := self._chosen()) is not None:
+                    violation = self._look(chosen, stop)
+                    if violation is not None:
+                        return violation
         finally:
             FLOATS.reset(floats)
-        return replace(best, tried=self._tried())
+        return replace(self.best, tried=self._tried())
 
     def _tried(self) -> str:
         """In words, what was searched and what stood in the way."""
@@ -156,43 +177,48 @@ class _Refuter:
         text = f"{what}" if isinstance(what, Rejected | str) else f"{type(what).__name__}: {what}"
         self.notes[text] = self.notes.get(text, 0) + 1
 
-    def _improving(self, stop: bool) -> Iterator[Search]:
-        """Ever better findings: patterns in turn with variations of the best pairs so far."""
-        best, order = Search(), itertools.count()
-        seeds = self._seeds()
-        waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
-        for turn in itertools.count():
-            if turn % 2 and waiting:
-                score, _, neighbors, values, varied = heapq.heappop(waiting)
+    def _chosen(self) -> _Chosen | None:
+        """The next pair: patterns in turn with variations of the best pairs so far; None when there are no more."""
+        while True:
+            if self.next:
+                return self.next.pop()
+            chosen = next(self.seeds, None)
+            if chosen is None and not self.waiting:
+                return None
+            self.next = [] if chosen is None else [chosen]
+            if self.waiting:
+                score, _, neighbors, values, varied = heapq.heappop(self.waiting)
                 pair = next((each for each in varied if neighbors.are(each)), None)
-                chosen = None if pair is None else (neighbors, values, pair)
                 if pair is not None:
-                    heapq.heappush(waiting, (score, next(order), neighbors, values, varied))
-            else:
-                chosen = next(seeds, None)
-                if chosen is None and not waiting:
-                    return
-            if chosen is None:
-                continue
-            neighbors, values, pair = chosen
+                    heapq.heappush(self.waiting, (score, next(self.order), neighbors, values, varied))
+                    self.next.append((neighbors, values, pair))
+
+    def _look(self, chosen: _Chosen, stop: bool) -> Search | None:
+        """Looks at one pair; a violation that is confirmed."""
+        neighbors, values, pair = chosen
+        key = (tuple(values.items()), (min(pair), max(pair)))
+        if key in self.seen:
+            return None
+        try:
             self._check_time()
-            key = (tuple(values.items()), (min(pair), max(pair)))
-            if key in self.seen:
-                continue
-            self.seen.add(key)
             found = self._evaluate(values, pair)
-            if found is None:
-                continue
-            size = len(pair[0])
-            if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
-                heapq.heappush(waiting, (size / 40 - found.score, next(order), neighbors, values, neighbors.near(pair)))
-            if found.score > 1 + 1e-9 and stop:
-                confirmed = self._replayed(neighbors, values, found)
-                if confirmed is not None:
-                    yield self._said(values, *confirmed)
-            if found.score > best.loss / best.bound if best.bound else found.score > 0:
-                best = self._said(values, found)
-                yield best
+        except _Late:  # it is the first one when the search goes on
+            self.next.append(chosen)
+            raise
+        self.seen.add(key)
+        if found is None:
+            return None
+        size = len(pair[0])
+        if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
+            place = (size / 40 - found.score, next(self.order))
+            heapq.heappush(self.waiting, (*place, neighbors, values, neighbors.near(pair)))
+        if found.score > 1 + 1e-9 and stop:
+            confirmed = self._replayed(neighbors, values, found)
+            if confirmed is not None:
+                return self._said(values, *confirmed)
+        if found.score > self.best.loss / self.best.bound if self.best.bound else found.score > 0:
+            self.best = self._said(values, found)
+        return None
 
     def _said(self, values: Values, found: _Found, inputs: dict[str, Any] | None = None) -> Search:
         tried = "" if inputs is None else self._tried()
@@ -216,7 +242,11 @@ class _Refuter:
                     yield chosen
 
     def _check_time(self) -> None:
-        if time.process_time() > self.end or time.monotonic() > self.deadline:
+        now = time.monotonic()
+        if now < self.looked + _GLANCE:  # CPU time costs more to look up
+            return
+        self.looked = now
+        if time.process_time() > self.end or now > self.deadline:
             raise _Late
 
     # One pair.
@@ -284,17 +314,21 @@ class _Refuter:
     def _intervals(
         self, both: Sequence[list[_Path]], place: tuple[int, ...], center: fmpq
     ) -> Iterator[list[str | None]]:
-        """Half lines that end at what the number would be without noise, or some steps further; small intervals."""
-        ends = {center}
-        for path in both[1]:
+        """Half lines that end at what the number would be without noise, or some steps further, or where its noise
+        ends; small intervals.
+        """
+        ends, edges = {center}, set()
+        for second, path in [*((False, path) for path in both[0]), *((True, path) for path in both[1])]:
             with contextlib.suppress(LookupError, TypeError, AttributeError):
-                ends.add(_center(_at(path.output, place)))
+                form = _at(path.output, place)
+                edges |= _edges(form, path.run)
+                ends |= {_center(form)} if second else set()
         some = sorted(ends)[:3]
         step = max((b - a for a, b in itertools.pairwise(some)), default=fmpq(0)) or fmpq(1)
         gaussian = any(noise.kind == "normal" for path in both[0] for noise in path.run.noises)
         reach = _REACH if gaussian else _REACH[:3]
         cuts = dict.fromkeys(each + factor * step for factor in reach for each in some)
-        for end in (*cuts, *(() if gaussian else (fmpq(-_FAR), fmpq(_FAR)))):
+        for end in (*sorted(edges)[:4], *cuts, *(() if gaussian else (fmpq(-_FAR), fmpq(_FAR)))):
             text = str(_fraction(end))
             yield [None, text]
             yield [text, None]
@@ -308,7 +342,7 @@ class _Refuter:
         except (Unsupported, Rejected) as error:
             self._note(error)
             return None
-        if not p > (_LEAST if self.exact else _LEAST_BY_FLOATS):
+        if not p > (_LEAST_BY_FLOATS if self.ways == [self._rounded] else _LEAST):
             return None
         if q == 0:
             return _Found(float("inf"), float("inf"), pair, event, fmpq(2) if self.problem.notion == "zcdp" else None)
@@ -331,31 +365,46 @@ class _Refuter:
         return self.masses[whole]
 
     def _paths(self, values: Values, data: Data) -> list[_Path]:
-        """All paths of the function on one input, exactly or, where it needs floats, with them."""
+        """All paths of the function on one input; in another way from now on where the first one does not work."""
         key = (tuple(values.items()), data)
-        if key not in self.kept:
+        while key not in self.kept:
             try:
                 self.kept[key] = self._run(values, data)
             except (TypeError, AttributeError):
-                if not self.exact:
+                if len(self.ways) == 1:
                     raise
-                self.exact = False
-                self.kept[key] = self._run(values, data)
+                del self.ways[0]
+            except Rejected:
+                if self.ways[0] is not self._text:
+                    raise
+                del self.ways[0]
         return self.kept[key]
 
     def _run(self, values: Values, data: Data) -> list[_Path]:
         given = parameter_values(self.problem.parameters, values)
         entries = [value_of(each, self.problem.values) for each in data]
-        if not self.exact:
-            given, entries = {name: _float(each) for name, each in given.items()}, [_float(each) for each in entries]
 
         def once(run: Run) -> Any:
             self._check_time()
             data = entries[0] if self.problem.single else list(entries)
-            return _plain(self.function(SymbolicGenerator(run), data, **given))
+            return self.ways[0](SymbolicGenerator(run), data, copied(given))
 
         with np.errstate(all="ignore"):
             return [_worded(path) for path in paths(once, _PATHS)]
+
+    # Ways to run the program: the function itself, its text (where the function makes arrays of floats, say), and the
+    # function on floats, where it asks for them.
+
+    def _function(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
+        return plain(self.function(generator, data, **given))
+
+    def _text(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
+        _, program = plain_program(self.program.text, self.program.entry)
+        return program(generator, data, given, MAX_STEPS)
+
+    def _rounded(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
+        rounded = {name: _float(each) for name, each in given.items()}
+        return plain(self.function(generator, _float(data), **rounded))
 
     # The certificate.
 
@@ -372,8 +421,6 @@ class _Refuter:
         except Rejected as error:
             self._note(f"a violation was seen, but not confirmed from the program's text: {error}")
             self.rejected += 1
-            if self.rejected >= _REJECTED:
-                raise _Late from error
             return None
         with contextlib.suppress(_Late, Rejected):
             shrunk = self._shrunk(neighbors, values, found)
@@ -414,9 +461,9 @@ def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Nei
     return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
 
-_CANNOT = (  # the last three are the user's function's
+_CANNOT = (  # the last are the user's function's
     *(Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError),
-    *(NameError, AssertionError, NotImplementedError),
+    *(NameError, AssertionError, NotImplementedError, Undefined, TimeoutError),
 )
 
 
@@ -424,17 +471,6 @@ def _float(value: Any) -> Any:
     if isinstance(value, list):
         return [_float(each) for each in value]
     return float(_fraction(value.constant)) if isinstance(value, Form) else value
-
-
-def _plain(output: Any) -> Any:
-    """An output in lists and plain values."""
-    if isinstance(output, np.ndarray):
-        return _plain(output.tolist())
-    if isinstance(output, np.generic):
-        return output.item()
-    if isinstance(output, list | tuple):
-        return [_plain(each) for each in output]
-    return output
 
 
 def _event(output: Any) -> Event:
@@ -472,6 +508,19 @@ def _center(form: Any) -> fmpq:
     exact = value if isinstance(value, fmpq) else value.mid().fmpq()
     near = Fraction(int(exact.p), int(exact.q)).limit_denominator(64)
     return fmpq(near.numerator, near.denominator)
+
+
+def _edges(form: Form, run: Run) -> set[fmpq]:
+    """The least and the largest value that a number may have, where there are such."""
+    found = set()
+    for side in (0, 1):
+        total = form.constant
+        for index, factor in form.terms.items():
+            end = SUPPORTS.get(run.noises[index].kind, (None, None))[side if factor > 0 else 1 - side]
+            total = None if total is None or end is None else total + factor * end
+        if isinstance(total, fmpq) and form.terms:
+            found.add(total)
+    return found
 
 
 def _around(center: fmpq) -> list[str | None]:

@@ -7,6 +7,7 @@ from typing import Any
 import z3
 
 from dpassay.prover.terms import Atom, Formula, Poly, at_most, less, poly
+from dpassay.replay.proof import asked
 
 TIMEOUT_MS = 400
 
@@ -147,9 +148,9 @@ class Solver:
         """Whether the hypotheses may hold together (unknown counts as yes)."""
         self.solver.push()
         self.solver.add(*self.translator.axioms)
-        answer = self.solver.check()
+        answer = asked(self.solver)
         self.solver.pop()
-        return answer != z3.unsat
+        return answer != "unsat"
 
     def holding(self, goals: Sequence[Formula]) -> list[Formula]:
         """Those of the goals that each follow."""
@@ -159,11 +160,11 @@ class Solver:
             self.solver.push()
             self.solver.add(*self.translator.axioms)
             self.solver.add(z3.Not(z3.And([written[goal] for goal in left])))
-            answer = self.solver.check()
-            if answer == z3.unsat:
+            answer = asked(self.solver)
+            if answer == "unsat":
                 self.solver.pop()
                 return left
-            if answer == z3.sat:
+            if answer == "sat":
                 model = self.solver.model()
                 kept = [g for g in left if not z3.is_false(model.eval(written[g], model_completion=True))]
             else:
@@ -177,9 +178,9 @@ class Solver:
     def _alone(self, goal: Any) -> bool:
         self.solver.push()
         self.solver.add(*self.translator.axioms, z3.Not(goal))
-        answer = self.solver.check()
+        answer = asked(self.solver)
         self.solver.pop()
-        return answer == z3.unsat
+        return answer == "unsat"
 
 
 def bounds_of(low: Poly, value: Poly, high: Poly) -> list[Formula]:

@@ -3,9 +3,9 @@
 Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int", "bool" or "list[...]"}, "relation": {"kind",
 "bounds", "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters],
 and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]},
-"selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free":
-[branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`),
-positions "line:column".
+"selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula
+about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
+(`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """

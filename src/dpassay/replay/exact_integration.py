@@ -18,7 +18,7 @@ from typing import Any
 
 from flint import Ordering, acb, arb, ctx, fmpq, fmpq_mpoly_ctx
 
-from dpassay.replay.linear_forms import Bounds, Direction, Noise, Unsupported, sign
+from dpassay.replay.linear_forms import LATTICE, Bounds, Direction, Noise, Unsupported, sign
 
 MAX_CELLS = 20_000
 MAX_SUMMANDS = 40_000
@@ -88,7 +88,7 @@ def _connected(noises: Sequence[Noise], bounds: Bounds) -> Any:
     kinds = {noise.kind for noise in noises}
     if len(noises) == 1:
         return _interval(noises[0], *_ends(bounds))
-    if "geometric" in kinds:
+    if not kinds.isdisjoint(LATTICE):
         return _summed(noises, bounds)
     if kinds == {"normal"}:
         return _gaussian(noises, bounds, variables)
@@ -112,12 +112,12 @@ def _ends(bounds: Bounds) -> tuple[Any, Any]:
 
 def _interval(noise: Noise, low: Any, high: Any) -> Any:
     """P(low <= X <= high)."""
-    if low is not None and high is not None and (low > high or (noise.kind != "geometric" and low == high)):
+    if low is not None and high is not None and (low > high or (noise.kind not in LATTICE and low == high)):
         return fmpq(0)
     if low is not None and noise.kind in _SYMMETRIC and low > 0:
         low, high = None if high is None else -high, -low  # subtract small tails, not numbers near 1
     below = fmpq(1) if high is None else _CUMULATIVE[noise.kind](noise.scale, high)
-    before = low - 1 if low is not None and noise.kind == "geometric" else low
+    before = low - 1 if low is not None and noise.kind in LATTICE else low
     mass = below - (fmpq(0) if low is None else _CUMULATIVE[noise.kind](noise.scale, before))
     return mass if isinstance(mass, fmpq) else mass.max(arb(0))
 
@@ -156,6 +156,10 @@ def _geometric(ratio: Any, x: Any) -> Any:
     return 1 - tail if x >= 0 else tail
 
 
+def _trials(ratio: Any, x: Any) -> Any:
+    return 1 - ratio ** int(x) if x >= 1 else fmpq(0)
+
+
 _SYMMETRIC = ("laplace", "normal", "geometric")
 _CUMULATIVE: Mapping[str, Callable[[Any, Any], Any]] = {
     "laplace": _laplace,
@@ -164,6 +168,7 @@ _CUMULATIVE: Mapping[str, Callable[[Any, Any], Any]] = {
     "normal": _normal,
     "gumbel": _gumbel,
     "geometric": _geometric,
+    "trials": _trials,
 }
 
 
@@ -405,7 +410,7 @@ def _whole(noises: Sequence[Noise], bounds: Bounds) -> Bounds:
     """The bounds of integers rounded down."""
     result = {}
     for direction, bound in bounds.items():
-        lattice = all(noises[index].kind == "geometric" for index, _ in direction)
+        lattice = all(noises[index].kind in LATTICE for index, _ in direction)
         result[direction] = bound.floor() if direction and lattice and isinstance(bound, fmpq) else bound
     return result
 
@@ -417,7 +422,7 @@ def _summed(noises: Sequence[Noise], bounds: Bounds, depth: int = 0) -> Any:
     appears: dict[int, int] = defaultdict(int)
     for direction in bounds:
         for index, _ in direction:
-            appears[index] += noises[index].kind == "geometric"
+            appears[index] += noises[index].kind in LATTICE
     index = max(appears, key=lambda i: (appears[i], -i))
     ratio = noises[index].scale
     own = {direction: bound for direction, bound in bounds.items() if all(i == index for i, _ in direction)}
@@ -426,24 +431,26 @@ def _summed(noises: Sequence[Noise], bounds: Bounds, depth: int = 0) -> Any:
     first, final = max(-last, -last if low is None else int(low)), min(last, last if high is None else int(high))
     if (final - first + 1) * 100**depth > MAX_SUMMANDS or depth > 2:
         raise Unsupported("too many integers would have to be summed")
+    two_sided = noises[index].kind == "geometric"
+    at_zero = (1 - ratio) ** 2 / (1 - ratio * ratio) if two_sided else (1 - ratio) / ratio
     total: Any = fmpq(0)
     for value in range(first, final + 1):
         inner = _whole(noises, _substituted(bounds, index, value))
         if any(not direction and bound < 0 for direction, bound in inner.items()):
             continue
-        mass = (1 - ratio) ** 2 / (1 - ratio * ratio) * ratio ** abs(value)
+        mass = at_zero * ratio ** abs(value)
         for component in _components(inner):
             several = len({i for direction in component for i, _ in direction}) > 1
             mass = mass * (
                 _summed(noises, component, depth + 1)
-                if several and any(noises[i].kind == "geometric" for direction in component for i, _ in direction)
+                if several and any(noises[i].kind in LATTICE for direction in component for i, _ in direction)
                 else _component(noises, component)
             )
         total = total + mass
     left = arb(0)
     for end, cut in ((low, -last), (high, last)):
         if end is None or abs(int(end)) > last:
-            left += arb(_geometric(ratio, fmpq(-abs(cut) - 1)))
+            left += arb(_geometric(ratio, fmpq(-abs(cut) - 1)) if two_sided else ratio ** abs(cut))
     return total if left == 0 else total + arb(0).union(left)
 
 

@@ -8,7 +8,7 @@ refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text)
 An event is a list of events (of a list or tuple of that length), true, false, null, an integer, a text (of an equal
 text), or {"between": [low, high]}: a number in the closed interval, whose ends are exact numbers or null.
 
-The checker's interpreter runs the program's text on both inputs with symbolic noise. Shown is P1 > exp(bound) P2, or
+An interpreter of Python runs the program's text on both inputs with symbolic noise. Shown is P1 > exp(bound) P2, or
 for zCDP that the Renyi divergence of (P1, 1 - P1) from (P2, 1 - P2), which is at most that of the outputs, is above
 order * bound. What a run left unresolved counts for P2 in full and for P1 not at all.
 """
@@ -25,12 +25,12 @@ from flint import arb, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.exact_integration import probability
-from dpassay.replay.linear_forms import FLOATS, Form, Geometric, Path, Run, constant, number, paths, sign
+from dpassay.replay.linear_forms import FLOATS, Form, Path, Run, constant, number, paths, sign
 from dpassay.replay.numbers import bounds as enclosed
 from dpassay.replay.numbers import fields, precision, rational, show
-from dpassay.replay.program_core import RELATIONS, Refused
-from dpassay.replay.program_interpreter import Undefined, interpret
-from dpassay.replay.program_reader import read
+from dpassay.replay.plain_interpreter import Undefined, plain_program
+from dpassay.replay.program_core import RELATIONS
+from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 MAX_PATHS = 4096
 MAX_ENTRIES = 64
@@ -59,20 +59,18 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
             if evaluate(condition, values) is not True:
                 raise Rejected(f"the parameters' values do not satisfy {condition}")
         check_neighbors(inputs["relation"], values, inputs["data1"], inputs["data2"])
-        try:
-            core = read(inputs["program"]["text"], inputs["program"]["entry"])
-        except Refused as refused:
-            raise Rejected(f"the program cannot be read: {refused}") from refused
-        if core.single and not len(inputs["data1"]) == len(inputs["data2"]) == 1:
+        parameters, program = plain_program(inputs["program"]["text"], inputs["program"]["entry"])
+        single = takes_one_value(inputs["program"]["text"], inputs["program"]["entry"])
+        if single and not len(inputs["data1"]) == len(inputs["data2"]) == 1:
             raise Rejected("the program's data are one value each: a list of that value alone")
-        if set(values) != set(core.parameters):
-            raise Rejected(f"the program's parameters are {', '.join(core.parameters)}")
+        if set(values) != set(parameters):
+            raise Rejected(f"the program's parameters are {', '.join(parameters)}")
         kind = inputs["relation"]["values"]
 
         def run(data: Sequence[str]) -> Callable[[Run], Any]:
             entries = [value_of(each, kind) for each in data]
-            given = entries[0] if core.single else entries
-            return lambda draws: interpret(core, given, values, draws, FUNCTIONS, MAX_STEPS)
+            given = entries[0] if single else entries
+            return lambda draws: program(SymbolicGenerator(draws), copied(given), copied(values), MAX_STEPS)
 
         try:
             first, second = (
@@ -164,7 +162,7 @@ def confined(run: Run, output: Any, event: Any) -> bool:
         return all(confined(run, each, within) for each, within in zip(output, event, strict=True))
     if event is None or isinstance(event, bool | str):
         return type(output) is type(event) and bool(output == event)
-    if output is None or isinstance(output, bool | str | list | tuple | Geometric):
+    if output is None or isinstance(output, bool | str | list | tuple):
         return False
     form = output if isinstance(output, Form) else Form(constant(output, "the output"))
     low, high = (event, event) if isinstance(event, int) else _ends(event)
@@ -267,6 +265,13 @@ def parameter_values(sorts: Mapping[str, str], given: Mapping[str, Any]) -> dict
     """
     fields(given, "the values", sorts)
     return {name: _parameter(given[name], sort) for name, sort in sorts.items()}
+
+
+def copied(value: Any) -> Any:
+    """A value whose lists are of its own, as a program may change them."""
+    if isinstance(value, dict):
+        return {name: copied(each) for name, each in value.items()}
+    return list(value) if isinstance(value, list) else value
 
 
 def _parameter(given: Any, sort: str) -> Any:

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -36,13 +36,23 @@ class Unresolved(Exception):
 
 @dataclass(frozen=True)
 class Noise:
-    """One independent variable: "laplace", "exponential", "normal", "gumbel" of a scale, "uniform" on [0, 1], or
-    "geometric": P(k) proportional to scale^|k|.
+    """One independent variable: "laplace", "exponential", "normal", "gumbel" of a scale, "uniform" on [0, 1],
+    "geometric": P(k) proportional to scale^|k|, or "trials": P(k) proportional to scale^k for k >= 1.
     """
 
     kind: str
     scale: Any
 
+
+SUPPORTS: Mapping[str, tuple[int | None, int | None]] = {
+    "exponential": (0, None),
+    "uniform": (0, 1),
+    "trials": (1, None),
+}
+"""Kinds of noise that are not of the whole line: the least and the largest value."""
+
+LATTICE = ("geometric", "trials")
+"""Kinds of noise that are integers."""
 
 FLOATS: ContextVar[bool] = ContextVar("FLOATS", default=False)
 """Whether floats are read, as the decimals that Python prints for them: a search may round, a checker never does."""
@@ -106,6 +116,8 @@ class Form:
                 if isinstance(total, arb) or total != 0:
                     terms[index] = total
             return Form(self.constant + factor * other.constant, terms, self.run or other.run)
+        if isinstance(other, float) and math.isinf(other):
+            return factor * other
         found = number(other)
         return NotImplemented if found is None else Form(self.constant + factor * found, self.terms, self.run)
 
@@ -211,7 +223,15 @@ class Form:
             raise Unsupported(f"{what} is irrational")
         return Fraction(int(value.p), int(value.q))
 
-    def __floor__(self) -> int:
+    def integral(self) -> bool:
+        """Whether it is an integer, whatever the noise."""
+        parts = (self.constant, *self.terms.values())
+        whole = all(isinstance(each, fmpq) and each.q == 1 for each in parts)
+        return whole and (not self.terms or (self.run is not None and self.run.on_lattice(self)))
+
+    def __floor__(self) -> Any:
+        if self.terms and self.integral():
+            return self
         value = constant(self, "a rounded value")
         if isinstance(value, fmpq):
             return int(value.floor())
@@ -220,7 +240,7 @@ class Form:
             raise Unsupported("an irrational number is too close to an integer to be rounded")
         return int(found)
 
-    def __ceil__(self) -> int:
+    def __ceil__(self) -> Any:
         return -math.floor(-self)
 
     def __trunc__(self) -> int:
@@ -229,6 +249,8 @@ class Form:
     __int__ = __trunc__
 
     def __round__(self, digits: int | None = None) -> Any:
+        if self.terms and self.integral():
+            return self
         rounded = round(self._exact("a rounded value"), digits)
         return rounded if digits is None else Form(number(rounded))
 
@@ -265,10 +287,11 @@ class Form:
     def __eq__(self, other: Any) -> Any:
         """Values with continuous noise are equal with probability zero."""
         difference = self._plus(other, -1)
-        if difference is NotImplemented:
+        if not isinstance(difference, Form):  # an infinity, or no number
             return False
         if not difference.terms:
             return sign(difference.constant) == 0
+        assert difference.run is not None
         return difference.run.on_lattice(difference) and difference <= 0 and difference >= 0
 
     def __ne__(self, other: Any) -> Any:
@@ -276,6 +299,15 @@ class Form:
 
     def __bool__(self) -> bool:
         return bool(self != 0)
+
+
+@dataclass
+class _Trials:
+    """A geometric draw: its variable, or its difference from another draw."""
+
+    p: Any
+    own: Form | None = None
+    less: dict[int, Form] = field(default_factory=dict)
 
 
 @dataclass
@@ -294,6 +326,7 @@ class Run:
     noises: list[Noise] = field(default_factory=list)
     bounds: Bounds = field(default_factory=dict)
     weight: Any = field(default_factory=lambda: fmpq(1))
+    trials: list[_Trials] = field(default_factory=list)
 
     def laplace(self, scale: Any) -> Form:
         """A draw, of a scale without noise."""
@@ -309,11 +342,11 @@ class Run:
 
     def exponential(self, scale: Any) -> Form:
         """A draw, which is positive."""
-        return self._draw("exponential", scale, (0, None))
+        return self._draw("exponential", scale)
 
     def uniform(self) -> Form:
         """A draw from [0, 1]."""
-        return self._draw("uniform", 1, (0, 1))
+        return self._draw("uniform", 1)
 
     def two_sided_geometric(self, p: Any) -> Form:
         """The difference of two independent geometric draws."""
@@ -322,9 +355,41 @@ class Run:
             raise ValueError("the probability of a geometric draw must be in (0, 1)")
         return self._draw("geometric", ratio)
 
-    def geometric(self, p: Any) -> "Geometric":
-        """A draw, good for being subtracted from another one."""
-        return Geometric(self, constant(p, "the probability of a geometric draw"))
+    def geometric(self, p: Any) -> Any:
+        """The number of a trial that succeeds first."""
+        p = constant(p, "the probability of a geometric draw")
+        if sign(p) <= 0 or sign(p - 1) > 0:
+            raise ValueError("the probability of a geometric draw must be in (0, 1]")
+        if sign(p - 1) == 0:
+            return 1
+        self.trials.append(_Trials(p))
+        return Geometric(self, len(self.trials) - 1)
+
+    def alone(self, draw: int) -> Form:
+        """The variable of a geometric draw.
+
+        Raises:
+            Unsupported: its difference from another draw is a variable.
+        """
+        trials = self.trials[draw]
+        if trials.less:
+            raise Unsupported("a geometric draw is used in two ways")
+        if trials.own is None:
+            trials.own = self._draw("trials", 1 - trials.p)
+        return trials.own
+
+    def difference(self, draw: int, other: int) -> Form:
+        """The difference of two geometric draws."""
+        one, two = self.trials[draw], self.trials[other]
+        if draw == other:
+            return Form(fmpq(0))
+        fresh = not (one.less or two.less or one.own or two.own)
+        if other not in one.less and not (fresh and _same(one.p, two.p)):
+            return self.alone(draw) - self.alone(other)
+        if other not in one.less:
+            one.less[other] = self.two_sided_geometric(one.p)
+            two.less[draw] = -one.less[other]
+        return one.less[other]
 
     def choice(self, weights: Sequence[Any]) -> int:
         """An index, with probability in proportion to its weight."""
@@ -335,15 +400,17 @@ class Run:
         self.weight = self.weight * masses[found] / sum(masses, fmpq(0))
         return found
 
-    def _draw(self, kind: str, scale: Any, support: tuple[int | None, int | None] = (None, None)) -> Form:
+    def _draw(self, kind: str, scale: Any) -> Form:
         scale = constant(scale, "a scale")
-        if sign(scale) <= 0:
-            raise ValueError(f"the scale {scale} of {kind} noise is not positive")
+        if sign(scale) < 0:
+            raise ValueError(f"the scale {scale} of {kind} noise is negative")
+        if sign(scale) == 0:  # numpy's generator has no noise then
+            return Form(fmpq(0))
         if len(self.noises) >= MAX_DECISIONS:
             raise Unresolved
         index = len(self.noises)
         self.noises.append(Noise(kind, scale))
-        for end, factor in zip(support, (-1, 1), strict=True):
+        for end, factor in zip(SUPPORTS.get(kind, ()), (-1, 1), strict=False):
             if end is not None:
                 self.bounds[((index, factor),)] = fmpq(factor * end)
         return Form(fmpq(0), {index: fmpq(1)}, self)
@@ -363,7 +430,7 @@ class Run:
 
     def on_lattice(self, form: Form) -> bool:
         """Whether all noise of the form is integers."""
-        return all(self.noises[index].kind == "geometric" for index in form.terms)
+        return all(self.noises[index].kind in LATTICE for index in form.terms)
 
     def below(self, form: Form, strict: bool) -> bool:
         """Whether a noisy form is below zero; forks unless earlier answers tell."""
@@ -421,32 +488,43 @@ def _same(a: Any, b: Any) -> bool:
     return isinstance(a, fmpq) and isinstance(b, fmpq) and bool(a == b)
 
 
-@dataclass(frozen=True)
-class Geometric:
-    """rest + sign * a geometric draw; only the difference of two draws with the same probability is integrated."""
+class Geometric(Form):
+    """rest + sign * a geometric draw. The difference of two draws of one probability is one variable; a draw that is
+    used otherwise is a variable of its own, from then on.
+    """
 
-    run: Run
-    p: Any
-    sign: int = 1
-    rest: Any = 0
+    __slots__ = ("draw", "rest", "sign")
 
-    def __add__(self, other: Any) -> Any:
+    def __init__(self, run: Run, draw: int, sign: int = 1, rest: Any = 0) -> None:
+        self.run, self.draw, self.sign, self.rest = run, draw, sign, rest
+
+    @property
+    def constant(self) -> Any:
+        """Of the form that it is by itself."""
+        return self._form().constant
+
+    @property
+    def terms(self) -> Mapping[int, Any]:  # type: ignore[override]
+        """Of the form that it is by itself."""
+        return self._form().terms
+
+    def _form(self) -> Form:
+        assert self.run is not None
+        return Form(fmpq(0)) + self.rest + self.sign * self.run.alone(self.draw)
+
+    def _plus(self, other: Any, factor: int) -> Any:
         if not isinstance(other, Geometric):
-            return replace(self, rest=self.rest + other)
-        if self.sign == other.sign or not _same(self.p, other.p):
-            raise Unsupported("a geometric draw is used by itself")
-        return self.rest + other.rest + self.run.two_sided_geometric(self.p)
+            return Geometric(self.run, self.draw, self.sign, self.rest + factor * other)  # type: ignore[arg-type]
+        if self.sign == factor * other.sign:
+            return self._form() + factor * other._form()
+        difference = self.run.difference(self.draw, other.draw)  # type: ignore[union-attr]
+        return self.rest + factor * other.rest + self.sign * difference
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self + other
 
     def __neg__(self) -> "Geometric":
-        return replace(self, sign=-self.sign, rest=-self.rest)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + -other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
+        return Geometric(self.run, self.draw, -self.sign, -self.rest)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

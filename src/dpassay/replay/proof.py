@@ -317,8 +317,13 @@ def _z3(text: str, milliseconds: int) -> str:
         solver.from_string(text)
     except z3.Z3Exception as error:
         raise Rejected(f"z3 cannot read the query: {error}") from error
+    return asked(solver)
+
+
+def asked(solver: Any) -> str:
+    """What a solver of z3's says; z3 takes a Ctrl-C for itself while it works, which is passed on."""
     found = str(solver.check())
-    if "interrupted" in solver.reason_unknown():  # z3 takes a Ctrl-C for itself while it works
+    if found == "unknown" and "interrupted" in solver.reason_unknown():
         raise KeyboardInterrupt
     return found
 

@@ -15,6 +15,7 @@ from sympy import S
 
 from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry, nearest, xlogx
 from dpassay.replay.formula import Formula, smtlib
+from dpassay.replay.proof import asked
 
 CONSTANT_BITS = 80
 STEPS_PER_MILLISECOND = 2500
@@ -282,9 +283,7 @@ def unsatisfiable(text: str, milliseconds: int) -> bool:
         solver.set("rlimit", milliseconds * STEPS_PER_MILLISECOND)
         solver.set("timeout", milliseconds * 4)
         solver.from_string(text)
-        found = str(solver.check())
-        if "interrupted" in solver.reason_unknown():
-            raise KeyboardInterrupt
+        found = asked(solver)
         if found != "unknown":
             return found == "unsat"
     return False

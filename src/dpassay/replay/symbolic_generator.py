@@ -3,12 +3,17 @@ on symbolic noise as it is.
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from flint import arb, fmpq
 
-from dpassay.replay.linear_forms import Form, Run, Unsupported
+from dpassay.replay.linear_forms import Form, Run, Unsupported, constant
+
+MAX_SIZE = 4096
+"""Numbers drawn at once, or drawn from."""
 
 
 class SymbolicGenerator:
@@ -56,12 +61,14 @@ class SymbolicGenerator:
     def integers(self, low: Any, high: Any = None, size: Any = None, endpoint: bool = False) -> Any:
         """A uniform integer."""
         low, high = (0, low) if high is None else (low, high)
-        return _each(lambda low, high: low + self._run.choice([1] * (int(high) - int(low) + endpoint)), size, low, high)
+        return _each(
+            lambda low, high: low + self._run.choice([1] * _limited(int(high) - int(low) + endpoint)), size, low, high
+        )
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements, with or without replacement."""
-        values = list(range(a)) if isinstance(a, int | np.integer) else list(a)
-        weights = [1] * len(values) if p is None else list(p)
+        values = list(range(_limited(a))) if isinstance(a, int | np.integer) else list(a)
+        weights = [1] * len(values) if p is None else _probabilities(p, len(values))
         if size is None:
             return values[self._run.choice(weights)]
         if replace:
@@ -73,8 +80,23 @@ class SymbolicGenerator:
 
     def permutation(self, x: Any) -> Any:
         """A random order."""
-        values = list(range(x)) if isinstance(x, int | np.integer) else list(x)
+        values = list(range(_limited(x))) if isinstance(x, int | np.integer) else list(x)
         return self.choice(values, size=len(values), replace=False)
+
+
+def _limited(size: Any) -> Any:
+    if size > MAX_SIZE:
+        raise Unsupported(f"{size} numbers are drawn")
+    return size
+
+
+def _probabilities(p: Any, size: int) -> list[Any]:
+    """Weights whose sum is one, or as near to it as rounding leaves it: numpy refuses others."""
+    weights = [constant(each, "a weight") for each in p]
+    total = sum(weights, fmpq(0))
+    if len(weights) != size or not abs(arb(total) - 1) < arb(2) ** -30:
+        raise ValueError("probabilities do not sum to 1")
+    return weights
 
 
 def _each(draw: Callable[..., Any], size: Any, *arguments: Any) -> Any:
@@ -88,6 +110,7 @@ def _each(draw: Callable[..., Any], size: Any, *arguments: Any) -> Any:
     shape = np.broadcast_shapes(*shapes) if size is None else size
     if any(isinstance(each, Form) and each.terms for each in (size if isinstance(size, tuple) else (size,))):
         raise Unsupported("a number of draws is noisy")
+    _limited(math.prod(shape) if isinstance(shape, tuple) else shape)
     drawn = np.empty(shape, dtype=object)
     full = [np.broadcast_to(each, drawn.shape) if isinstance(each, np.ndarray) else None for each in lists]
     for place in itertools.product(*map(range, drawn.shape)):
