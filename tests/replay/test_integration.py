@@ -123,7 +123,8 @@ def test_data_of_one_value_and_public_lists() -> None:
     assert check("integration", {**told, "claim": {"notion": "epsilon", "bound": "1"}})["log_ratio"]
     with pytest.raises(Rejected, match="do not violate"):
         check("integration", {**told, "claim": {"notion": "epsilon", "bound": "log(3)"}})
-    text = "def f(rng, data, epsilon, edges: list[int]):\n    edges.append(1)\n    return data[0] * len(edges) + rng.laplace()\n"
+    text = "def f(rng, data, epsilon, edges: list[int]):\n    edges.append(1)\n    return 2 * data[0] + rng.laplace()\n"
+    text = text.replace("2 *", "len(edges) *")
     listed = refutation(text, "", "f", output={"between": [None, "0"]})
     listed["parameters"] = {**listed["parameters"], "edges": "list[int]"}
     listed["values"] = {**listed["values"], "edges": ["5"]}
