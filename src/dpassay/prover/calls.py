@@ -3,7 +3,20 @@
 import ast
 from typing import TYPE_CHECKING, Any
 
-from dpassay.prover.terms import absolute, apply, at_most, choose, either, equal, less, maximum, negate, poly, symbol
+from dpassay.prover.terms import (
+    Atom,
+    absolute,
+    apply,
+    at_most,
+    choose,
+    either,
+    equal,
+    less,
+    maximum,
+    negate,
+    poly,
+    symbol,
+)
 from dpassay.prover.values import (
     NOTHING,
     Constant,
@@ -228,6 +241,10 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
             return lifted(as_truth, first)
         case "int":
             return lifted(lambda a: _whole("int", as_number(a)), first)
+        case "sorted" if isinstance(first, Sequence_):
+            path.owe(f"sorted {path.at(node)}", first)  # what both runs sort is the same
+            label = f"sorted {path.label(path.at(node))}"
+            return Sequence_(first.length, lambda k: Number(poly(Atom("read", label, k, role="noise")), NOTHING))
         case "zeros" | "ones":
             fill = Number(poly(1 if name == "ones" else 0), NOTHING)
             return Sequence_(as_number(first), lambda _: fill)

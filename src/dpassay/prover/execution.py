@@ -737,9 +737,10 @@ class Path:
         return self.element_at(items, place)
 
     def element_at(self, items: Sequence_, place: Number) -> Any:
-        """The element at a place that may differ between the runs."""
+        """The element at a place, which differs between the runs where the data say it; what noise says is owed."""
         one = items.get(place.first)
-        return one if place.change == NOTHING else self.merged(one, items.get(place.second))
+        private = self.delta().support & place.change.support or any(a.role == "data" for a in place.change.support)
+        return self.merged(one, items.get(place.second)) if private else one
 
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
