@@ -81,6 +81,11 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
 
 def _summary(result: Result, metrics: Mapping[str, Metric], rounds: int) -> list[str]:
     value = {name: metric.value for name, metric in metrics.items()}
+    if not result.shown.any():
+        return [
+            "No mapped profile held an item of the source domain, so the attacker could name none: no two items of "
+            "these ratings have a similarity above 0 across the domains."
+        ]
     return [
         f"From {'one mapped profile' if rounds == 1 else f'{rounds} mapped profiles'} of each of {len(result.shown)} "
         f"users, the attacker named as many source-domain items as were shown (on average {result.shown.mean():.0f}): "

@@ -12,7 +12,7 @@ from dpassay.attacks.advantage import permitted_advantage
 from dpassay.attacks.attack_report import AttackReport, Privacy, ThreatModel, described, rated_rows
 from dpassay.attacks.beta_knn.items import NAMES, ItemOutcome, ItemScene
 from dpassay.attacks.beta_knn.settings import ItemMethod, ItemSettings
-from dpassay.attacks.metrics import Metric, by_name, mean_metric
+from dpassay.attacks.metrics import Metric, by_name
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 
@@ -75,14 +75,14 @@ def run(ratings: Ratings, *, progress: Callable[[str], None] = lambda _: None, *
 
 def _summary(settings: ItemSettings, outcome: ItemOutcome, bare: ItemOutcome | None, advantage: Metric) -> list[str]:
     value = _values(outcome)
-    works = mean_metric("", outcome.lead, weights=outcome.inferred, bounds=(-1, 1)).surely_above(0)
     fakes = f"{settings.num_fakes} fake accounts and " if settings.num_fakes else ""
     sentences = [
         f"With {fakes}{settings.num_known} known ratings of each of {len(outcome.targets)} users, the attacker named "
         f"{value['inferred']:.0f} further items per user: {value['precision']:.0%} were right, which found "
         f"{value['yield']:.1%} of the ratings that he did not know.",
-        f"Naming the most popular items instead is right in {value['guess-precision']:.0%}.",
-        _conclusion(works, value["precision"] - value["guess-precision"], advantage),
+        f"Naming as many of the most popular items instead is right in {value['guess-precision']:.0%}, and finds "
+        f"{value['guess-yield']:.1%}.",
+        outcome.beside_guess(advantage),
     ]
     if bare is not None:
         sentences.append(
@@ -130,20 +130,6 @@ def _sees(settings: ItemSettings) -> str:
     }[settings.channel]
     when = "before and after the target's unknown ratings arrive" if settings.looks == "twice" else "at one time"
     return f"{what}, {when}, {settings.rounds} time{'s' if settings.rounds > 1 else ''}"
-
-
-def _conclusion(works: bool, difference: float, advantage: Metric) -> str:
-    if not works:
-        return f"So the attack does not work here: it is not shown to beat the guess ({difference:+.0%})."
-    if advantage.surely_above(0):
-        return (
-            "The attack beats that guess, and it reads the user's own data: the chance that an item is named is higher "
-            f"by {advantage.value:.0%} when her rating is there than when it is not."
-        )
-    return (
-        "The attack beats that guess, but is not shown to read the user's own data: the same items are named whether "
-        f"or not her rating is there (difference {advantage.value:+.0%}), so it may only know what such users like."
-    )
 
 
 def _comparison(outcomes: dict[str, ItemOutcome]) -> Table:

@@ -62,6 +62,7 @@ class Outcome:
         named, hit = self.inferred, self.hits
         metrics = (
             mean_metric("yield", share(hit, self.hidden)),
+            mean_metric("guess-yield", share(self.guess_hits, self.hidden)),
             mean_metric("precision", share(hit, named), weights=named),
             mean_metric("guess-precision", share(self.guess_hits, named), weights=named),
             difference_metric("advantage", self.found_present - self.found_absent),
@@ -82,6 +83,28 @@ class Outcome:
     def lead(self) -> np.ndarray:
         """Precision less that of the guess, shape (targets,), NaN where nothing was inferred."""
         return share(self.hits - self.guess_hits, self.inferred)
+
+    def beside_guess(self, advantage: Metric) -> str:
+        """A sentence that says whether the attack is better than naming popular items, and reads the target's data."""
+        lead = mean_metric("", self.lead, weights=self.inferred, bounds=(-1, 1))
+        beats, reads = lead.surely_above(0), advantage.surely_above(0)
+        if beats and reads:
+            return (
+                "The attack beats that guess, and reads the user's own data: an item is named more often when her "
+                "rating is there."
+            )
+        if beats:
+            return (
+                "The attack beats that guess, but is not shown to read the user's own data: the same items are named "
+                f"whether or not her rating is there (difference {advantage.value:+.0%}), so it may only know what "
+                "such users like."
+            )
+        if reads:
+            return (
+                f"By what it names, the attack is not shown to beat that guess ({lead.value:+.0%}), but it reads the "
+                "user's own data: an item is named more often when her rating is there."
+            )
+        return f"So the attack does not work here: it is not shown to beat the guess ({lead.value:+.0%})."
 
     def part(self, targets: np.ndarray) -> Self:
         """The outcome of some targets, by position, shape (chosen,)."""

@@ -19,6 +19,7 @@ PUBLIC = ("similar_items", "similar_scores")
 """Channels that anyone can read, without an account."""
 INFERRED = {
     "yield": "Share of a target's unknown ratings that were inferred.",
+    "guess-yield": "Without the attack: share of the same ratings that as many most popular items would name.",
     "precision": "Share of the inferred items that the target did rate.",
     "guess-precision": "Without the attack: share of as many most popular items that the target did rate.",
     "advantage": "How much likelier a rating is inferred when it is there than when it is not.",

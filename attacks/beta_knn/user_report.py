@@ -97,22 +97,22 @@ def _summary(outcome: UserOutcome, attack: Attack, found: Mapping[str, Metric]) 
     lines = [
         f"With {outcome.num_fakes * attack.restarts} fake accounts and {known} known ratings, "
         f"{_percent(found['yield'])} of a customer's other ratings were found out on average over "
-        f"{len(outcome.targets)} customers."
+        f"{len(outcome.targets)} customers; as many of the most popular items, named without any fake account, find "
+        f"{found['guess-yield'].value:.0%}."
     ]
+    advantage = found["advantage"]
     if math.isnan(found["precision"].value):
         lines.append("The attacker could not name a single item.")
     else:
         lines.append(
-            f"Of the items that the attacker named, {_percent(found['precision'])} had been rated by the customer; "
-            f"naming as many of the most popular items without any fake account is right in "
-            f"{found['guess-precision'].value:.0%}."
+            f"Of the items that the attacker named, {_percent(found['precision'])} had been rated by the customer, of "
+            f"the popular ones {found['guess-precision'].value:.0%}. {outcome.beside_guess(advantage)}"
         )
     if not math.isnan(found["exact-value"].value):
         lines.append(
             f"The rating itself was right in {_percent(found['exact-value'])} of these cases; the item's average "
             f"rating would be right in {found['guess-exact-value'].value:.0%}."
         )
-    advantage = found["advantage"]
     if advantage.low is not None and advantage.high is not None:
         value, low, high = (100 * number for number in (advantage.value, advantage.low, advantage.high))
         lines.append(
@@ -285,6 +285,8 @@ def _accuracy(
         measured = held_out(ratings, recommenders, seed)
     except InvalidInput as refusal:
         return f"What it costs in accuracy was not measured: {refusal}.", None
+    if np.ptp(ratings.values) == 0:
+        return "What it costs in accuracy cannot be seen here: all ratings are equal, and nobody can predict one wrong.", None
     attacked, *_ = recommenders
     names = {**NAMES, RANDOM: RANDOM}
     width = ratings.scale[1] - ratings.scale[0]

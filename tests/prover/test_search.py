@@ -123,7 +123,7 @@ def ones(rng, bits, epsilon):
 
 
 def stated(text, relation, parameters=None, **claim):
-    entry = text.split("def ")[1].split("(")[0]
+    entry = text.split("def ")[-1].split("(")[0]
     parameters = parameters or {"epsilon": "real"}
     assume = (*(f"{name} > 0" for name in parameters if name in ("epsilon", "rho")), *claim.pop("assume", ()))
     program = Program(text, entry, parameters, "", ((1, "there", 1),))
@@ -175,6 +175,79 @@ def answers(rng, bits, epsilon):
 PLACES = {
     "parameters": {"epsilon": "real", "size": "int"}, "bounds": ("0", "size - 1"), "values": "int",
 }  # fmt: skip
+HELPER = """
+def noisy(rng, value, scale):
+    return value + rng.laplace(0, scale)
+
+def first_above(rng, queries, epsilon):
+    limit = noisy(rng, 1, 2 / epsilon)
+    for i, query in enumerate(queries):
+        if noisy(rng, query, SCALE / epsilon) >= limit:
+            return i
+    return None
+"""
+FROM_THE_END = """
+def winner(rng, queries, epsilon):
+    best, largest = 0, -float("inf")
+    for i in range(len(queries) - 1, -1, -1):
+        noisy = queries[i] + rng.laplace(0, SCALE)
+        if noisy > largest:
+            best, largest = i, noisy
+    return best
+"""
+PAIRS = """
+def pairs(rng, stream, epsilon):
+    return [stream[i] + stream[i - 1] + rng.laplace(0, SCALE) for i in range(1, len(stream))]
+"""
+FIRST = """
+import numpy as np
+
+def first(rng, counts, epsilon):
+    noisy = np.asarray(counts) + rng.laplace(scale=1 / epsilon, size=len(counts))
+    return noisy[PLACE] if len(counts) else None
+"""
+ROUNDED = """
+import math
+
+def rounded(rng, queries, epsilon):
+    p = 1 - math.exp(-epsilon)
+    return math.floor(sum(queries)) + rng.geometric(p) - rng.geometric(p)
+"""
+SQUARES = """
+def squares(rng, values, epsilon, bound):
+    total = sum(min(max(value, 0), bound) ** POWER for value in values)
+    return total + rng.laplace(0, bound**2 / epsilon)
+"""
+STEPS = """
+def steps(rng, values, epsilon, count: int):
+    place = 0.0
+    for _ in range(count):
+        gradient = 0
+        for value in values:
+            gradient += 1 if place > value else -1
+        place -= gradient + rng.laplace(0, SCALE * count / epsilon)
+    return place
+"""
+TRUTHS = """
+def truths(rng, queries, epsilon):
+    answers = []
+    limit = rng.laplace(0, 2 / epsilon)
+    for query in queries:
+        above = query + rng.laplace(0, 2 / epsilon) >= limit
+        answers.append(above)
+        if above:
+            break
+    return answers
+"""
+BY_LENGTH = """
+import math
+
+def answers(rng, queries, rho):
+    sigma = math.sqrt(len(queries) / (SHARE))
+    return [query + rng.normal(0, sigma) for query in queries]
+"""
+STEP = {"parameters": {"epsilon": "real", "count": "int"}, "assume": ("count >= 1",)}
+RHO = {"notion": "zcdp", "bound": "rho"}
 PROVABLE = {
     "sparse vector": stated(SVT.replace("SCALE", "4"), "all_queries", **ONE_OR_MORE),
     "monotone sparse vector": stated(SVT.replace("SCALE", "2"), "monotone_queries", **ONE_OR_MORE),
@@ -201,6 +274,17 @@ PROVABLE = {
     "counts below edges": stated(EDGES, "replace_one:entry", {"epsilon": "real", "edges": "list[real]"}),
     "unary encoding": stated(UNARY.replace("NOISE", "2"), "replace_one:entry", single=True, **PLACES),
     "flips": stated(FLIPS, "replace_one:entry", **BITS),
+    "a helper that draws": stated(HELPER.replace("SCALE", "4"), "all_queries"),
+    "noisy max from the end": stated(FROM_THE_END.replace("SCALE", "2 / epsilon"), "all_queries"),
+    "entries in two sums": stated(PAIRS.replace("SCALE", "2 / epsilon"), "one_query"),
+    "scales of the counter": stated(PAIRS.replace("stream[i - 1]", "1").replace("SCALE", "i / epsilon"), "one_query"),
+    "a list's first number": stated(FIRST.replace("PLACE", "0"), "one_query"),
+    "a sum rounded down": stated(ROUNDED, "one_query"),
+    "squares": stated(SQUARES.replace("POWER", "2"), "replace_one:entry", **BOUND),
+    "steps that noise decides": stated(STEPS.replace("SCALE", "2"), "replace_one:entry", **STEP),
+    "truths as they are": stated(TRUTHS, "monotone_queries"),
+    "Laplace noise, concentrated": stated(HISTOGRAM, "one_query", notion="zcdp", bound="epsilon**2 / 2"),
+    "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
     "cells, half the noise": stated(CELLS.replace("NOISE", "1"), "replace_one:entry", **PLACES),
@@ -224,6 +308,15 @@ BROKEN = {
         ),
         "replace_one:entry",
         **BITS,
+    ),
+    "a helper that draws half": stated(HELPER.replace("SCALE", "2"), "all_queries"),
+    "noisy max from the end, half the noise": stated(FROM_THE_END.replace("SCALE", "1 / epsilon"), "all_queries"),
+    "entries in two sums, half the noise": stated(PAIRS.replace("SCALE", "1 / epsilon"), "one_query"),
+    "a list's second number": stated(FIRST.replace("PLACE", "0] + counts[len(counts) - 1"), "one_query"),
+    "cubes": stated(SQUARES.replace("POWER", "3"), "replace_one:entry", **BOUND),
+    "steps with half the noise": stated(STEPS.replace("SCALE", "1"), "replace_one:entry", **STEP),
+    "half of the variance by the length": stated(
+        BY_LENGTH.replace("SHARE", "4 * rho"), "all_queries", {"rho": "real"}, **RHO
     ),
     "gaussian sum, half the variance": stated(
         GAUSSIAN.replace("2 * rho", "4 * rho"), "one_query", {"rho": "real"}, notion="zcdp", bound="rho"

@@ -278,6 +278,20 @@ def partial_sum(rng, queries, epsilon):
         }
     },
 )
+WEIGHTED_BY_NOISE = alignment(  # a shift that depends on the noise drawn before
+    """
+def weighted(rng, queries, epsilon):
+    weight = rng.laplace(0, 1)
+    for q in queries:
+        weight = min(max(weight, 0), 1) * q + rng.laplace(0, 1 / epsilon)
+    return weight
+""",
+    _ONE,
+    shifts={"⟨rng.laplace(0, 1 /⟩": shift("-min(max(weight, 0), 1) * d(q)")},
+    loops={
+        "⟨for⟩": {"invariant": ["d(weight) == 0", "cost() <= (epsilon if changed() < index('⟨for⟩') else 0)"]},
+    },
+)
 PREFIX_SUM = alignment(
     """
 def prefix_sum(rng, queries, epsilon):
@@ -836,6 +850,21 @@ UNSOUND = {
         "b = 0\nfor i in range(3):\n    for j in range(3):\n        b = j\nreturn b",
         prophecies={"K": {"variable": "b", "loop": "⟨for j⟩", "scope": None}},
     ),
+    "a shift by noise that comes later": _text(
+        "x = rng.laplace(0, 1)\ny = rng.laplace(0, 1)\nreturn x - y",
+        {"⟨rng.laplace⟩": shift("y")},
+        claim="100 * epsilon",
+    ),
+    "a factor that is below 0": _text(
+        "return rng.laplace(0, -1 / c)", parameters="c: real", claim="c", assume=("c < 0",)
+    ),
+    "a shift that is rounded down for real noise of whole cost": _text(
+        f"{_TOTAL}return total + rng.laplace(0, 1 / epsilon)", {"⟨rng.⟩": shift("-floor(d(total))")}, loops=_KNOWN
+    ),
+    "an invariant that divides by 0 where it is chosen": _text(
+        "x = 0\ncount = 0\nfor i in range(3):\n    x = 0\nreturn x",
+        loops={"⟨for⟩": {"invariant": ["x == (count / count if count == 0 else 0)"]}},
+    ),
     "a scale of the data": _text("return rng.laplace(0, 1 + data[0] * data[0])"),
     "a scale that may be 0": _text("return rng.laplace(0, c / epsilon)", parameters="epsilon: real, c: int"),
     "a private branch": _text(f"{_TOTAL}if total > 0:\n    return 1\nreturn 0", loops=_KNOWN),
@@ -897,6 +926,7 @@ UNSOUND = {
 
 
 REASONS = {
+    "a shift by the cost": "may not depend on the cost",
     "a prophecy of a real number": "cannot be foretold",
     "a prophecy that comes true twice": "directly within",
     "an assumption about the data": "is not public",
@@ -907,6 +937,9 @@ REASONS = {
     "truth values that numpy adds up to one": "otherwise in numpy",
     "neighbors that no list has": "the radius is above 0",
     "an invariant that divides by 0": "a divisor other than 0 in count / count",
+    "an invariant that divides by 0 where it is chosen": "a divisor other than 0 in count / count",
+    "a shift by noise that comes later": "there is no such variable",
+    "a factor that is below 0": "a cost within the bound",
 }
 
 

@@ -80,14 +80,14 @@ def inlined(path: "Path", node: ast.Call, name: str) -> Any:
     """A helper function's value: its body in a frame of its own."""
     function = path.explorer.functions[name]
     parameters = [argument.arg for argument in function.args.args]
-    saved, prefix, rng, depth = path.env, path.prefix, path.rng, path.depth
+    prefix, rng, depth, loops = path.prefix, path.rng, path.depth, list(path.loop_stack)
     if depth > 5:
         raise Unsupported("recursion")
-    frame: dict[str, Any] = {key: value for key, value in saved.items() if ":" in key}
     given: list[tuple[str, ast.expr]] = list(zip(parameters, node.args, strict=False))
     given += [(keyword.arg or "", keyword.value) for keyword in node.keywords]
     defaults = function.args.defaults
     missing = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
+    frame: dict[str, Any] = {}
     for parameter in parameters:
         value = next((e for p, e in given if p == parameter), missing.get(parameter))
         if value is None:
@@ -96,13 +96,16 @@ def inlined(path: "Path", node: ast.Call, name: str) -> Any:
             path.rng = parameter
         else:
             frame[parameter] = path_value(path, value, rng)
-    path.env, path.prefix, path.depth = frame, f"{path.at(node)}>", depth + 1
+    path.prefix, path.depth = f"{path.at(node)}>", depth + 1
+    path.env.update({path.key(parameter): value for parameter, value in frame.items()})
     try:
         path.block(function.body)
         result: Any = Constant(None)
     except _Return as returned:
         result = returned.value
-    path.env, path.prefix, path.rng, path.depth = saved, prefix, rng, depth
+    own = f"inner:{path.prefix}"
+    path.env = {key: value for key, value in path.env.items() if not key.startswith(own)}
+    path.prefix, path.rng, path.depth, path.loop_stack = prefix, rng, depth, loops
     return result
 
 

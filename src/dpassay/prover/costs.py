@@ -6,6 +6,8 @@ the state, and by Farkas' lemma an inequality follows from linear hypotheses if 
 combination of them: one linear program over coefficients and multipliers.
 """
 
+import ast
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +20,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ADDED, ONE_CHANGED
-from dpassay.prover.expressions import Printer, Untold, entry_name, number_of
+from dpassay.prover.expressions import Printer, Untold, entry_name, number_of, parse
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
-from dpassay.prover.solving import Solver
+from dpassay.prover.solving import Solver, bounds_of
 from dpassay.prover.terms import (
     Atom,
     Formula,
@@ -36,11 +38,11 @@ from dpassay.prover.terms import (
     rebuilt,
     symbol,
 )
-from dpassay.prover.values import Draw, Env, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.values import Draw, Env, Explored, Leaf, Number, Sequence_, Truth, as_number
 from dpassay.replay.proof import asked
 
 POINTS = 4
-MAX_CELLS = 60
+MAX_CELLS = 100
 
 
 class Unaffordable(Exception):
@@ -112,9 +114,10 @@ def cost_of(draw: Draw, moved: Any, notion: str) -> Poly:
     if draw.kind == "coin":
         return choose(moved, absolute(log_odds(scale)), poly(0))
     if notion == "zcdp":
-        if draw.kind != "normal":
-            raise Unaffordable(f"{draw.kind} noise under zCDP")
-        return squared(moved) / (2 * squared(scale))
+        if draw.kind == "normal":
+            return squared(moved) / (2 * squared(scale))
+        pure = cost_of(draw, moved, "epsilon")  # eps-DP is eps^2/2-zCDP
+        return pure * pure / 2
     match draw.kind:
         case "laplace" | "exponential" | "gumbel":
             return absolute(moved) / scale
@@ -205,7 +208,7 @@ def _atomic(text: str) -> str:
     return text if text.replace("_", "").isalnum() else f"({text})"
 
 
-def places(search: Any) -> list[str]:
+def cells(search: Any) -> list[str]:
     """Whole numbers that the changed entry names, before and after: cells that a loop over all of them comes past."""
     problem = search.problem
     if problem.values != "int":
@@ -218,23 +221,25 @@ def places(search: Any) -> list[str]:
     return [f"{entry}[changed()]", f"{entry}[changed()] + delta()"] if problem.relation in ONE_CHANGED else []
 
 
-def templates(search: Any, position: str) -> list[str]:
-    """Terms of a loop's cost bound, as expressions."""
+def templates(search: Any, position: str, differences: bool) -> list[str]:
+    """Terms of a loop's cost bound, as expressions; with `differences` those in the variables' differences too."""
     explored, problem = search.explored, search.problem
     head = explored.loops[position][0]
     factors = rates(search)
     own = f"@{position}#"
     index = f'index("{position}")'
-    foreseen = {loop for _, loop in search.strategy.prophecies.values()}
+    foreseen = {said.loop for said in search.strategy.prophecies.values()}
     weights = ["1", index]
     alone = []
     if problem.relation in ONE_CHANGED:
         for loop in explored.loop_of[position]:
             weights.append(f'(1 if changed() >= index("{loop}") else 0)')
+            for ahead in entries_ahead(explored, loop):
+                weights.append(f'(1 if changed() >= index("{loop}") + {ahead} else 0)')
     weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
     drawn = {loop for draw in explored.draws.values() for loop in draw.loops}
     passing = [loop for loop in explored.loop_of[position] if loop in drawn]
-    weights += [f'(1 if {place} < index("{loop}") else 0)' for place in places(search) for loop in passing]
+    weights += [f'(1 if {place} < index("{loop}") else 0)' for place in cells(search) for loop in passing]
     for name, value in head.items():
         x = written(name)
         fresh = own in repr(getattr(value, "first", None) or getattr(value, "length", None))
@@ -244,7 +249,8 @@ def templates(search: Any, position: str) -> list[str]:
             elif fresh and not name.startswith(("acc:", "best:")):
                 alone.append(x)
             if (
-                value.change.terms
+                differences
+                and value.change.terms
                 and position not in foreseen
                 and not (value.change.integer and name.startswith("best:"))
             ):
@@ -253,12 +259,30 @@ def templates(search: Any, position: str) -> list[str]:
             weights.append(f"len({x})")
         elif isinstance(value, Truth) and fresh:
             weights.append(f"(1 if {x} else 0)")
-    for known in search.strategy.prophecies:
-        weights.append(f'(1 if index("{position}") > prophecy("{known}") else 0)')
-        if any(not draw.loops for draw in explored.draws.values()):  # which may stand for nobody's place
-            weights.append(f'(1 if 0 <= prophecy("{known}") < index("{position}") else 0)')
+    for known, said in search.strategy.prophecies.items():
+        around = explored.loop_of[said.loop][:-1]
+        if explored.loop_of[position][: len(around)] == around and position not in around:
+            counter = f'index("{explored.loop_of[position][len(around)]}")'
+            weights.append(f"(1 if {counter} > {said.chosen(known)} else 0)")
+            if any(draw.loops == around for draw in explored.draws.values()):  # which may stand for nobody's place
+                weights.append(f"(1 if 0 <= {said.chosen(known)} < {counter} else 0)")
     result = [f"{factor} * {weight}" if weight != "1" else factor for factor in factors for weight in weights]
     return [*result, *alone]
+
+
+def entries_ahead(explored: Explored, loop: str) -> list[int]:
+    """How far from a loop's counter there are entries that its shifts depend on, other than the counter's own."""
+    found: set[int] = set()
+    changed = symbol("changed", integer=True)
+    for leaf in explored.leaves:
+        if leaf.source == loop:
+            behind = leaf.heads[-1][1][f"index:{loop}"].first - changed
+            values = [*(owed.formula for owed in leaf.obligations), *(value.change for _, _, value, _ in leaf.appends)]
+            for atom in frozenset[Atom]().union(*(value.support for value in values)):
+                if atom.kind == "ite" and atom.args[0].kind == "eq":
+                    sides = (atom.args[0].args[0] - behind).constant, (-atom.args[0].args[0] - behind).constant
+                    found |= {int(ahead) for ahead in sides if ahead}
+    return sorted(found)[:3]
 
 
 # -- segments as linear programs
@@ -281,6 +305,8 @@ class Resolver:
 
     def poly(self, value: Poly) -> Poly:
         """The term without the distinctions that are decided."""
+        if not any(atom.kind == "ite" for monomial in value.terms for atom, _ in monomial):
+            return value
         if value not in self.done:
             self.done[value] = rebuilt(value, self.atom)
         return self.done[value]
@@ -357,7 +383,7 @@ def relevant(facts: Sequence[Formula], support: frozenset[Atom]) -> list[Formula
                 known |= {a for a in own if a.role != "parameter"}
     result = []
     for fact in facts:
-        own = {a for a in fact.support if a.kind in ("sym", "read", "app")}
+        own = {a for a in fact.support if a.kind in ("sym", "read", "app", "inverse")}
         if fact.kind in ("or", "iff") and not {a for a in own if a.role != "parameter"} <= known:
             continue
         if own & known and not any(a.role == "noise" for a in own):
@@ -613,37 +639,44 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     explored, problem = search.explored, search.problem
     houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
     selections = selection_ranges(search, houdini)
-    by_loop = {position: templates(search, position) for position in explored.loops}
     claims = rates(search) if search.search.infer else []
     claim = None if search.search.infer else number_of(problem.bound, explored.entry)
-    steps = []
-    for at, leaf in enumerate(explored.leaves):
-        step = segment(search, houdini, at, leaf, by_loop, claim, claims)
-        if step is not None:
-            steps.append(step)
-    names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
-    weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
-    weights |= {name: 1000.0 for name in names if name[0] == "claim"}
-    values = points(search)
-    for disjunctions in (False, True):
-        program = Program(names)
-        for step in steps:
-            split(step, search.translator, disjunctions)
-            for point in values:
+    places = points(search)
+    solution, reason = None, "the costs of the shifts exceed the claim"
+    for differences, disjunctions in itertools.product((bool(claims), not claims), (False, True)):
+        by_loop = {position: templates(search, position, differences) for position in explored.loops}
+        names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
+        weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
+        weights |= {name: 1000.0 for name in names if name[0] == "claim"}
+        steps: list[Step] = []
+        try:
+            for at, leaf in enumerate(explored.leaves):
+                step = segment(search, houdini, at, leaf, by_loop, claim, claims)
+                split(step, search.translator, disjunctions)
+                steps.append(step)
+        except Unaffordable as error:
+            reason = str(error)
+            continue
+        for some in (places[:1], places):  # what has no solution for one has none for all
+            program = Program(names)
+            for step, point in itertools.product(steps, some):
                 for cell in step.cells:
                     add_cell(program, point, step, cell)
-        solution = program.solve(weights)
+            solution = program.solve(weights)
+            if solution is None:
+                break
         if solution is not None:
             break
-    else:
-        raise Unaffordable("the costs of the shifts exceed the claim")
+    if solution is None:
+        raise Unaffordable(reason)
     texts: dict[str, list[tuple[Fraction, str]]] = {}
     for (loop, text), value in solution.items():
         if value:
             texts.setdefault(loop, []).append((value, text))
-    sums = {loop: _sum(texts.get(loop, [])) for loop in (*explored.loops, "claim")}
+    lengths = [f"len({name})" for name, value in explored.entry.items() if isinstance(value, Sequence_)]
+    sums = {loop: _defined(texts.get(loop, []), lengths) for loop in explored.loops}
     costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
-    costs.claim = sums["claim"] if claims else None
+    costs.claim = _sum(texts.get("claim", [])) if claims else None
     return costs
 
 
@@ -701,6 +734,19 @@ def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
     return total
 
 
+def _defined(parts: Sequence[tuple[Fraction, str]], lengths: Sequence[str]) -> str:
+    """A sum, of which what is divided by the length of a list is there only if it is not empty."""
+    divided = [length for length in lengths if any(_divided(text, length) for _, text in parts)]
+    whole = [part for part in parts if not any(_divided(part[1], length) for length in divided)]
+    some = " and ".join(f"{length} > 0" for length in divided)
+    return f"({_sum(parts)} if {some} else {_sum(whole)})" if divided else _sum(parts)
+
+
+def _divided(text: str, length: str) -> bool:
+    inner = [node for node in ast.walk(parse(text)) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
+    return any(length in ast.unparse(node.right) for node in inner)
+
+
 def _sum(parts: Sequence[tuple[Fraction, str]]) -> str:
     result = ""
     for value, text in sorted(parts, key=lambda part: part[0] < 0):
@@ -720,11 +766,15 @@ def segment(
     by_loop: Mapping[str, Sequence[str]],
     claim: Poly | None,
     claims: Sequence[str],
-) -> Step | None:
+) -> Step:
     """A leaf's inequality."""
     substitution = houdini.substitutions[at]
     total = path_cost(search, houdini, at, leaf)
     facts = houdini.hypotheses(at, [total])
+    facts += limited(search, substitution, leaf, facts)
+    inverses = [a for a in total.support if a.kind == "inverse"]
+    above = Solver(search.translator, facts).holding([at_most(1, a.args[0]) for a in inverses])
+    facts += [f for a in inverses if at_most(1, a.args[0]) in above for f in bounds_of(poly(0), poly(a), poly(1))]
     known = Substitution(settled(facts))
     total = known.poly(total)
 
@@ -736,6 +786,19 @@ def segment(
         ends = [(text, number_of(text, search.explored.entry)) for text in claims]
         return Step(_named(leaf.source, source), _named("claim", ends), total, claim, facts)
     return Step(_named(leaf.source, source), _named(leaf.target, terms(leaf.target, leaf.env)), total, None, facts)
+
+
+def limited(search: Any, substitution: Substitution, leaf: Leaf, facts: Sequence[Formula]) -> list[Formula]:
+    """How far the draws of a segment move at most, where a solver sees what linear programs do not."""
+    goals: dict[Formula, None] = {}
+    for draw in leaf.current():
+        if draw.kind not in ("coin", "choice"):
+            moved = substitution.poly(poly(draw.shift))
+            opaque = any(a.kind in ("app", "inverse") for a in moved.support) or any(len(m) > 1 for m in moved.terms)
+            for text in search.magnitudes if opaque else ():
+                size = number_of(text, search.explored.entry)
+                goals |= dict.fromkeys((at_most(moved, size), at_most(-moved, size)))
+    return Solver(search.translator, facts).holding(list(goals)) if goals else []
 
 
 def _named(loop: str | None, terms: Sequence[tuple[str, Poly]]) -> list[Any]:
@@ -773,9 +836,11 @@ def add_cell(program: Program, point: Point, step: Step, cell: Cell) -> None:
 
 
 def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dict[Any, float]]:
-    """Bounds of squares of state symbols: 0 <= x^2 <= 1 where |x| <= 1 is known."""
-    result = []
+    """Bounds of squares and products of state symbols: 0 <= x^2 <= 1 where |x| <= 1, and McCormick's for x y."""
+    result: list[dict[Any, float]] = []
     for monomial in used:
+        if len(monomial) == 2 and monomial[0][1] == monomial[1][1] == 1:
+            result += products(monomial, constraints)
         if len(monomial) == 1 and monomial[0][1] == 2:
             single = ((monomial[0][0], 1),)
             result.append({monomial: -1.0})
@@ -786,8 +851,28 @@ def squares(used: set[Any], constraints: Sequence[dict[Any, float]]) -> list[dic
     return result
 
 
+def products(monomial: Any, constraints: Sequence[dict[Any, float]]) -> Iterator[dict[Any, float]]:
+    """What bounds of two factors say of their product: (x - a)(y - b) has the sign of both, for ends a and b."""
+    one, two = ((factor,) for factor in monomial)
+
+    def ends(factor: Any) -> list[tuple[float, float]]:
+        """Each end with 1 where it is the lower one, else -1."""
+        own = [c for c in constraints if set(c) <= {factor, ()} and c.get(factor)]
+        return [(-c.get((), 0.0) / c[factor], -math.copysign(1, c[factor])) for c in own]
+
+    for (a, up), (b, too) in itertools.product(ends(one), ends(two)):
+        sign = -up * too
+        yield {monomial: sign, one: -sign * b, two: -sign * a, (): sign * a * b}
+
+
 def feasible(constraints: Sequence[dict[Any, float]]) -> bool:
     """Whether linear constraints can hold together."""
+    return _feasible(frozenset(frozenset(constraint.items()) for constraint in constraints))
+
+
+@functools.lru_cache(maxsize=4096)
+def _feasible(rows: frozenset[frozenset[tuple[Any, float]]]) -> bool:
+    constraints = list(map(dict, rows))
     columns = {m: at for at, m in enumerate({m for c in constraints for m in c if m})}
     if not columns:
         return True

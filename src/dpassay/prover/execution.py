@@ -41,6 +41,7 @@ from dpassay.prover.values import (
     Draw,
     Env,
     Explored,
+    Foreseen,
     Items,
     Leaf,
     Maybe,
@@ -66,6 +67,7 @@ from dpassay.prover.values import (
     nameless_element,
     of_both,
     parallel,
+    written,
 )
 
 MAX_PATHS = 400
@@ -147,7 +149,7 @@ class Explorer:
         problem: Problem,
         free: frozenset[str] = frozenset(),
         reals: frozenset[tuple[str, str]] = frozenset(),
-        prophecies: dict[str, tuple[str, str]] | None = None,
+        prophecies: dict[str, Foreseen] | None = None,
         numeric: frozenset[str] = frozenset(),
     ):
         tree = ast.parse(text)
@@ -177,11 +179,11 @@ class Explorer:
             for node in ast.walk(tree)
             if isinstance(node, ast.Attribute) and node.attr in ("append", "pop") and isinstance(node.value, ast.Name)
         }
-        self.changes: dict[str, dict[str, tuple[Poly, Poly, Number]]] = {name: {} for name in self.changing}
+        self.changes: dict[str, dict[str, tuple[Poly, Poly, Number]]] = {}
 
     def composed(self, name: str, value: Any) -> None:
-        """Remembers a list of tuples, whose elements have no difference that formulas could speak of."""
-        if isinstance(value, Items):
+        """Remembers a list of tuples or truths, whose elements have no difference that formulas could speak of."""
+        if isinstance(value, Items) or (isinstance(value, Truth) and value.first is not value.second):
             self.tuples.add(name)
 
     def explore(self) -> Explored:
@@ -442,7 +444,7 @@ class Path:
 
     def fresh(self, name: str, loop: str, value: Any) -> Any:
         """An unknown value of the same shape."""
-        label = f"{name}@{loop}#{self.segment}"
+        label = f"{name}@{loop}#{self.segment}{'r' * ((loop, name) in self.explorer.reals)}"  # a symbol has one sort
         if isinstance(value, Number):
             whole = (loop, name) not in self.explorer.reals and value.first.integer
             steps = (loop, name) not in self.explorer.reals and value.change.integer
@@ -455,7 +457,7 @@ class Path:
             return Maybe(special, absent, Number(symbol(label), symbol(f"d {label}")))
         if isinstance(value, Items):
             return Items(tuple(self.fresh(f"{name}.{i}", loop, item) for i, item in enumerate(value.items)))
-        if isinstance(value, Sequence_) and name in self.explorer.changing:
+        if isinstance(value, Sequence_) and self.changes(name):
             return self.changing_list(name, label, value)
         if isinstance(value, Sequence_) and value.built:
             length = Number(symbol(f"len {label}", integer=True), symbol(f"d len {label}", integer=True))
@@ -463,10 +465,14 @@ class Path:
             return replace(value, length=length)
         return value
 
+    def changes(self, key: str) -> bool:
+        """Whether elements of the list with that key change."""
+        return key.rpartition(">")[2] in self.explorer.changing
+
     def changing_list(self, name: str, label: str, value: Sequence_) -> Sequence_:
         """A list whose elements change, at a loop's head: of each element its formulas are known."""
         length, head = value.length, len(self.heads)
-        if name in self.explorer.resized:
+        if name.rpartition(">")[2] in self.explorer.resized:
             length = Number(symbol(f"len {label}", integer=True), NOTHING)
         self.know(at_most(0, length.first))
         if not isinstance(element := value.get(NOTHING), Number | None):
@@ -474,7 +480,7 @@ class Path:
         whole = element is not None and element.first.integer and element.change.integer
 
         def get(index: Poly) -> Number:
-            self.reads.append((name, index, self.heads[head][1]))
+            self.reads.append((written(name), index, self.heads[head][1]))
             one, change = (
                 poly(Atom("read", what, index, integer=whole)) for what in (f"item {label}", f"d item {label}")
             )
@@ -486,17 +492,18 @@ class Path:
         """Records an arrival, with an arbitrary element of each list whose elements the loop changes."""
         for name in names:
             value = self.env.get(name)
-            if isinstance(value, Sequence_) and name in self.explorer.changing:
-                self.explorer.numeric.add(name)
+            if isinstance(value, Sequence_) and self.changes(name):
+                text = written(name)
+                self.explorer.numeric.add(text)
                 place = symbol(f"k {name}#{self.segment}", integer=True)
                 self.know(at_most(0, place), less(place, value.length.first))
                 element = as_number(value.get(place))
-                self.appends.append((name, place, element, dict(self.env)))
+                self.appends.append((text, place, element, dict(self.env)))
                 if self.heads and self.heads[-1][0] == position:
                     before = self.heads[-1][1][name].get(place)
                     index = self.heads[-1][1][f"index:{position}"].first
                     grown = Number(element.first - before.first, element.change - before.change)
-                    self.explorer.changes[name].setdefault(position, (place, index, grown))
+                    self.explorer.changes.setdefault(text, {}).setdefault(position, (place, index, grown))
         self.leaf(position)
 
     def loop(
@@ -517,6 +524,7 @@ class Path:
             size = symbol("n", integer=True)
             test, bound = (lambda index: Truth(less(index, size), less(index, size))), lambda i: [at_most(i, size)]
         self.env.update(start or {})
+        names = list(map(self.key, names))
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
         self.arrive(position, names)
@@ -573,13 +581,13 @@ class Path:
     def leave(self, position: str) -> None:
         """After a loop: its prophecy is resolved."""
         self.loop_stack.pop()
-        for name, (variable, loop) in self.explorer.prophecies.items():
-            if loop == position:
+        for name, said in self.explorer.prophecies.items():
+            if said.loop == position:
                 known = symbol(f"prophecy {name}", integer=True)
-                value = self.env.get(variable)
+                value = self.env.get(said.variable)
                 if isinstance(value, Number):
                     self.know(equal(value.first, known))
-                    self.env[variable] = Number(known, value.second - known)
+                    self.env[said.variable] = Number(known, value.second - known)
                     self.obligations.append(Owed(position, equal(value.second, known), ()))
 
     # -- branches
@@ -614,6 +622,10 @@ class Path:
 
     # -- statements
 
+    def key(self, name: str) -> str:
+        """A variable's key in the state: a helper's is not its caller's."""
+        return f"inner:{self.prefix}{name}" if self.prefix and ":" not in name else name
+
     def at(self, node: ast.AST) -> str:
         """A node's position."""
         return f"{self.prefix}{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
@@ -638,12 +650,13 @@ class Path:
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name), slice=index), op=op, value=value):
-                old = self.subscript(self.env[name], index)
+                old = self.subscript(self.env[self.key(name)], index)
                 self.store(name, self.number(index), self.binary(op, old, self.value(value), node))
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="pop"), args=args)):
                 self.pop(name, args)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                self.env[name] = self.binary(op, self.env[name], self.value(value), node)
+                key = self.key(name)
+                self.env[key] = self.binary(op, self.env[key], self.value(value), node)
             case ast.If():
                 self.conditional(node)
             case ast.For():
@@ -670,13 +683,15 @@ class Path:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             self.store(target.value.id, self.number(target.slice), value)
         elif isinstance(target, ast.Name) and isinstance(value, Sequence_) and target.id in self.explorer.changing:
-            self.env[target.id] = replace(value, name=target.id, built=True)
+            key = self.key(target.id)
+            self.explorer.changes.setdefault(written(key), {})
+            self.env[key] = replace(value, name=written(key), built=True)
         elif isinstance(target, ast.Name):
             if isinstance(value, Sequence_) and value.name is not None and value.name.startswith("at("):
                 self.explorer.lists.setdefault(value.name, value.draws)
             if isinstance(value, Sequence_) and value.built and value.name is None:
-                value = self.named_list(target.id, value)
-            self.env[target.id] = value
+                value = self.named_list(written(self.key(target.id)), value)
+            self.env[self.key(target.id)] = value
         elif isinstance(target, ast.Tuple) and isinstance(value, Items) and len(value.items) == len(target.elts):
             for part, item in zip(target.elts, value.items, strict=True):
                 self.assign(part, item)
@@ -695,11 +710,12 @@ class Path:
 
     def store(self, name: str, index: Number, value: Any) -> None:
         """`name[index] = value`."""
-        items, constant_ = self.env[name], index.first.constant
-        if not isinstance(items, Sequence_) or name not in self.explorer.changing:
+        key = self.key(name)
+        items, literal = self.env[key], index.first.constant
+        if not isinstance(items, Sequence_):
             raise Unsupported(f"an element of {name}")
-        place = arithmetic(ast.Add(), items.length, index) if constant_ is not None and constant_ < 0 else index
-        if constant_ is None:
+        place = arithmetic(ast.Add(), items.length, index) if literal is not None and literal < 0 else index
+        if literal is None:
             inside = both(at_most(0, place.first), less(place.first, items.length.first))
             self.obligations.append(Owed(f"index {name}", inside, ()))
 
@@ -711,7 +727,7 @@ class Path:
                 return merge(here, value, old)
             return arithmetic(ast.Add(), old, merge(here, grown, Number(NOTHING, NOTHING)))
 
-        self.env[name] = replace(items, get=get, label=None)
+        self.env[key] = replace(items, get=get, label=None)
 
     def growth(self, items: Sequence_, place: Number, value: Any) -> Number | None:
         """By how much an element grows, where that does not depend on the list."""
@@ -723,7 +739,7 @@ class Path:
 
     def pop(self, name: str, args: Sequence[ast.expr]) -> Any:
         """`name.pop(index)`: the element, which is no longer in the list."""
-        items = self.env[name]
+        items = self.env[self.key(name)]
         if self.alone or not isinstance(items, Sequence_):
             raise Unsupported(f"pop from {name}")
         last = Number(items.length.first - 1, items.length.change)
@@ -733,7 +749,7 @@ class Path:
             before = Truth(less(k, place.first), less(k, place.second))
             return items.get(k) if place is last else merge(before, items.get(k), items.get(k + 1))
 
-        self.env[name] = replace(items, length=last, get=get, label=None)
+        self.env[self.key(name)] = replace(items, length=last, get=get, label=None)
         return self.element_at(items, place)
 
     def element_at(self, items: Sequence_, place: Number) -> Any:
@@ -744,8 +760,9 @@ class Path:
 
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
-        items = self.env[name]
-        if name in self.explorer.changing and isinstance(items, Sequence_) and not self.alone:
+        key = self.key(name)
+        items = self.env[key]
+        if self.changes(key) and isinstance(items, Sequence_) and not self.alone:
             length = items.length.first
 
             def get(k: Poly) -> Any:
@@ -753,7 +770,7 @@ class Path:
                 return value if here is TRUE else merge(Truth(here, here), value, items.get(k))
 
             grown = Number(length + 1, items.length.change)
-            self.env[name] = replace(items, length=grown, get=get, label=None)
+            self.env[key] = replace(items, length=grown, get=get, label=None)
             return
         if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
@@ -763,14 +780,14 @@ class Path:
         else:
             self.explorer.composed(items.name or name, value)
             self.owe("append", value)
-        self.env[name] = replace(items, length=Number(items.length.first + 1, items.length.change))
+        self.env[self.key(name)] = replace(items, length=Number(items.length.first + 1, items.length.change))
 
     def conditional(self, node: ast.If) -> None:
         """`if`: a branch of the trace, or one in which the runs may part."""
         position = self.at(node)
         test = self.test(node.test)
         known = self.explorer.branches.setdefault(
-            position, Branch(scalar_arms(node), tuple(assigned_names([node])), tuple(self.loop_stack))
+            position, Branch(scalar_arms(node), tuple(map(self.key, assigned_names([node]))), tuple(self.loop_stack))
         )
         if test not in known.conditions:
             known.conditions.append(test)
@@ -819,7 +836,7 @@ class Path:
         if node.orelse:
             raise Unsupported(f"line {node.lineno}: for-else")
         count, item = self.iteration(node.iter)
-        targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+        targets = [self.key(name.id) for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         for name in targets:
             self.env.pop(name, None)
 
@@ -827,7 +844,7 @@ class Path:
             self.assign(node.target, item(index))
             self.block(node.body)
 
-        names = [name for name in assigned_names(node.body) if name not in targets]
+        names = [name for name in assigned_names(node.body) if self.key(name) not in targets]
         self.loop(
             self.at(node),
             names,
@@ -909,8 +926,8 @@ class Path:
             case ast.Constant(value=value):
                 return constant(value)
             case ast.Name(id=name):
-                if name in self.env:
-                    return self.env[name]
+                if self.key(name) in self.env:
+                    return self.env[self.key(name)]
                 if name in self.explorer.constants:
                     return self.value(self.explorer.constants[name])
                 raise Unsupported(f"line {node.lineno}: {name} is not known here")
@@ -981,14 +998,12 @@ class Path:
     def geometric(self, node: ast.BinOp) -> Number | None:
         """`rng.geometric(p) - rng.geometric(p)`: one two-sided geometric draw."""
         match node:  # x + geometric - geometric
-            case ast.BinOp(ast.BinOp(rest, ast.Add(), ast.Call() as one), ast.Sub(), ast.Call() as two):
+            case ast.BinOp(ast.BinOp(rest, ast.Add(), one), ast.Sub(), two) if _are_geometric(one, two):
+                before = self.number(rest)
                 noise = self.geometric(ast.BinOp(one, ast.Sub(), two))
-                if noise is not None:
-                    return arithmetic(ast.Add(), self.number(rest), noise)
-        if isinstance(node.op, ast.Sub) and all(
-            isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "geometric"
-            for side in (node.left, node.right)
-        ):
+                assert noise is not None
+                return arithmetic(ast.Add(), before, noise)
+        if isinstance(node.op, ast.Sub) and _are_geometric(node.left, node.right):
             assert isinstance(node.left, ast.Call)
             arguments = [*node.left.args, *(keyword.value for keyword in node.left.keywords)]
             if len(arguments) == 1:
@@ -1091,7 +1106,7 @@ class Path:
             saved = dict(self.env)
             self.assign(generator.target, item(index))
             value = self.value(wanted)
-            targets = {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+            targets = {self.key(name.id) for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
             self.env = {k: v for k, v in self.env.items() if k not in targets} | {
                 k: v for k, v in saved.items() if k in targets
             }
@@ -1120,7 +1135,7 @@ class Path:
             raise Unsupported(f"line {node.lineno}: a filtered list of draws")
         name = f'at("{position}")'
 
-        targets = assigned_names([generator.target])
+        targets = list(map(self.key, assigned_names([generator.target])))
 
         def body(index: Poly) -> None:
             self.assign(generator.target, item(index))
@@ -1221,6 +1236,13 @@ def _is_uniform(node: ast.expr, rng: str) -> TypeGuard[ast.Call]:
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == rng
         and (node.func.attr == "random" or not (node.args or node.keywords))
+    )
+
+
+def _are_geometric(*nodes: ast.expr) -> bool:
+    return all(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "geometric"
+        for node in nodes
     )
 
 

@@ -48,7 +48,7 @@ _COMPARISONS = {
     ast.Eq: equal,
     ast.NotEq: lambda a, b: negate(equal(a, b)),
 }
-_FUNCTIONS = ("exp", "log", "sqrt")
+_FUNCTIONS = ("exp", "log", "sqrt", "floor")
 
 
 class Untold(Exception):
@@ -89,9 +89,8 @@ class Evaluator:
                 found = self.pair(items)
                 if isinstance(found, Sequence_):
                     return found.length
-            case ast.Call(func=ast.Name(id="acc" | "best" | "index" | "at" as name), args=[ast.Constant(value=where)]):
-                if f"{name}:{where!s}" in self.env:
-                    return self.env[f"{name}:{where!s}"]
+            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=where)]) if f"{name}:{where!s}" in self.env:
+                return self.env[f"{name}:{where!s}"]
             case ast.Constant(value=value):
                 return constant(value)
             case ast.BinOp(left=left, op=op, right=right):
@@ -210,10 +209,10 @@ class Evaluator:
                 for arg in args[1:]:
                     result = maximum(result, -self.number(arg))
                 return -result
-            case "len" | "acc" | "best" | "index":
+            case "len" | "acc" | "best" | "index" | "inner":
                 return _first(self.pair(node))
         if name in _FUNCTIONS:
-            return apply(name, *map(self.number, args))
+            return apply(name, *map(self.number, args), integer=name == "floor")
         raise Untold(name)
 
 

@@ -10,13 +10,20 @@ from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly, symbol
-from dpassay.prover.values import Env, Explored, Leaf, Maybe, Number, Owed, Sequence_, Truth, nameless_element
-
-
-def written(name: str) -> str:
-    """A key of a state as the certificate's expression."""
-    kind, _, where = name.partition(":")
-    return f'{kind}("{where}")' if where else name
+from dpassay.prover.values import (
+    Env,
+    Explored,
+    Foreseen,
+    Leaf,
+    Maybe,
+    Number,
+    Owed,
+    Sequence_,
+    Truth,
+    key_of,
+    nameless_element,
+    written,
+)
 
 
 def candidates(
@@ -26,7 +33,7 @@ def candidates(
     problem: Problem,
     targets: Sequence[str],
     magnitudes: Sequence[str],
-    prophecy: Mapping[str, tuple[str, str]],
+    prophecy: Mapping[str, Foreseen],
 ) -> Iterator[str]:
     """Atoms about the variables that a loop changes."""
     index = f'index("{position}")'
@@ -78,27 +85,28 @@ def candidates(
                 yield from (f"{x} <= {p}", f"{x} + {index} == {p}", f"{x} < {p}")
         else:
             yield from (f"{x} >= 0", *(f"{x} <= {p}" for p in reals))
-        for known, (variable, loop) in prophecy.items():
-            if loop == position and variable != name:
-                k, best = f'prophecy("{known}")', written(variable)
-                yield from (f"{index} > {k} or abs(d({x})) <= {m}" for m in magnitudes)
-                yield f"{index} > {k} or d({x}) >= 0"
+        for known, said in prophecy.items():
+            if said.loop == position and said.variable != name:
+                k, best, place = f'prophecy("{known}")', written(said.variable), said.chosen(known)
+                yield from (f"{index} > {place} or abs(d({x})) <= {m}" for m in magnitudes)
+                yield f"{index} > {place} or d({x}) >= 0"
                 if problem.relation == "monotone_queries":
-                    yield f"{index} > {k} or sign() < 0 or d({x}) >= 0"
-                    yield f"{index} > {k} or sign() > 0 or d({x}) <= 0"
+                    yield f"{index} > {place} or sign() < 0 or d({x}) >= 0"
+                    yield f"{index} > {place} or sign() > 0 or d({x}) <= 0"
                 for t in targets:
-                    yield f"{index} <= {k} or {best} != {k} or d({x}) == {t}"
-                    yield f"{k} < 0 or {index} <= {k} or {best} != {k} or d({x}) == {t}"
+                    yield f"{index} <= {place} or {best} != {k} or d({x}) == {t}"
+                    yield f"{place} < 0 or {index} <= {place} or {best} != {k} or d({x}) == {t}"
     yield from summed(position, head, explored, problem)
-    for known, (variable, loop) in prophecy.items():
-        if loop == position:
-            k, best = f'prophecy("{known}")', written(variable)
-            yield f"{index} <= {k} or {best} != {k} or other({best}) == {k}"
+    for known, said in prophecy.items():
+        if said.loop == position:
+            k, best, place = f'prophecy("{known}")', written(said.variable), said.chosen(known)
+            yield f"{index} <= {place} or {best} != {k} or other({best}) == {k}"
+            yield from (f"{index} == 0 or {said.place.format(x)} < {index}" for x in (best, f"other({best})"))
             yield f"{best} < {index}"
             yield f"{index} == 0 or {best} < {index}"
             yield f"{index} > 0 or d({best}) == 0"
             yield f"{index} > 0 or {best} == 0"
-            yield f"{index} == 0 or {best} >= 0"
+            yield from (f"{index} == 0 or {x} >= 0" for x in dict.fromkeys((best, said.place.format(best))))
             yield f"other({best}) < {index}"
             yield f"{index} == 0 or other({best}) < {index}"
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
@@ -149,17 +157,18 @@ def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:
 
 
 def list_candidates(
-    name: str, targets: Sequence[str], magnitudes: Sequence[str], prophecy: Mapping[str, tuple[str, str]]
+    name: str, targets: Sequence[str], magnitudes: Sequence[str], prophecy: Mapping[str, Foreseen]
 ) -> Iterator[str]:
     """Atoms about element k of a list."""
     yield f"d({name}[k]) == 0"
     yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
     monotone = ("sign() < 0 or d({0}[k]) >= 0", "sign() > 0 or d({0}[k]) <= 0") if "sign()" in targets else ()
     yield from (text.format(name) for text in monotone)
-    for known in prophecy:
-        yield from (f'k == prophecy("{known}") or {text.format(name)}' for text in monotone)
-        yield from (f'd({name}[k]) == {t} or k != prophecy("{known}")' for t in targets)
-        yield from (f'abs(d({name}[k])) <= {m} or k == prophecy("{known}")' for m in magnitudes)
+    for known, said in prophecy.items():
+        place = said.chosen(known)
+        yield from (f"k == {place} or {text.format(name)}" for text in monotone)
+        yield from (f"d({name}[k]) == {t} or k != {place}" for t in targets)
+        yield from (f"abs(d({name}[k])) <= {m} or k == {place}" for m in magnitudes)
 
 
 def changing_candidates(name: str, explored: Explored, problem: Problem, magnitudes: Sequence[str]) -> Iterator[str]:
@@ -181,11 +190,13 @@ def _times(fact: Formula, factor: Poly, change: Poly) -> Formula:
 
 
 def _multiplies(goal: Formula) -> bool:
-    """Whether a comparison has a product of parameters, and of nothing else."""
-    if goal.kind not in ("le", "lt", "eq") or any(a.role in ("noise", "data") for a in goal.support):
+    """Whether a comparison, or a part of a formula, has a product of parameters and of choices, and of nothing else."""
+    if goal.kind not in ("le", "lt", "eq"):
+        return any(_multiplies(part) for part in goal.args if isinstance(part, Formula))
+    if any(a.role == "noise" for a in goal.support):
         return False
     monomials = [m for m in goal.args[0].terms if len(m) > 1 or any(p != 1 for _, p in m)]
-    return bool(monomials) and all(a.role == "parameter" for m in monomials for a, _ in m)
+    return bool(monomials) and all(a.role == "parameter" or a.kind == "ite" for m in monomials for a, _ in m)
 
 
 def simplest(texts: Sequence[str]) -> Iterator[str]:
@@ -267,8 +278,7 @@ class Houdini:
         inner = dict(env)
         inner["k"] = Number(index, index * 0)
         if value is not None:
-            key = f"at:{name[4:-2]}" if name.startswith("at(") else name
-            inner[key] = Sequence_(Number(index, index * 0), lambda _: value, name)
+            inner[key_of(name)] = Sequence_(Number(index, index * 0), lambda _: value, name)
         return self.formula(leaf, which, text, inner, f"{index!r}")
 
     def hypotheses(self, at: int, extra: Sequence[Formula | Poly] = ()) -> list[Formula]:
@@ -375,8 +385,5 @@ class Houdini:
 
 def _readable(env: Env, name: str) -> Env:
     """A state in which a comprehension's list can be read by its position."""
-    if not name.startswith("at("):
-        return env
-
-    key = f"at:{name[4:-2]}"
+    key = key_of(name)
     return env if key in env else {**env, key: nameless_element(name)}

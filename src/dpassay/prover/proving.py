@@ -43,7 +43,7 @@ _THEOREM = {
     "name": "the alignment theorem",
     "source": "docs/theorems/alignments.md",
     "statement": "If the second run gives the same output, whenever its noise is the first's shifted by amounts that "
-    "depend on the data and on the discrete trace alone, then the loss is at most what the shifts cost.",
+    "depend on the data, the discrete trace and earlier noise alone, then the loss is at most what the shifts cost.",
     "hypotheses": {"the shifts are of that kind and keep trace and output": "the conditions"},
 }
 

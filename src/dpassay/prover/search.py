@@ -28,9 +28,20 @@ from dpassay.prover.invariants import (
 )
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
-from dpassay.prover.solving import Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, forget_terms, poly, symbol
-from dpassay.prover.values import Constant, Draw, Explored, Leaf, Maybe, Number, Unsupported, numbers_of
+from dpassay.prover.solving import Solver, Translator
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, at_most, forget_terms, poly, symbol
+from dpassay.prover.values import (
+    Constant,
+    Draw,
+    Explored,
+    Foreseen,
+    Leaf,
+    Maybe,
+    Number,
+    Unsupported,
+    numbers_of,
+    written,
+)
 
 MAX_SECONDS = 12.0
 MAX_ATTEMPTS = 40
@@ -56,11 +67,11 @@ class Strategy:
 
     Attributes:
         free: branches in which the runs may part.
-        prophecies: name -> (variable, loop).
+        prophecies: by name.
     """
 
     free: frozenset[str] = frozenset()
-    prophecies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    prophecies: Mapping[str, Foreseen] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.prophecies and not self.free:
@@ -172,7 +183,7 @@ class Search:
         prophecies: list[Strategy] = []
         for position, name in plain.reductions.items():
             if name in ("argmax", "argmin"):
-                prophecies.append(Strategy(frozenset(), {"K": (f"best:{position}", position)}))
+                prophecies.append(Strategy(frozenset(), {"K": Foreseen(f"best:{position}", position)}))
         free = [p for p, b in plain.branches.items() if b.scalar and any(_noisy(c.first) for c in b.conditions)]
         for position in free:
             branch = plain.branches[position]
@@ -182,7 +193,7 @@ class Search:
                 for name in branch.assigned:
                     value = plain.loops[loop][0].get(name)
                     if isinstance(value, Number) and value.first.integer:
-                        prophecies.append(Strategy(inner, {"K": (name, loop)}))
+                        prophecies.append(Strategy(inner, {"K": Foreseen(name, loop, _chosen(plain, name, loop))}))
         coins = frozenset(p for p in free if any(_tossed(c.first) for c in plain.branches[p].conditions))
         if coins:
             yield Strategy(coins)
@@ -234,20 +245,30 @@ class Attempts:
         texts = self.explored.magnitudes
         pairs = [f"({b}) - ({a})" for a, b in itertools.permutations(texts, 2)]
         singles = [f"({t})" for t in texts]
-        seen = set()
-        for text in [*found, *bounds, *pairs, *singles]:
-            try:
-                value = number_of(text, self.explored.entry)
-            except Untold:
-                continue
+        seen, never = set(), Solver(self.translator, self.explored.facts)
+        told = [number_of(text, self.explored.entry) for text in [*found, *bounds, *pairs, *singles]]
+        for value in [*told, *self.affordable()]:
             constant = value.constant
             if value in seen or (constant is not None and constant <= 0):
                 continue
             seen.add(value)
-            simple = Printer(self.explored.entry).poly(value)
+            if never.implies(at_most(value, 0)):
+                continue
+            try:
+                simple = Printer(self.explored.entry).poly(value)
+            except (Untold, StopIteration):
+                continue
             if simple not in found:
                 found.append(simple)
-        return found[:5]
+        return found[:7]
+
+    def affordable(self) -> Iterator[Poly]:
+        """How far values may move for all of the claim, or for an equal share of each draw."""
+        pure = ("laplace", "exponential", "gumbel")
+        scales = [draw.scale.first for draw in self.explored.draws.values() if draw.kind in pure]
+        for share in dict.fromkeys((len(scales), 1)) if self.problem.notion == "epsilon" else ():
+            for scale in scales:
+                yield number_of(self.problem.bound, self.explored.entry) * scale / share
 
     def run(self) -> dict[str, Any] | Failure:
         """Every combination of tries, until one has invariants and can be paid."""
@@ -370,7 +391,9 @@ class Attempts:
         """The same for a list of draws: its element at some index."""
         for atom in change.support:
             if atom.kind == "read" and atom.args[0] == draw.shift.args[0]:
-                return self.solve_for(change, atom, draw, atom.args[1])
+                text, place = self.solve_for(change, atom, draw, atom.args[1]), atom.args[1].constant
+                alone = None if place is None else f'index("{draw.position}") == {place}'
+                return text if text is None or alone is None else f"{text} if {alone} else 0"
         return None
 
     def printer(self, draw: Draw) -> Printer:
@@ -428,7 +451,7 @@ class Attempts:
             for target in self.scaled(told, draw):
                 moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
-                    where = f'index("{draw.loops[-1]}") == prophecy("K")' if draw.loops else 'prophecy("K") < 0'
+                    where = self.foreseen(draw)
                     moved = f"{moved} if {where} else 0"
                 result.append(moved)
         if not self.strategy.prophecies:
@@ -436,6 +459,12 @@ class Attempts:
         if "0" not in result:
             result.append("0")
         return [dict.fromkeys(keys, text) for text in dict.fromkeys(result)]
+
+    def foreseen(self, draw: Draw) -> str:
+        """When a draw is the winner's."""
+        ((name, said),) = self.strategy.prophecies.items()
+        inside = len(draw.loops) >= len(self.explored.loop_of[said.loop])
+        return f'index("{draw.loops[-1]}") == {said.chosen(name)}' if inside else f"{said.chosen(name)} < 0"
 
     def scaled(self, rest: str, draw: Draw) -> list[str]:
         """The targets for a value that moves by -rest: where entries are scaled, its own range first."""
@@ -617,55 +646,56 @@ class Attempts:
             result["claim"] = {**result["claim"], "bound": costs.claim}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
         lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
-        return result | {
-            "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
-            "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
-            "selections": costs.selections,
-            "loops": {
-                position: {
-                    "invariant": [
-                        _unless_empty(tidy(text), self.problem)
-                        for text in (*inductive.loops[position], *costs.invariants[position])
-                        if not text.startswith("d(len(")  # which the checker knows
-                    ]
-                }
-                for position in self.explored.loops
-            },
-            "lists": lists,
-            "free": sorted(self.strategy.free),
-            "prophecies": {
-                name: {"variable": _variable(variable), "loop": loop, "scope": None}
-                for name, (variable, loop) in self.strategy.prophecies.items()
-            },
-        }
+        return (
+            result
+            | {
+                "shifts": {p: _cases(cases, "shift", "0") for p, cases in shifts.items()},
+                "coins": {p: _cases(cases, "flip", "False") for p, cases in coins.items()},
+                "selections": costs.selections,
+                "loops": {
+                    position: {
+                        "invariant": [
+                            tidy(text)
+                            for text in (*inductive.loops[position], *costs.invariants[position])
+                            if not text.startswith("d(len(")  # which the checker knows
+                        ]
+                    }
+                    for position in self.explored.loops
+                },
+                "lists": lists,
+                "free": sorted(self.strategy.free),
+                "prophecies": {
+                    name: {
+                        "variable": written(said.variable),
+                        "loop": said.loop,
+                        "scope": next(iter(self.explored.loop_of[said.loop][-2:-1]), None),
+                    }
+                    for name, said in self.strategy.prophecies.items()
+                },
+            }
+        )
 
 
 def _without(text: str, still: set[str]) -> str:
-    """A shift without the differences d(x) that invariants say to be 0, which may depend on noise otherwise."""
+    """A shift without the differences d(x) that invariants say to be 0, and what is multiplied with them."""
 
     class Dropped(ast.NodeTransformer):
         def visit_Call(self, node: ast.Call) -> ast.expr:
             return ast.Constant(0) if f"{ast.unparse(node)} == 0" in still else node
 
-    return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
-
-
-def _unless_empty(text: str, problem: Problem) -> str:
-    """A bound on the cost whose divisors are lengths of public lists, and what is left of it where one is empty."""
-    lengths = [f"len({name})" for name, sort in problem.parameters.items() if sort.startswith("list")]
-    lengths = [each for each in lengths if each in text]
-    if not lengths or not text.startswith("cost() <= "):
-        return text
-
-    class Left(ast.NodeTransformer):
         def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-            if isinstance(node.op, ast.Div) and any(each in ast.unparse(node.right) for each in lengths):
-                return ast.Constant(0)
-            return self.generic_visit(node)  # type: ignore[return-value]
+            left, right = self.visit(node.left), self.visit(node.right)
+            noughts = [isinstance(side, ast.Constant) and side.value == 0 for side in (left, right)]
+            match node.op:
+                case ast.Mult() if any(noughts):
+                    return ast.Constant(0)
+                case ast.Div() | ast.Sub() if noughts[not isinstance(node.op, ast.Div)]:
+                    return left
+                case ast.Add() if any(noughts):
+                    return right if noughts[0] else left
+            return ast.BinOp(left, node.op, right)
 
-    bound = text.removeprefix("cost() <= ")
-    left = ast.unparse(Left().visit(ast.parse(bound, mode="eval")))
-    return f"cost() <= ({bound} if {' and '.join(f'{each} > 0' for each in lengths)} else {left})".replace("'", '"')
+    return ast.unparse(Dropped().visit(ast.parse(text, mode="eval"))).replace("'", '"') if still else text
 
 
 def _seen(value: Poly, printer: Printer) -> Poly:
@@ -680,9 +710,18 @@ def _seen(value: Poly, printer: Printer) -> Poly:
     return result
 
 
-def _variable(name: str) -> str:
-    kind, _, where = name.partition(":")
-    return f'{kind}("{where}")' if where else name
+def _chosen(plain: Explored, name: str, loop: str) -> str:
+    """In which iteration of a loop a variable gets a value, as a format of the value."""
+    for leaf in plain.leaves:
+        value = leaf.env.get(name)
+        if leaf.target == leaf.source == loop and isinstance(value, Number):
+            index = leaf.heads[-1][1][f"index:{loop}"].first
+            for sign in (1, -1):
+                rest = value.first - index * sign
+                if rest.terms and all(a.role == "parameter" or a.args == ("n",) for a in rest.support):
+                    text = Printer(plain.entry).poly(rest)
+                    return f"({{}} - {text})" if sign > 0 else f"({text} - {{}})"
+    return "{}"
 
 
 def _at(value: Poly, index: Poly | None) -> Any:

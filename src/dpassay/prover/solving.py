@@ -97,6 +97,8 @@ class Translator:
                 whole = z3.IntSort() if atom.integer else z3.RealSort()
                 name = f"{atom.args[0]} {atom.integer}{''.join(map(str, domain))}"
                 result = z3.Function(name, *domain, whole)(*arguments) if arguments else z3.Const(name, whole)
+                if atom.args[0] == "floor":
+                    self.axioms += [result <= arguments[0], arguments[0] < result + 1]
                 if atom.args[0] in ("exp", "sqrt", "pow"):
                     self.axioms.append(result >= 0)
                 if atom.args[0] == "mod" and arguments[1].is_int():

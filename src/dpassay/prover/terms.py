@@ -123,6 +123,12 @@ class Poly:
                     for _ in range(abs(power)):
                         result = result * base
                 return result
+        powers = [dict(monomial) for monomial in self.terms]
+        lowest = {a: min(each.get(a, 0) for each in powers) for a in {a for each in powers for a in each}}
+        common = [(a, p) for a, p in lowest.items() if p and a.kind != "ite"]
+        if common:  # 1 / (x y) is 1/x 1/y
+            outside = Poly({tuple(sorted(common, key=lambda pair: pair[0].number)): Fraction(1)}).inverse()
+            return outside * (self * outside).inverse()
         content = max(self.terms.items(), key=lambda item: [(a.number, p) for a, p in item[0]])[1]
         return Poly({((Atom("inverse", self * (1 / content)), 1),): 1 / content})
 

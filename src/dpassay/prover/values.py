@@ -438,6 +438,31 @@ def compared(op: ast.cmpop, a: Any, b: Any) -> Truth:
     return Truth(formula(one.first, two.first), formula(one.second, two.second))
 
 
+@dataclass(frozen=True)
+class Foreseen:
+    """A prophecy: the variable, the loop after which it has that value, and in which iteration it gets a value."""
+
+    variable: str
+    loop: str
+    place: str = "{}"
+
+    def chosen(self, name: str) -> str:
+        """The iteration in which the variable gets the value that the prophecy of that name says."""
+        return self.place.format(f'prophecy("{name}")')
+
+
+def written(key: str) -> str:
+    """A key of a state as the certificate's expression."""
+    kind, _, where = key.partition(":")
+    return f'{kind}("{where}")' if where else key
+
+
+def key_of(text: str) -> str:
+    """The key of a state that is written so."""
+    kind, _, where = text.partition('("')
+    return f"{kind}:{where[:-2]}" if where else text
+
+
 def numbers_of(value: Any) -> Iterator[Number]:
     """The numbers in a value."""
     if isinstance(value, Number):

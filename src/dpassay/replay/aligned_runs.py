@@ -38,6 +38,7 @@ from dpassay.replay.symbolic_terms import (
     ZERO,
     Number,
     both,
+    either,
     if_else,
     implies,
     literal,
@@ -170,7 +171,10 @@ class Runs:
         value = self.evaluation.value(path, statement.value)
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same output in both runs", statement.position)
-        path.show(self.symbols.compare("<=", path.cost - self.bound), "a cost within the bound", statement.position)
+        above = path.cost - self.bound
+        forms = (above, self.cleared(path, above, statement.position))  # of one sign; either is easier at times
+        within = either(*(self.symbols.compare("<=", form) for form in forms))
+        path.show(within, "a cost within the bound", statement.position)
         self.finish(path, "return")
 
     def finish(self, path: Path, where: str) -> None:
@@ -330,6 +334,14 @@ class Runs:
                 outside = outside * Number(((((name, power),), Fraction(sign)),))
         rest = number * self.symbols.inverse(outside)
         return outside * self.symbols.absolute(rest)
+
+    def cleared(self, path: Path, number: Number, position: str) -> Number:
+        """A number of the same sign: without what all terms have as a factor or a divisor that is above 0."""
+        for name, power in symbols_in_common(number):
+            if self.sign(name) == 1:
+                path.show(self.symbols.compare(">", of_symbol(name)), f"the sign of {name}", position)
+                number = number * Number(((((name, -power),), Fraction(1)),))
+        return number
 
     def spend(self, path: Path, cost: Number) -> None:
         """Adds a pure cost; eps-DP is (eps^2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.4)."""

@@ -13,8 +13,7 @@ from dataclasses import replace
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path
 from dpassay.replay.paired_values import SPECIAL, Maybe, Scalar, Sequence, Truth, Value
-from dpassay.replay.program_flow import NOTHING, Flow, Held, joined
-from dpassay.replay.symbolic_terms import FALSE, Number, both, either, if_else, implies, literal, negation
+from dpassay.replay.symbolic_terms import FALSE, TRUE, Number, both, either, if_else, implies, literal, negation
 
 MAX_TEXT = 2000
 INTERNAL = {"index": "index@", "acc": "acc@", "best": "best@", "at": "at@", "inner": ""}
@@ -165,10 +164,13 @@ class Expressions:
         raise self._refused(node, "a number and a truth value cannot be joined")
 
     def _guarded(self, path: Path, test: str, node: ast.expr) -> Number | str:
-        """A part that is meant where the test holds alone: only there must its divisors be other than 0."""
-        before = len(path.goals)
+        """A side of a choice, which need not be defined where it is not chosen."""
+        outer, path.goals = path.goals, []
         found = self._read(path, node)
-        path.goals[before:] = [replace(goal, formula=implies(test, goal.formula)) for goal in path.goals[before:]]
+        for goal in path.goals:
+            goal = replace(goal, formula=implies(test, goal.formula))
+            outer += [goal] if goal.formula != TRUE else []
+        path.goals = outer
         return found
 
     def _call(self, path: Path, node: ast.Call, name: str) -> Number | str:
@@ -178,9 +180,10 @@ class Expressions:
             return path.cost
         if name in ("d", "other", "same", "finite") and len(node.args) == 1:
             return self._relational(path, node, name)
-        if name in ("abs", "exp", "log", "sqrt") and len(node.args) == 1:
+        if name in ("abs", "floor", "exp", "log", "sqrt") and len(node.args) == 1:
             inner = self.number(path, node.args[0])
-            return self.symbols.absolute(inner) if name == "abs" else self.symbols.applied(name, [inner])
+            exact = {"abs": self.symbols.absolute, "floor": self.symbols.floor}
+            return exact[name](inner) if name in exact else self.symbols.applied(name, [inner])
         if name in ("min", "max") and len(node.args) > 1:
             found, *rest = (self.number(path, each) for each in node.args)
             for each in rest:
@@ -232,50 +235,6 @@ class Expressions:
             ):
                 return path.prophecies[node.args[0].value]
         raise self._refused(node, "not understood here")
-
-    # Noise must not decide a shift.
-
-    def check_free_of_noise(self, node: ast.expr, flow: Flow) -> None:
-        """Raises `Rejected` unless the expression is a function of data, parameters and trace."""
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in ("d", "other", "same", "finite")
-        ):
-            for each in node.args:
-                held = self._held(each, flow)
-                if held.noisily_different or (node.func.id != "d" and held.noisy):
-                    raise self._refused(node, "a shift may not depend on noise")
-                if node.func.id == "d" and held.special and held.noisy:
-                    raise self._refused(node, "a shift may not depend on noise")
-            return
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cost":
-            raise self._refused(node, "a shift may not depend on the cost")
-        if variable(node) is not None or isinstance(node, ast.Subscript):
-            if self._held(node, flow).noisy:
-                raise self._refused(node, "a shift may not depend on noise")
-            return
-        for inner in ast.iter_child_nodes(node):
-            if isinstance(inner, ast.expr) and not (isinstance(node, ast.Call) and inner is node.func):
-                self.check_free_of_noise(inner, flow)
-
-    def _held(self, node: ast.expr, flow: Flow) -> Held:
-        name = variable(node)
-        if name is not None:
-            held = flow.held.get(name, NOTHING)
-            return joined(Held(), *held.parts) if held.kind == "tuple" else held
-        if isinstance(node, ast.Subscript):
-            self.check_free_of_noise(node.slice, flow)
-            held = flow.held.get(variable(node.value) or "", NOTHING)
-            if not held.parts:
-                raise self._refused(node, "not understood in a shift")
-            return joined(*held.parts)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
-            if node.func.id == "len":  # of a list, what is noisy is the length
-                return replace(flow.held.get(variable(node.args[0]) or "", NOTHING), parts=())
-            if node.func.id == "prophecy":
-                return NOTHING
-        raise self._refused(node, "not understood in a shift")
 
 
 def variable(node: ast.expr) -> str | None:

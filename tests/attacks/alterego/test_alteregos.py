@@ -1,6 +1,7 @@
 """The attack on AlterEgos against the mechanisms' own laws, literal loops, and cases worked out by hand."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -251,3 +252,10 @@ def test_released_selection_on_movielens(movielens: Ratings) -> None:
     report = run(movielens, method="prs_released", targets=4, rounds=1)
     assert report.metric("advantage").value > 0.7
     assert report.privacy[0].epsilon_found == math.inf
+
+
+def test_profiles_that_show_nothing_are_said_to_show_nothing() -> None:
+    shown = synthetic()
+    report = run(replace(shown, values=np.full(len(shown), 4.0)), targets=10, rounds=2)
+    assert report.summary[0].startswith("No mapped profile held an item")
+    assert "nan" not in " ".join(report.summary)

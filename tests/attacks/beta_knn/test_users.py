@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpassay.attacks.beta_knn.neighbor_lists import SelectionPlan
+from dpassay.attacks.beta_knn.outcome import Outcome
 from dpassay.attacks.beta_knn.premise import attack_premise
 from dpassay.attacks.beta_knn.rating_table import RatingTable, top_items
 from dpassay.attacks.beta_knn.recommender import Recommender
@@ -16,6 +18,7 @@ from dpassay.attacks.beta_knn.settings import Attack, UserSettings
 from dpassay.attacks.beta_knn.sweeps import sweep
 from dpassay.attacks.beta_knn.user_report import run
 from dpassay.attacks.beta_knn.users import Scene, popularity_shares, simulate
+from dpassay.attacks.metrics import by_name
 from dpassay.benchmarks.literal_sybils import shares_shown, with_fakes
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import Ratings, synthetic
@@ -392,3 +395,36 @@ def test_on_movielens_the_nearest_neighbors_give_a_target_away(movielens: Rating
     assert low is not None
     assert low > 0.5
     assert found["precision"].value > found["guess-precision"].value
+
+
+@pytest.mark.parametrize(
+    ("lead", "advantage", "words"),
+    [
+        (0.5, 0.5, "beats that guess, and reads"),
+        (0.5, 0.0, "is not shown to read the user's own data"),
+        (0.0, 0.5, "not shown to beat that guess (+0%), but it reads"),
+        (0.0, 0.0, "the attack does not work here"),
+        (-0.5, 0.0, "not shown to beat the guess (-50%)"),
+    ],
+)
+def test_the_attacker_stands_beside_guessing(lead, advantage, words):
+    targets = 200
+    found = np.resize([1.0, 0.0], targets)
+    many = np.full(targets, 10.0)
+    outcome = Outcome(
+        targets=np.arange(targets), num_fakes=4, num_queries=4,
+        hidden=2 * many, inferred=many, hits=5 + many * lead / 2, exact=many,
+        guess_hits=5 - many * lead / 2, guess_exact=many,
+        found_present=found, found_absent=found * (advantage == 0),
+    )  # fmt: skip
+    metrics = by_name(outcome.metrics())
+    assert words in outcome.beside_guess(metrics["advantage"])
+    assert metrics["yield"].value - metrics["guess-yield"].value == pytest.approx(lead / 2)
+
+
+def test_no_error_is_reported_of_ratings_that_are_all_equal() -> None:
+    shown = synthetic(40, 30)
+    flat = replace(shown, values=np.full(len(shown), 4.0))
+    repair = run(flat, targets=10).to_json()["repair"]["text"]
+    assert "all ratings are equal" in repair
+    assert "0.000" not in repair
