@@ -1,5 +1,6 @@
 """The checker's reading of a program gives what the program gives from the same noise."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -51,13 +52,71 @@ def helpers(rng, values, epsilon):
     return total if total != 0 else float("inf")
 
 
-@pytest.mark.parametrize("function", [noisy_places, arrays, helpers])
+def slices(rng, xs, epsilon, k: int):
+    half, out, array = len(xs) // 2, [], np.asarray(xs)
+    for one, two in zip(xs[:-1], xs[1:], strict=True):  # noqa: RUF007
+        out.append(two - one)
+    parts = xs[1:] + xs[-2:k] + xs[k:1] + xs[:] + xs[-9:half]
+    blocks = [sum(xs[start : start + k]) for start in range(0, len(xs), k)]
+    return parts, sorted(out), np.sum(array[half:]), blocks, [i for i in range(2, 2 * k, k + 1)]
+
+
+def filters(rng, xs, epsilon, t):
+    x = 7
+    kept = [2 * x for x in xs if x > 0 and x < 2 if x != 1]
+    again = [x + 1 for x in kept if x < 3]
+    inverse = sum(1 / x for x in xs if x != 0)
+    return sum(kept) + rng.laplace(), len(kept), sum(again), len(again), inverse, len([y for y in xs if y > t]), x
+
+
+def changed(rng, xs, epsilon, k: int):
+    counts = [0] * (k + 1)
+    noisy = np.zeros(3)
+    for i, x in enumerate(xs):
+        counts[i % (k + 1)] += x
+        counts[-1] -= 1
+    counts[0], counts[-1] = counts[-1], counts[0]
+    for i in range(3):
+        noisy[i] = counts[0] > i
+        noisy[i] += rng.laplace()
+    first = counts.pop(0)
+    counts.append(9)
+    counts.pop()
+    return counts, noisy, first, tuple_of(rng, xs)
+
+
+def tuple_of(rng, xs):
+    return sum([x for x in xs if x > 1]) + rng.laplace(), len(xs)
+
+
+def public_lists(rng, xs, epsilon, edges: list[float], places: list[int]):
+    out = [sum(x < edge for x in xs) + rng.laplace(0, 1) for edge in edges]
+    for place in places:
+        if 0 <= place < len(xs):
+            out.append(xs[place])
+    return out, len(places), sum(edges)
+
+
+def one_value(rng, bit: int, epsilon, k: int):
+    coins = rng.random(k) < 0.25
+    return bit if rng.random() < 0.5 else 1 - bit, np.where(coins, bit, 0)
+
+
+FORMS = [noisy_places, arrays, helpers, slices, filters, changed, public_lists, one_value]
+
+
+@pytest.mark.parametrize("function", FORMS)
 def test_the_reading_gives_what_the_function_gives(function):
     program = program_of(function)
-    problem = Problem("all_queries", parameters=program.parameters)
+    problem = Problem("all_queries", parameters=program.parameters, single=program.single)
     rng = np.random.default_rng(5)
+    failed = 0
     for data, parameters in inputs_like(problem, rng, 40):
         assert conforms(function, program, data, parameters, rng) == ""
+        with contextlib.suppress(Exception):
+            function(rng, data, **parameters)
+            failed -= 1
+    assert failed < -10, "the function hardly ever runs"
 
 
 def test_another_text_is_noticed():

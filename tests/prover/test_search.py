@@ -134,6 +134,47 @@ SVT_PARAMETERS = {"epsilon": "real", "c": "int", "threshold": "real"}
 ONE_OR_MORE = {"parameters": SVT_PARAMETERS, "assume": ("c >= 1",)}
 BOUND = {"parameters": {"epsilon": "real", "bound": "real"}, "assume": ("bound > 0",)}
 BITS = {"bounds": ("0", "1"), "values": "int"}
+CELLS = """
+def cells(rng, places, epsilon, size: int):
+    counts = [0] * size
+    for place in places:
+        counts[place] += 1
+    return [count + rng.laplace(0, NOISE / epsilon) for count in counts]
+"""
+FILTERED_CELLS = """
+def cells(rng, places, epsilon, size: int):
+    answers = []
+    for cell in range(size):
+        answers.append(len([place for place in places if place == cell]) + rng.laplace(0, NOISE / epsilon))
+    return answers
+"""
+EDGES = """
+def edges(rng, values, epsilon, edges: list[float]):
+    scale = len(edges) / epsilon
+    return [sum(1 for value in values if value < edge) + rng.laplace(0, scale) for edge in edges]
+"""
+UNARY = """
+import math
+
+def unary(rng, value: int, epsilon, size: int):
+    p = 1 / (1 + math.exp(-epsilon / NOISE))
+    answers = []
+    for i in range(size):
+        truth = 1 if i == value else 0
+        answers.append(truth if rng.random() < p else 1 - truth)
+    return answers
+"""
+FLIPS = """
+import math
+import numpy as np
+
+def answers(rng, bits, epsilon):
+    flips = rng.random(size=len(bits)) < 1 / (1 + math.exp(epsilon))
+    return np.where(flips, 1 - np.asarray(bits), bits)
+"""
+PLACES = {
+    "parameters": {"epsilon": "real", "size": "int"}, "bounds": ("0", "size - 1"), "values": "int",
+}  # fmt: skip
 HELPER = """
 def noisy(rng, value, scale):
     return value + rng.laplace(0, scale)
@@ -228,6 +269,11 @@ PROVABLE = {
         "all_queries",
     ),
     "randomized response, counted": stated(COUNTED, "replace_one:entry", **BITS),
+    "cells, replaced": stated(CELLS.replace("NOISE", "2"), "replace_one:entry", **PLACES),
+    "cells, added": stated(FILTERED_CELLS.replace("NOISE", "1"), "add_or_remove_one:entry", **PLACES),
+    "counts below edges": stated(EDGES, "replace_one:entry", {"epsilon": "real", "edges": "list[real]"}),
+    "unary encoding": stated(UNARY.replace("NOISE", "2"), "replace_one:entry", single=True, **PLACES),
+    "flips": stated(FLIPS, "replace_one:entry", **BITS),
     "a helper that draws": stated(HELPER.replace("SCALE", "4"), "all_queries"),
     "noisy max from the end": stated(FROM_THE_END.replace("SCALE", "2 / epsilon"), "all_queries"),
     "entries in two sums": stated(PAIRS.replace("SCALE", "2 / epsilon"), "one_query"),
@@ -241,6 +287,8 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "cells, half the noise": stated(CELLS.replace("NOISE", "1"), "replace_one:entry", **PLACES),
+    "unary encoding, half the noise": stated(UNARY.replace("NOISE", "1"), "replace_one:entry", single=True, **PLACES),
     "sparse vector, half the noise": stated(SVT.replace("SCALE", "2"), "all_queries", **ONE_OR_MORE),
     "noisy max, half the noise": stated(NOISY_MAX.replace("NOISE", "laplace(0, 1 / epsilon)"), "all_queries"),
     "noisy max, its value": stated(

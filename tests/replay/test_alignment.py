@@ -509,6 +509,144 @@ def geometric_count(rng, bits, epsilon):
     },
 )
 
+FILTERED_LENGTH = alignment(
+    """
+def filtered_length(rng, values, epsilon, split):
+    low = [value for value in values if value < split]
+    return len(low) + rng.laplace(0, 1 / epsilon)
+""",
+    _ENTRY,
+    parameters="epsilon: real, split: real",
+    shifts={"⟨rng.laplace⟩": shift("-d(acc('⟨len(low)⟩'))")},
+    loops={
+        "⟨len(low)⟩": {
+            "invariant": [
+                "abs(d(acc('⟨len(low)⟩'))) <= 1",
+                "changed() < index('⟨len(low)⟩') or d(acc('⟨len(low)⟩')) == 0",
+                "cost() <= 0",
+            ]
+        }
+    },
+)
+FILTERED_SUM = alignment(
+    """
+def filtered_sum(rng, values, epsilon, bound):
+    total = sum(value for value in values if 0 <= value if value <= bound)
+    return total + rng.laplace(0, bound / epsilon)
+""",
+    "add_or_remove_one:entry",
+    parameters="epsilon: real, bound: real",
+    assume=("epsilon > 0", "bound > 0"),
+    shifts={"⟨rng.laplace⟩": shift("-d(total)")},
+    loops={
+        "⟨sum(value⟩": {
+            "invariant": [
+                "abs(d(acc('⟨sum(value⟩'))) <= bound",
+                "changed() < index('⟨sum(value⟩') or d(acc('⟨sum(value⟩')) == 0",
+                "cost() <= 0",
+            ]
+        }
+    },
+)
+PUBLIC_EDGES = alignment(
+    """
+def public_edges(rng, values, epsilon, edges: list[float]):
+    answers = []
+    for edge in edges:
+        below = sum(value < edge for value in values)
+        answers.append(below + rng.laplace(0, len(edges) / epsilon))
+    return answers
+""",
+    _ENTRY,
+    parameters="epsilon: real, edges: list[real]",
+    shifts={"⟨rng.laplace⟩": shift("-d(below)")},
+    loops={
+        "⟨for edge⟩": {"invariant": ["cost() <= (index('⟨for edge⟩')*epsilon/len(edges) if len(edges) > 0 else 0)"]},
+        "⟨sum(⟩": {
+            "invariant": [
+                "abs(d(acc('⟨sum(⟩'))) <= 1",
+                "changed() < index('⟨sum(⟩') or d(acc('⟨sum(⟩')) == 0",
+                "cost() <= (index('⟨for edge⟩')*epsilon/len(edges) if len(edges) > 0 else 0)",
+            ]
+        },
+    },
+    lists={"answers": ["d(answers[k]) == 0"]},
+)
+UNARY_ENCODING = alignment(
+    """
+import math
+
+
+def unary_encoding(rng, value: int, epsilon, size: int):
+    p = math.exp(epsilon / 2) / (1 + math.exp(epsilon / 2))
+    answers = []
+    for i in range(size):
+        answers.append((i == value) if rng.random() < p else i != value)
+    return answers
+""",
+    _ENTRY,
+    parameters="epsilon: real, size: int",
+    values="int",
+    coins={"⟨rng.random⟩": [{"when": {}, "flip": "(i == value) != (i == other(value))"}]},
+    loops={
+        "⟨for i⟩": {
+            "invariant": [
+                "cost() <= ((1 if value < index('⟨for i⟩') else 0)"
+                " + (1 if value + delta() < index('⟨for i⟩') else 0))*epsilon/2"
+            ]
+        }
+    },
+    lists={"answers": ["same(answers[k])"]},
+    free=["⟨(i == value)⟩"],
+)
+CELLS = alignment(
+    """
+def cells(rng, places, epsilon, size: int):
+    counts = [0] * size
+    for place in places:
+        counts[place] += 1
+    return [count + rng.laplace(0, 2 / epsilon) for count in counts]
+""",
+    _ENTRY,
+    parameters="epsilon: real, size: int",
+    bounds=("0", "size - 1"),
+    values="int",
+    shifts={"⟨rng.laplace⟩": shift("-d(counts[index('⟨[count⟩')])")},
+    loops={
+        "⟨[count⟩": {
+            "invariant": [
+                "cost() <= ((1 if places[changed()] < index('⟨[count⟩') else 0)"
+                " + (1 if places[changed()] + delta() < index('⟨[count⟩') else 0))*epsilon/2"
+            ]
+        },
+        "⟨for place⟩": {"invariant": ["cost() <= 0"]},
+    },
+    lists={
+        "counts": [
+            "d(counts[k]) == ((1 if k == places[changed()] + delta() else 0) - (1 if k == places[changed()] else 0)"
+            " if changed() < index('⟨for place⟩') else 0)"
+        ],
+        "at('⟨[count⟩')": ["d(at('⟨[count⟩')[k]) == 0"],
+    },
+)
+WITHOUT_THE_ENDS = alignment(
+    """
+def without_the_ends(rng, queries, epsilon):
+    total = sum(queries[1:-1])
+    return total + rng.laplace(0, 1 / epsilon)
+""",
+    _ONE,
+    shifts={"⟨rng.laplace⟩": shift("-d(total)")},
+    loops={
+        "⟨sum(⟩": {
+            "invariant": [
+                "d(acc('⟨sum(⟩')) == (delta() if 1 <= changed() < 1 + index('⟨sum(⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
+)
+
 ACCEPTED = {
     name: each for name, each in list(globals().items()) if name.isupper() and name[0] != "_" and isinstance(each, dict)
 }

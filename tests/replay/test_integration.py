@@ -116,6 +116,27 @@ def test_impossible_outputs_have_infinite_loss() -> None:
         check("integration", {**exact, "output": {"between": ["1/2", "1/2"]}})
 
 
+def test_data_of_one_value_and_public_lists() -> None:
+    bit = "def f(rng, bit: int, epsilon):\n    return bit if rng.random() < 3 / 4 else 1 - bit\n"
+    told = refutation(bit, "", "f", output=0)
+    told["relation"] = {**told["relation"], "values": "int"}
+    assert check("integration", {**told, "claim": {"notion": "epsilon", "bound": "1"}})["log_ratio"]
+    with pytest.raises(Rejected, match="do not violate"):
+        check("integration", {**told, "claim": {"notion": "epsilon", "bound": "log(3)"}})
+    text = "def f(rng, data, epsilon, edges: list[int]):\n    edges.append(1)\n    return 2 * data[0] + rng.laplace()\n"
+    text = text.replace("2 *", "len(edges) *")
+    listed = refutation(text, "", "f", output={"between": [None, "0"]})
+    listed["parameters"] = {**listed["parameters"], "edges": "list[int]"}
+    listed["values"] = {**listed["values"], "edges": ["5"]}
+    assert check("integration", {**listed, "claim": {"notion": "epsilon", "bound": "3/2"}})["log_ratio"]
+    with pytest.raises(Rejected, match="do not violate"):  # the list is a new one in every run
+        check("integration", {**listed, "claim": {"notion": "epsilon", "bound": "2"}})
+    with pytest.raises(Rejected, match="no value of sort"):
+        check("integration", {**listed, "values": {**listed["values"], "edges": ["1/2"]}})
+    with pytest.raises(Rejected, match="list"):
+        check("integration", {**listed, "values": {**listed["values"], "edges": "5"}})
+
+
 def changed(inputs: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
     forged = copy.deepcopy(inputs)
     place = forged
@@ -133,7 +154,8 @@ def changed(inputs: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
         (changed(HALF_NOISE, "program", "text", to="def noisy_sum(rng, v, epsilon):\n    return eval('0')\n"), "read"),
         (changed(HALF_NOISE, "program", "entry", to="other"), "other"),
         (
-            changed(HALF_NOISE, "program", "text", to="def noisy_sum(rng, v: int, epsilon):\n    return v\n"),
+            changed(HALF_NOISE, "program", "text", to="def noisy_sum(rng, v: int, epsilon):\n    return v\n")
+            | {"data1": ["0", "1"], "data2": ["1", "1"]},
             "one value",
         ),
         (changed(HALF_NOISE, "output", "between", to=[None, "100"]), "do not violate"),

@@ -3,7 +3,20 @@
 import ast
 from typing import TYPE_CHECKING, Any
 
-from dpassay.prover.terms import absolute, apply, at_most, choose, either, equal, less, maximum, negate, poly, symbol
+from dpassay.prover.terms import (
+    Atom,
+    absolute,
+    apply,
+    at_most,
+    choose,
+    either,
+    equal,
+    less,
+    maximum,
+    negate,
+    poly,
+    symbol,
+)
 from dpassay.prover.values import (
     NOTHING,
     Constant,
@@ -213,6 +226,8 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
     first = values[0] if values else None
     match name:
         case "len":
+            if isinstance(first, Sequence_) and (kept := first.kept) is not None:
+                return reduction(path, node, "sum", Sequence_(first.length, lambda k: as_number(kept(k))))
             if isinstance(first, Sequence_):
                 return first.length
             if isinstance(first, Items):
@@ -229,6 +244,10 @@ def known(path: "Path", node: ast.Call, name: str, nodes: list[ast.expr]) -> Any
             return lifted(as_truth, first)
         case "int":
             return lifted(lambda a: _whole("int", as_number(a)), first)
+        case "sorted" if isinstance(first, Sequence_):
+            path.owe(f"sorted {path.at(node)}", first)  # what both runs sort is the same
+            label = f"sorted {path.label(path.at(node))}"
+            return Sequence_(first.length, lambda k: Number(poly(Atom("read", label, k, role="noise")), NOTHING))
         case "zeros" | "ones":
             fill = Number(poly(1 if name == "ones" else 0), NOTHING)
             return Sequence_(as_number(first), lambda _: fill)
@@ -294,6 +313,7 @@ def reduction(path: "Path", node: ast.Call, name: str, items: Sequence_) -> Any:
 
     def add(index: Any) -> None:
         item = as_number(items.get(index))
+        path.explorer.summands.setdefault(position, (index, item))
         total = path.env[accumulator]
         path.env[accumulator] = Number(total.first + item.first, total.change + item.change)
 

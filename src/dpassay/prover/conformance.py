@@ -92,7 +92,7 @@ class _Other(Exception):
 def conforms(
     function: Callable[..., Any],
     program: Program,
-    data: Sequence[Any],
+    data: Any,
     parameters: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> str:
@@ -102,7 +102,7 @@ def conforms(
     """
     recorder = _Recorder(rng)
     try:
-        real: Any = function(recorder, list(data), **parameters)
+        real: Any = function(recorder, data if program.single else list(data), **parameters)
         failed = ""
     except Exception as error:  # whatever the user's function raises
         real, failed = None, f"{type(error).__name__}: {error}"
@@ -134,8 +134,8 @@ def _same(one: Any, two: Any) -> bool:
         return False
 
 
-def inputs_like(problem: Problem, rng: np.random.Generator, count: int) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """Random data within the bounds, with parameters that meet the assumptions: `count` pairs.
+def inputs_like(problem: Problem, rng: np.random.Generator, count: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Random data within the bounds, lists or one value, with parameters that meet the assumptions: `count` pairs.
 
     Raises:
         InvalidInput: no parameters that do are found.
@@ -147,10 +147,14 @@ def inputs_like(problem: Problem, rng: np.random.Generator, count: int) -> Itera
                 break
         else:
             raise InvalidInput(f"no parameters found that meet {', '.join(problem.assume)}")
-        yield _data(problem, parameters, rng), parameters
+        data = _data(problem, parameters, rng, 1 if problem.single else int(rng.integers(0, _LENGTHS)))
+        yield data[0] if problem.single else data, parameters
 
 
 def _parameter(sort: str, rng: np.random.Generator) -> Any:
+    if sort.startswith("list"):
+        entries = rng.integers(-1, 4, size=int(rng.integers(0, _LENGTHS)))
+        return [int(each) if sort == "list[int]" else float(each) for each in entries]
     if sort == "bool":
         return bool(rng.integers(2))
     if sort == "int":
@@ -165,8 +169,7 @@ def _meets(condition: str, parameters: Mapping[str, Any]) -> bool:
         return False
 
 
-def _data(problem: Problem, parameters: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
-    size = int(rng.integers(0, _LENGTHS))
+def _data(problem: Problem, parameters: Mapping[str, Any], rng: np.random.Generator, size: int) -> list[Any]:
     if problem.values == "bool":
         return [bool(each) for each in rng.integers(2, size=size)]
     if problem.bounds is None:

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from dpassay.prover.execution import ONE_CHANGED
-from dpassay.prover.expressions import Printer, Untold, number_of, parse
+from dpassay.prover.execution import ADDED, ONE_CHANGED
+from dpassay.prover.expressions import Printer, Untold, entry_name, number_of, parse
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver, bounds_of
 from dpassay.prover.terms import (
@@ -32,6 +32,7 @@ from dpassay.prover.terms import (
     apply,
     at_most,
     choose,
+    equal,
     negate,
     poly,
     rebuilt,
@@ -207,6 +208,19 @@ def _atomic(text: str) -> str:
     return text if text.replace("_", "").isalnum() else f"({text})"
 
 
+def cells(search: Any) -> list[str]:
+    """Whole numbers that the changed entry names, before and after: cells that a loop over all of them comes past."""
+    problem = search.problem
+    if problem.values != "int":
+        return []
+    if problem.relation == ADDED:
+        return ["delta()"]
+    entry = entry_name(search.explored)
+    if problem.single:
+        return [entry, f"other({entry})"]
+    return [f"{entry}[changed()]", f"{entry}[changed()] + delta()"] if problem.relation in ONE_CHANGED else []
+
+
 def templates(search: Any, position: str, differences: bool) -> list[str]:
     """Terms of a loop's cost bound, as expressions; with `differences` those in the variables' differences too."""
     explored, problem = search.explored, search.problem
@@ -223,6 +237,9 @@ def templates(search: Any, position: str, differences: bool) -> list[str]:
             for ahead in entries_ahead(explored, loop):
                 weights.append(f'(1 if changed() >= index("{loop}") + {ahead} else 0)')
     weights += [f'index("{loop}")' for loop in explored.loop_of[position][:-1]]
+    drawn = {loop for draw in explored.draws.values() for loop in draw.loops}
+    passing = [loop for loop in explored.loop_of[position] if loop in drawn]
+    weights += [f'(1 if {place} < index("{loop}") else 0)' for place in cells(search) for loop in passing]
     for name, value in head.items():
         x = written(name)
         fresh = own in repr(getattr(value, "first", None) or getattr(value, "length", None))
@@ -511,8 +528,9 @@ def points(search: Any) -> list[Point]:
     problem, explored = search.problem, search.explored
     result: list[Point] = []
     rng = np.random.default_rng(26)
-    size = Atom("sym", "n")
-    sized = any(size in as_number(d.scale).first.support for d in explored.draws.values() if d.kind != "choice")
+    scales = [as_number(d.scale).first for d in explored.draws.values() if d.kind != "choice"]
+    lists = [f"len {name}" for name, sort in problem.parameters.items() if sort.startswith("list")]
+    sizes = [atom for atom in (Atom("sym", name) for name in ("n", *lists)) if any(atom in s.support for s in scales)]
     wholes, reals = [1, 2, 3, 7, 4, 5], [1.0, 0.5, 2.0, 0.25, 3.0, 1.5]
     for attempt in range(300):
         values = {}
@@ -520,12 +538,10 @@ def points(search: Any) -> list[Point]:
             pool = [*(wholes if sort == "int" else reals), *map(float, problem.limits(name))]
             pick = pool[attempt % len(pool)] if at == 0 and attempt < 6 else pool[int(rng.integers(len(pool)))]
             values[Atom("sym", name, role="parameter")] = float(pick)
-        if sized:
-            values[size] = float(wholes[int(rng.integers(2, 6))])
+        values |= {size: float(wholes[int(rng.integers(2, 6))]) for size in sizes}
         point = Point(values)
         holds = all(point.formula(fact) is not False for fact in explored.facts)
-        scales = [point.constant(as_number(d.scale).first) for d in explored.draws.values() if d.kind != "choice"]
-        if holds and all(s is None or s > 0 for s in scales):
+        if holds and all(s is None or s > 0 for s in map(point.constant, scales)):
             result.append(point)
         if len(result) == POINTS + len(problem.parameters):
             break
@@ -657,8 +673,8 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     for (loop, text), value in solution.items():
         if value:
             texts.setdefault(loop, []).append((value, text))
-    length = f"len({Printer(explored.entry).data()})"
-    sums = {loop: _defined(texts.get(loop, []), length) for loop in explored.loops}
+    lengths = [f"len({name})" for name, value in explored.entry.items() if isinstance(value, Sequence_)]
+    sums = {loop: _defined(texts.get(loop, []), lengths) for loop in explored.loops}
     costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
     costs.claim = _sum(texts.get("claim", [])) if claims else None
     return costs
@@ -710,16 +726,20 @@ def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
             low, high = (number_of(ranges[draw.position][side], search.explored.entry) for side in ("low", "high"))
             total = total + high - low
             continue
-        shift = Formula("sym", draw.shift) if draw.kind == "coin" else poly(draw.shift)
+        shift: Any = poly(draw.shift)
+        if draw.kind == "coin":  # of a list of coins, the shift is 1 where one falls the other way
+            shift = equal(shift, 1) if draw.shift.kind == "read" else Formula("sym", draw.shift)
         moved = substitution.formula(shift) if isinstance(shift, Formula) else substitution.poly(shift)
         total = total + substitution.poly(cost_of(draw, moved, search.problem.notion))
     return total
 
 
-def _defined(parts: Sequence[tuple[Fraction, str]], length: str) -> str:
-    """A sum, of which what is divided by the length of the data is there only if there are any."""
-    whole = [part for part in parts if not _divided(part[1], length)]
-    return _sum(parts) if len(whole) == len(parts) else f"({_sum(parts)} if {length} > 0 else {_sum(whole)})"
+def _defined(parts: Sequence[tuple[Fraction, str]], lengths: Sequence[str]) -> str:
+    """A sum, of which what is divided by the length of a list is there only if it is not empty."""
+    divided = [length for length in lengths if any(_divided(text, length) for _, text in parts)]
+    whole = [part for part in parts if not any(_divided(part[1], length) for length in divided)]
+    some = " and ".join(f"{length} > 0" for length in divided)
+    return f"({_sum(parts)} if {some} else {_sum(whole)})" if divided else _sum(parts)
 
 
 def _divided(text: str, length: str) -> bool:

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from dpassay.prover.calls import call
 from dpassay.prover.expressions import evaluate
@@ -65,6 +65,7 @@ from dpassay.prover.values import (
     maybe,
     merge,
     nameless_element,
+    of_both,
     parallel,
     written,
 )
@@ -82,10 +83,12 @@ def assigned_names(nodes: Sequence[ast.AST]) -> list[str]:
             elif (
                 isinstance(inner, ast.Call)
                 and isinstance(inner.func, ast.Attribute)
-                and inner.func.attr == "append"
+                and inner.func.attr in ("append", "pop")
                 and isinstance(inner.func.value, ast.Name)
             ):
                 names[inner.func.value.id] = None
+            elif (changed := changed_list(inner)) is not None:
+                names[changed] = None
     for node in nodes:  # a comprehension's variable is its own
         for inner in ast.walk(node):
             if isinstance(inner, ast.ListComp):
@@ -94,6 +97,16 @@ def assigned_names(nodes: Sequence[ast.AST]) -> list[str]:
                         if isinstance(name, ast.Name):
                             names.pop(name.id, None)
     return list(names)
+
+
+def changed_list(node: ast.AST) -> str | None:
+    """The list of which an element is assigned, or that an element is taken from."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="pop")):
+            return name
+    return None
 
 
 def scalar_arms(node: ast.If) -> bool:
@@ -159,6 +172,14 @@ class Explorer:
         self.loop_of: dict[str, tuple[str, ...]] = {}
         self.uses: list[tuple[Poly, Poly]] = []
         self.tuples: set[str] = set()
+        self.summands: dict[str, tuple[Poly, Number]] = {}
+        self.changing = {name for node in ast.walk(tree) if (name := changed_list(node)) is not None}
+        self.resized = {
+            node.value.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and node.attr in ("append", "pop") and isinstance(node.value, ast.Name)
+        }
+        self.changes: dict[str, dict[str, tuple[Poly, Poly, Number]]] = {}
 
     def composed(self, name: str, value: Any) -> None:
         """Remembers a list of tuples or truths, whose elements have no difference that formulas could speak of."""
@@ -199,6 +220,8 @@ class Explorer:
             self.uses,
             self.numeric,
             self.tuples,
+            self.summands,
+            self.changes,
         )
 
 
@@ -290,26 +313,60 @@ class Path:
         """The parameters, the data, what is assumed."""
         arguments = self.explorer.entry.args.args
         self.rng, self.data = arguments[0].arg, arguments[1].arg
-        for argument in arguments[2:]:
+        self.env[self.data] = None  # the first of the lists
+        for argument in (*arguments[2:], *self.explorer.entry.args.kwonlyargs):
             sort = self.problem.parameters.get(argument.arg, "real")
-            if sort == "bool":
+            if sort.startswith("list"):
+                self.env[argument.arg] = self.public_list(argument.arg, sort == "list[int]")
+            elif sort == "bool":
                 flag = truth_symbol(argument.arg)
                 self.env[argument.arg] = Truth(flag, flag)
             else:
                 self.env[argument.arg] = Number(symbol(argument.arg, integer=sort == "int", role="parameter"), NOTHING)
         self.facts += relation_facts(self.problem)
-        if self.problem.relation == "one_query":
+        if self.problem.relation == "one_query" and not self.problem.single:
             radius = evaluate(self.problem.radius, self.env).first
             change = self.delta()
             self.facts += [at_most(change, radius), at_most(-change, radius)]
+        if self.problem.single:
+            self.env[self.data] = self.one_value()
+            self.assume()
+            return
         size, sign = symbol("n", integer=True), symbol("sign", integer=True)
         length = Number(size, NOTHING)
         if self.problem.relation == ADDED:  # n is the longer list's length; run 2 has that list if the sign is 1
             length = Number(size - (sign + 1) / 2, sign)
         self.env[self.data] = Sequence_(length, self.entry, self.data)
+        self.assume()
+
+    def assume(self) -> None:
+        """What is known at the start."""
         for condition in self.problem.assume:
             self.facts.append(evaluate(condition, self.env).first)
-        self.base, self.entry_env = list(self.facts), dict(self.env)
+        self.entry_env = dict(self.env)
+        if self.problem.relation == ADDED:
+            self.facts.append(equal(self.delta(), self.entry(symbol("changed", integer=True)).first))
+        self.base = list(self.facts)
+
+    def one_value(self) -> Number:
+        """Data that are one number: delta is its change."""
+        whole = self.problem.values != "real"
+        value, change = symbol("value", integer=whole, role="data"), self.delta()
+        radius = evaluate(self.problem.radius, self.env).first
+        if self.problem.relation != "replace_one:entry":
+            self.facts += [at_most(change, radius), at_most(-change, radius)]
+        self.facts += entry_facts(replace(self.problem, relation="replace_one:entry"), value, change, self.env)
+        return Number(value, change)
+
+    def public_list(self, name: str, whole: bool) -> Sequence_:
+        """A public list of any length."""
+        length = symbol(f"len {name}", integer=True)
+        self.facts.append(at_most(0, length))
+        return Sequence_(
+            Number(length, NOTHING),
+            lambda index: Number(poly(Atom("read", f"public {name}", index, integer=whole)), NOTHING),
+            name,
+        )
 
     def delta(self) -> Poly:
         """The changed entry's change."""
@@ -400,11 +457,54 @@ class Path:
             return Maybe(special, absent, Number(symbol(label), symbol(f"d {label}")))
         if isinstance(value, Items):
             return Items(tuple(self.fresh(f"{name}.{i}", loop, item) for i, item in enumerate(value.items)))
+        if isinstance(value, Sequence_) and self.changes(name):
+            return self.changing_list(name, label, value)
         if isinstance(value, Sequence_) and value.built:
             length = Number(symbol(f"len {label}", integer=True), symbol(f"d len {label}", integer=True))
             self.know(at_most(0, length.first), at_most(0, length.second))
             return replace(value, length=length)
         return value
+
+    def changes(self, key: str) -> bool:
+        """Whether elements of the list with that key change."""
+        return key.rpartition(">")[2] in self.explorer.changing
+
+    def changing_list(self, name: str, label: str, value: Sequence_) -> Sequence_:
+        """A list whose elements change, at a loop's head: of each element its formulas are known."""
+        length, head = value.length, len(self.heads)
+        if name.rpartition(">")[2] in self.explorer.resized:
+            length = Number(symbol(f"len {label}", integer=True), NOTHING)
+        self.know(at_most(0, length.first))
+        if not isinstance(element := value.get(NOTHING), Number | None):
+            raise Unsupported(f"elements of {name} are no numbers")
+        whole = element is not None and element.first.integer and element.change.integer
+
+        def get(index: Poly) -> Number:
+            self.reads.append((written(name), index, self.heads[head][1]))
+            one, change = (
+                poly(Atom("read", what, index, integer=whole)) for what in (f"item {label}", f"d item {label}")
+            )
+            return Number(one, change)
+
+        return replace(value, length=length, get=get, label=label)
+
+    def arrive(self, position: str, names: Sequence[str]) -> None:
+        """Records an arrival, with an arbitrary element of each list whose elements the loop changes."""
+        for name in names:
+            value = self.env.get(name)
+            if isinstance(value, Sequence_) and self.changes(name):
+                text = written(name)
+                self.explorer.numeric.add(text)
+                place = symbol(f"k {name}#{self.segment}", integer=True)
+                self.know(at_most(0, place), less(place, value.length.first))
+                element = as_number(value.get(place))
+                self.appends.append((text, place, element, dict(self.env)))
+                if self.heads and self.heads[-1][0] == position:
+                    before = self.heads[-1][1][name].get(place)
+                    index = self.heads[-1][1][f"index:{position}"].first
+                    grown = Number(element.first - before.first, element.change - before.change)
+                    self.explorer.changes.setdefault(text, {}).setdefault(position, (place, index, grown))
+        self.leaf(position)
 
     def loop(
         self,
@@ -427,7 +527,7 @@ class Path:
         names = list(map(self.key, names))
         index_key = f"index:{position}"
         self.env[index_key] = Number(poly(0), NOTHING)
-        self.leaf(position)
+        self.arrive(position, names)
         self.segment += 1
         for name in names:
             if name in self.env:
@@ -452,7 +552,7 @@ class Path:
                 self.leave(position)
                 return
             self.env[index_key] = Number(index + 1, NOTHING)
-            self.leaf(position)
+            self.arrive(position, names)
             raise _Ended
         self.leave(position)
 
@@ -543,11 +643,17 @@ class Path:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[item])):
                 self.append(name, self.value(item))
             case ast.Assign(targets=targets, value=value):
-                result = self.value(value)
+                popped = changed_list(value)
+                result = self.value(value) if popped is None else self.pop(popped, value.args)  # type: ignore[attr-defined]
                 for target in targets:
                     self.assign(target, result)
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
                 self.assign(target, self.value(value))
+            case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name), slice=index), op=op, value=value):
+                old = self.subscript(self.env[self.key(name)], index)
+                self.store(name, self.number(index), self.binary(op, old, self.value(value), node))
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="pop"), args=args)):
+                self.pop(name, args)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 key = self.key(name)
                 self.env[key] = self.binary(op, self.env[key], self.value(value), node)
@@ -574,7 +680,13 @@ class Path:
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Binds a name or names."""
-        if isinstance(target, ast.Name):
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            self.store(target.value.id, self.number(target.slice), value)
+        elif isinstance(target, ast.Name) and isinstance(value, Sequence_) and target.id in self.explorer.changing:
+            key = self.key(target.id)
+            self.explorer.changes.setdefault(written(key), {})
+            self.env[key] = replace(value, name=written(key), built=True)
+        elif isinstance(target, ast.Name):
             if isinstance(value, Sequence_) and value.name is not None and value.name.startswith("at("):
                 self.explorer.lists.setdefault(value.name, value.draws)
             if isinstance(value, Sequence_) and value.built and value.name is None:
@@ -596,9 +708,70 @@ class Path:
         self.reads.append((name, index, dict(self.env)))
         return nameless_element(name).get(index) if name in self.explorer.numeric else Constant("an item")
 
+    def store(self, name: str, index: Number, value: Any) -> None:
+        """`name[index] = value`."""
+        key = self.key(name)
+        items, literal = self.env[key], index.first.constant
+        if not isinstance(items, Sequence_):
+            raise Unsupported(f"an element of {name}")
+        place = arithmetic(ast.Add(), items.length, index) if literal is not None and literal < 0 else index
+        if literal is None:
+            inside = both(at_most(0, place.first), less(place.first, items.length.first))
+            self.obligations.append(Owed(f"index {name}", inside, ()))
+
+        grown = self.growth(items, place, value)
+
+        def get(k: Poly) -> Any:
+            here, old = Truth(equal(k, place.first), equal(k, place.second)), items.get(k)
+            if grown is None:
+                return merge(here, value, old)
+            return arithmetic(ast.Add(), old, merge(here, grown, Number(NOTHING, NOTHING)))
+
+        self.env[key] = replace(items, get=get, label=None)
+
+    def growth(self, items: Sequence_, place: Number, value: Any) -> Number | None:
+        """By how much an element grows, where that does not depend on the list."""
+        if not isinstance(value, Number) or not isinstance(old := self.element_at(items, place), Number):
+            return None
+        grown = arithmetic(ast.Sub(), value, old)
+        read = {atom.args[0] for atom in grown.first.support | grown.change.support if atom.kind == "read"}
+        return None if any(items.label and str(each).endswith(f"item {items.label}") for each in read) else grown
+
+    def pop(self, name: str, args: Sequence[ast.expr]) -> Any:
+        """`name.pop(index)`: the element, which is no longer in the list."""
+        items = self.env[self.key(name)]
+        if self.alone or not isinstance(items, Sequence_):
+            raise Unsupported(f"pop from {name}")
+        last = Number(items.length.first - 1, items.length.change)
+        place = self.number(args[0]) if args and ast.unparse(args[0]) != "-1" else last
+
+        def get(k: Poly) -> Any:
+            before = Truth(less(k, place.first), less(k, place.second))
+            return items.get(k) if place is last else merge(before, items.get(k), items.get(k + 1))
+
+        self.env[self.key(name)] = replace(items, length=last, get=get, label=None)
+        return self.element_at(items, place)
+
+    def element_at(self, items: Sequence_, place: Number) -> Any:
+        """The element at a place, which differs between the runs where the data say it; what noise says is owed."""
+        one = items.get(place.first)
+        private = self.delta().support & place.change.support or any(a.role == "data" for a in place.change.support)
+        return self.merged(one, items.get(place.second)) if private else one
+
     def append(self, name: str, value: Any) -> None:
         """`name.append(value)`."""
-        items = self.env[self.key(name)]
+        key = self.key(name)
+        items = self.env[key]
+        if self.changes(key) and isinstance(items, Sequence_) and not self.alone:
+            length = items.length.first
+
+            def get(k: Poly) -> Any:
+                here = equal(k, length)
+                return value if here is TRUE else merge(Truth(here, here), value, items.get(k))
+
+            grown = Number(length + 1, items.length.change)
+            self.env[key] = replace(items, length=grown, get=get, label=None)
+            return
         if self.alone or not isinstance(items, Sequence_) or not items.built:
             raise Unsupported(f"append to {name}")
         if isinstance(value, Number):
@@ -643,6 +816,8 @@ class Path:
         """Run 1's value from one arm and run 2's from another."""
         if first == second:
             return first
+        if isinstance(first, Sequence_) and isinstance(second, Sequence_) and first.length == second.length:
+            return replace(first, get=lambda k: self.merged(first.get(k), second.get(k)), label=None)
         if isinstance(first, Number) and isinstance(second, Number):
             return Number(first.first, second.second - first.first)
         if isinstance(first, Maybe) or isinstance(second, Maybe):
@@ -687,32 +862,53 @@ class Path:
 
     def iteration(self, node: ast.expr) -> tuple[Number, Callable[[Poly], Any]]:
         """How many items there are and the item at an index."""
+        items = self.iterable(node)
+        if items.kept is not None:
+            raise Unsupported(f"line {node.lineno}: a loop over a filtered list")
+        return items.length, items.get
+
+    def iterable(self, node: ast.expr) -> Sequence_:
+        """What a loop runs over."""
         match node:
+            case ast.Tuple(elts=[_, *_] as elements):
+                return literal_list([self.value(element) for element in elements])
             case ast.Call(func=ast.Name(id="enumerate"), args=[items]):
                 count, item = self.iteration(items)
                 if self.skips(count):
                     raise Unsupported("places in data of differing length")
-                return count, lambda index: Items((Number(index, NOTHING), item(index)))
+                return Sequence_(count, lambda index: Items((Number(index, NOTHING), item(index))))
             case ast.Call(func=ast.Name(id="zip"), args=[one, two]):
                 (count, item), (_, other) = self.iteration(one), self.iteration(two)
-                return count, lambda index: Items((item(index), other(index)))
+                return Sequence_(count, lambda index: Items((item(index), other(index))))
             case ast.Call(func=ast.Name(id="range"), args=args):
                 numbers = [self.number(arg) for arg in args]
                 if any(map(self.skips, numbers)):
                     raise Unsupported("a range of private length")
                 start, stop = (Number(NOTHING, NOTHING), numbers[0]) if len(numbers) == 1 else numbers[:2]
                 step = numbers[2].first.constant if len(numbers) == 3 else Fraction(1)
+                if step is None and numbers[2].change == NOTHING:
+                    return self.steps(start, stop, numbers[2].first)
                 if not step or step.denominator != 1:
                     raise Unsupported("a range's step")
                 way, size = int(step), abs(int(step))
                 span = Number((stop.first - start.first) * (way // size), (stop.change - start.change) * (way // size))
                 rounded = Number(span.first + (size - 1), span.change)
                 count = span if size == 1 else arithmetic(ast.FloorDiv(), rounded, Number(poly(size), NOTHING))
-                return count, lambda index: Number(start.first + index * way, start.change)
+                return Sequence_(count, lambda index: Number(start.first + index * way, start.change))
         items = self.value(node)
         if isinstance(items, Sequence_):
-            return items.length, items.get
+            return items
         raise Unsupported(f"line {node.lineno}: a loop over this")
+
+    def steps(self, start: Number, stop: Number, step: Poly) -> Sequence_:
+        """A range with a public step, which is to be above 0."""
+        span = Number(stop.first - start.first + step - 1, stop.change - start.change)
+        count = arithmetic(ast.FloorDiv(), span, Number(step, NOTHING))
+        first = choose(at_most(0, span.first - step + 1), count.first, NOTHING)
+        return Sequence_(
+            Number(first, NOTHING if span.change == NOTHING else count.change),
+            lambda index: Number(start.first + index * step, start.change),
+        )
 
     # -- expressions
 
@@ -735,6 +931,9 @@ class Path:
                 if name in self.explorer.constants:
                     return self.value(self.explorer.constants[name])
                 raise Unsupported(f"line {node.lineno}: {name} is not known here")
+            case ast.BinOp(left=ast.List(elts=[element]), op=ast.Mult(), right=right):
+                filled = self.value(element)
+                return Sequence_(self.number(right), lambda _: filled)
             case ast.BinOp(left=left, op=op, right=right):
                 found = self.geometric(node)
                 return found if found is not None else self.binary(op, self.value(left), self.value(right), node)
@@ -766,6 +965,8 @@ class Path:
                 return Sequence_(Number(NOTHING, NOTHING), lambda _: None, built=True)
             case ast.List(elts=elements):
                 return literal_list([self.value(element) for element in elements])
+            case ast.Subscript(value=items, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                return self.slice(self.value(items), lower, upper)
             case ast.Subscript(value=items, slice=index):
                 return self.subscript(self.value(items), index)
             case ast.ListComp() | ast.GeneratorExp():
@@ -811,8 +1012,9 @@ class Path:
 
     def binary(self, op: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
         """Arithmetic, elementwise on lists."""
-        if isinstance(left, Sequence_) and isinstance(op, ast.Mult) and left.name is None and not left.built:
-            pass
+        both_lists = isinstance(left, Sequence_) and isinstance(right, Sequence_) and isinstance(op, ast.Add)
+        if both_lists and ({left.name, right.name} & set(self.explorer.lists) or left.built or right.built):
+            return self.joined(left, right)
         return lifted(lambda a, b: arithmetic(op, as_number(a), as_number(b)), left, right)
 
     def comparison(self, node: ast.Compare) -> Any:
@@ -821,7 +1023,8 @@ class Path:
         if len(sides) == 2:
             for at, side in enumerate(sides):
                 if _is_uniform(side, self.rng):
-                    return self.coin(side, node.ops[0], sides[1 - at], at == 0)
+                    below = isinstance(node.ops[0], ast.Lt | ast.LtE) == (at == 0)
+                    return self.coin(side, self.number(sides[1 - at]), below)
         values = [self.value(side) for side in sides]
         results = [
             lifted(lambda a, b, op=op: compared(op, a, b), one, two)
@@ -832,16 +1035,52 @@ class Path:
             result = Truth(both(result.first, other.first), both(result.second, other.second))
         return result
 
-    def coin(self, draw: ast.expr, op: ast.cmpop, other: ast.expr, left: bool) -> Truth:
-        """`rng.random() < p`, or its mirror image."""
-        chance = self.number(other)
-        below = isinstance(op, ast.Lt | ast.LtE) == left
+    def coin(self, draw: ast.Call, chance: Number, below: bool) -> Any:
+        """`rng.random() < p`, or its mirror image; with a size a list of them."""
+        size = [*draw.args, *(keyword.value for keyword in draw.keywords)]
+        if size:
+            coins = self.sized_draw("coin", self.at(draw), chance, self.number(size[0]), whole=True)
+
+            def get(k: Poly) -> Truth:
+                element = coins.get(k)
+                heads, stays = equal(element.first, 1), negate(equal(element.change, 1))
+                first, second = heads, Formula("iff", heads, stays)
+                return Truth(first, second) if below else Truth(negate(first), negate(second))
+
+            return replace(coins, get=get)
         label = self.label(self.at(draw))
         value, flip = truth_symbol(f"coin {label}"), truth_symbol(f"flip {label}")
         event = self.event("coin", self.at(draw), flip.args[0], chance, value)
         del event
         first, second = value, Formula("iff", value, negate(flip))
         return Truth(first, second) if below else Truth(negate(first), negate(second))
+
+    def slice(self, items: Any, lower: ast.expr | None, upper: ast.expr | None) -> Sequence_:
+        """`items[lower:upper]`."""
+        if not isinstance(items, Sequence_):
+            raise Unsupported("a slice")
+        size = items.length
+
+        def place(number: Poly, length: Poly) -> Poly:
+            back = choose(at_most(0, number + length), number + length, NOTHING)
+            return choose(at_most(0, number), choose(at_most(number, length), number, length), back)
+
+        nought = Number(NOTHING, NOTHING)
+        first = nought if lower is None else of_both(place, self.number(lower), size)
+        end = size if upper is None else of_both(place, self.number(upper), size)
+        span = of_both(lambda a, b: choose(at_most(a, b), b - a, NOTHING), first, end) if lower is not None else end
+
+        return Sequence_(span, lambda index: self.element_at(items, Number(index + first.first, first.change)))
+
+    def joined(self, one: Sequence_, two: Sequence_) -> Sequence_:
+        """`one + two`."""
+        size = one.length
+
+        def get(index: Poly) -> Any:
+            before = Truth(less(index, size.first), less(index, size.second))
+            return merge(before, one.get(index), two.get(index - size.first))
+
+        return Sequence_(arithmetic(ast.Add(), size, two.length), get)
 
     def subscript(self, items: Any, index: ast.expr) -> Any:
         """`items[index]`."""
@@ -855,20 +1094,18 @@ class Path:
         if at is None:
             inside = both(at_most(0, place), less(place, items.length.first))
             self.obligations.append(Owed(f"index {self.at(index)}", inside, ()))
-        return items.get(place)
+        return self.element_at(items, Number(place, where.change))
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Sequence_:
         """A list comprehension: composed where it draws nothing, else a loop that appends."""
         (generator,) = node.generators
-        if generator.ifs:
-            raise Unsupported(f"line {node.lineno}: a condition in a comprehension")
-        count, item = self.iteration(generator.iter)
-        position = self.at(node)
+        source = self.iterable(generator.iter)
+        count, item, position = source.length, source.get, self.at(node)
 
-        def bind(index: Poly) -> Any:
+        def bind(index: Poly, wanted: ast.expr = node.elt) -> Any:
             saved = dict(self.env)
             self.assign(generator.target, item(index))
-            value = self.value(node.elt)
+            value = self.value(wanted)
             targets = {self.key(name.id) for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
             self.env = {k: v for k, v in self.env.items() if k not in targets} | {
                 k: v for k, v in saved.items() if k in targets
@@ -877,14 +1114,25 @@ class Path:
 
         if not self.draws_noise(node.elt):
 
-            def compose(index: Poly) -> Any:
+            def compose(index: Poly, wanted: ast.expr = node.elt) -> Any:
                 self.generic += 1
                 try:
-                    return bind(index)
+                    return bind(index, wanted)
                 finally:
                     self.generic -= 1
 
-            return Sequence_(count, compose)
+            if not generator.ifs and source.kept is None:
+                return Sequence_(count, compose)
+
+            def kept(index: Poly) -> Truth:
+                tests = [as_truth(compose(index, test)) for test in generator.ifs]
+                tests += [] if source.kept is None else [source.kept(index)]
+                return Truth(both(*(t.first for t in tests)), both(*(t.second for t in tests)))
+
+            nought = Number(NOTHING, NOTHING)
+            return Sequence_(count, lambda index: merge(kept(index), compose(index), nought), kept=kept)
+        if generator.ifs or source.kept is not None:
+            raise Unsupported(f"line {node.lineno}: a filtered list of draws")
         name = f'at("{position}")'
 
         targets = list(map(self.key, assigned_names([generator.target])))
@@ -980,15 +1228,14 @@ class Path:
         )
 
 
-def _is_uniform(node: ast.expr, rng: str) -> bool:
+def _is_uniform(node: ast.expr, rng: str) -> TypeGuard[ast.Call]:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("random", "uniform")
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == rng
-        and not node.args
-        and not node.keywords
+        and (node.func.attr == "random" or not (node.args or node.keywords))
     )
 
 

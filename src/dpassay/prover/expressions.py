@@ -255,6 +255,7 @@ class Printer:
         self.names: dict[Atom, str] = {}
         self.whole: dict[Poly, str] = {}
         self.solved: dict[Atom, tuple[Poly, str]] = {}
+        self.lists: dict[str, str] = {}
         self.env = env
         for special in ("changed", "delta", "sign"):
             for integer in (True, False):
@@ -272,6 +273,8 @@ class Printer:
                 self.add(f"{text}[{i}]", item)
         elif isinstance(value, Sequence_):
             self.add(f"len({text})", value.length)
+            if value.label is not None:
+                self.lists |= {f"item {value.label}": f"{text}[{{}}]", f"d item {value.label}": f"d({text}[{{}}])"}
         elif isinstance(value, Number):
             for term, written in ((value.first, text), (value.change, f"d({text})")):
                 atom = term.atom()
@@ -339,6 +342,10 @@ class Printer:
             case "read" if atom.args[0] in ("data", "change"):
                 read = f"{self.data()}[{self.poly(atom.args[1], depth + 1)}]"
                 return read if atom.args[0] == "data" else f"d({read})"
+            case "read" if atom.args[0] in self.lists:
+                return self.lists[atom.args[0]].format(self.poly(atom.args[1], depth + 1))
+            case "read" if str(atom.args[0]).startswith("public "):
+                return f"{atom.args[0].removeprefix('public ')}[{self.poly(atom.args[1], depth + 1)}]"
             case "ite":
                 test, then, otherwise = atom.args
                 return (
@@ -373,5 +380,5 @@ class Printer:
 
 
 def entry_name(explored: Explored) -> str:
-    """The name of the private list."""
-    return Printer(explored.entry).data()
+    """The name of the private data, the first variable there is."""
+    return next(iter(explored.entry))

@@ -9,7 +9,7 @@ from dpassay.prover.execution import ADDED, ONE_CHANGED, entry_facts, read_facts
 from dpassay.prover.expressions import Printer, Untold, formula_of
 from dpassay.prover.problem import Problem
 from dpassay.prover.solving import Solver, Translator
-from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly
+from dpassay.prover.terms import Atom, Formula, Poly, Substitution, both, compare, either, equal, negate, poly, symbol
 from dpassay.prover.values import (
     Env,
     Explored,
@@ -96,6 +96,7 @@ def candidates(
                 for t in targets:
                     yield f"{index} <= {place} or {best} != {k} or d({x}) == {t}"
                     yield f"{place} < 0 or {index} <= {place} or {best} != {k} or d({x}) == {t}"
+    yield from summed(position, head, explored, problem)
     for known, said in prophecy.items():
         if said.loop == position:
             k, best, place = f'prophecy("{known}")', written(said.variable), said.chosen(known)
@@ -111,8 +112,32 @@ def candidates(
     yield from (f"{one} == {two}" for i, one in enumerate(counters) for two in counters[i + 1 :])
     yield from (f"{one} <= {two}" for one in counters for two in counters if one != two)
     yield from tests(position, head, explored)
-    data = next(v for v in explored.entry.values() if isinstance(v, Sequence_)).name
-    yield from (f"{x} <= len({data})" for x in counters)
+    lists = [v.name for v in explored.entry.values() if isinstance(v, Sequence_)]
+    yield from (f"{x} <= len({name})" for x in counters for name in lists)
+
+
+def summed(position: str, head: Env, explored: Explored, problem: Problem) -> Iterator[str]:
+    """By how much a sum over the data differs: by what the changed entry adds to it."""
+    if position not in explored.summands or problem.relation not in (*ONE_CHANGED, ADDED):
+        return
+    index, item = explored.summands[position]
+    if (text := at_the_change(index, item, head, problem)) is not None:
+        yield f'd(acc("{position}")) == ({text} if changed() < index("{position}") else 0)'
+
+
+def at_the_change(index: Poly, grown: Number, head: Env, problem: Problem) -> str | None:
+    """What the changed entry's iteration adds to a difference, written at a loop's head; None if it cannot be."""
+    whole, where = problem.values != "real", symbol("changed", integer=True)
+    added = grown.first if problem.relation == ADDED else grown.change
+    try:
+        there = Substitution({atom: where for atom in index.support}).poly(added)
+        entry = Atom("read", "data", where, integer=whole, role="data")
+        if problem.relation == ADDED:
+            there = Substitution({entry: symbol("delta", integer=whole)}).poly(there)
+        text = Printer(head).poly(there)
+    except (Untold, StopIteration):
+        return None
+    return f"({text} if sign() > 0 else -({text}))" if problem.relation == ADDED else text
 
 
 def tests(position: str, head: Env, explored: Explored) -> Iterator[str]:
@@ -144,6 +169,16 @@ def list_candidates(
         yield from (f"k == {place} or {text.format(name)}" for text in monotone)
         yield from (f"d({name}[k]) == {t} or k != {place}" for t in targets)
         yield from (f"abs(d({name}[k])) <= {m} or k == {place}" for m in magnitudes)
+
+
+def changing_candidates(name: str, explored: Explored, problem: Problem, magnitudes: Sequence[str]) -> Iterator[str]:
+    """Atoms about element k of a list whose elements change: what the changed entry does to it."""
+    yield f"d({name}[k]) == 0"
+    yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    for position, (place, index, grown) in explored.changes[name].items():
+        head = {**explored.loops[position][0], "k": Number(place, place * 0)}
+        if (text := at_the_change(index, grown, head, problem)) is not None:
+            yield f'd({name}[k]) == ({text} if changed() < index("{position}") else 0)'
 
 
 def _times(fact: Formula, factor: Poly, change: Poly) -> Formula:
@@ -255,9 +290,9 @@ class Houdini:
                 found = self.formula(at, f"head{number}", text, env)
                 if found is not None:
                     known.append(found)
-        for name, index, env in leaf.reads:
+        for number, (name, index, env) in enumerate(leaf.reads):
             for text in self.left.lists.get(name, ()):
-                found = self.element(at, f"read {name}", text, _readable(env, name), name, index, None)
+                found = self.element(at, f"read {number} {name}", text, _readable(env, name), name, index, None)
                 if found is not None:
                     known.append(found)
         support = frozenset[Atom]().union(*(f.support for f in (*known, *extra)))

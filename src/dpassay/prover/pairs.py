@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,12 +11,13 @@ from dpassay.prover.problem import Problem
 from dpassay.replay import Rejected
 from dpassay.replay.integration import check_neighbors, evaluate, parameter_values
 
-Values = dict[str, str]
+Values = dict[str, Any]
 Data = tuple[str, ...]
 Pair = tuple[Data, Data]
 
 _REALS = {True: ("1", "4", "1/2", "2"), False: ("0", "1", "2")}  # by whether the claim names the parameter
 _COUNTS = ("1", "2", "0", "3")
+_LISTS = (("0", "1"), ("1",), ("0", "1", "2"), ())
 
 
 def assignments(problem: Problem) -> list[Values]:
@@ -48,8 +49,10 @@ def assignments(problem: Problem) -> list[Values]:
     return found
 
 
-def _choices(problem: Problem, name: str, sort: str) -> list[str]:
+def _choices(problem: Problem, name: str, sort: str) -> Sequence[Any]:
     """Values of one parameter that the conditions on it alone allow."""
+    if sort.startswith("list"):
+        return _LISTS
     usual = {"int": _COUNTS, "bool": ("1", "0")}.get(sort, _REALS[name in problem.bound])
     every = list(dict.fromkeys((*usual, *map(str, problem.limits(name) if sort != "bool" else ()))))
 
@@ -80,7 +83,7 @@ class Neighbors:
             "radius": problem.radius,
         }
         self._exact = exact
-        self.kind = problem.relation
+        self.kind, self.single = problem.relation, problem.single
         self.radius = _fraction(evaluate(problem.radius, exact))
         self.whole = problem.values in ("int", "bool")
         if problem.bounds is not None:
@@ -95,6 +98,8 @@ class Neighbors:
 
     def are(self, pair: Pair) -> bool:
         """Whether the two are neighbors, entries of the right kind."""
+        if self.single and not len(pair[0]) == len(pair[1]) == 1:
+            return False
         try:
             check_neighbors(self.relation, self._exact, list(pair[0]), list(pair[1]))
         except Rejected:

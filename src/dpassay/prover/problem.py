@@ -19,9 +19,13 @@ RELATIONS = {
     "add_or_remove_one:entry": "one entry is added to the list or removed from it",
 }
 """Relation -> what it says of two neighboring lists."""
+_ONE_VALUE = {
+    **dict.fromkeys(("one_query", "all_queries", "monotone_queries"), "the value changes by at most {radius}"),
+    "replace_one:entry": "the value is any other",
+}
 _VALUES = {"int": "int", "bool": "bool", "float": "real"}
 _MAX_EXPONENT = 8
-_FUNCTIONS = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "abs": abs, "min": min, "max": max}
+_FUNCTIONS = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "abs": abs, "min": min, "max": max, "len": len}
 _PARTS = (
     *(ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp, ast.operator),
     *(ast.unaryop, ast.cmpop, ast.boolop),
@@ -32,7 +36,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Problem:
-    """A claim about a program `f(rng, data, **parameters)` whose data are a list of numbers.
+    """A claim about a program `f(rng, data, **parameters)` whose data are a list of numbers, or one number.
 
     Attributes:
         relation: a key of `RELATIONS`.
@@ -41,8 +45,9 @@ class Problem:
         radius: how much an entry may change in the first three relations, a number as text.
         notion: "epsilon" (pure differential privacy, nats) or "zcdp" (Bun and Steinke 2016).
         bound: the claimed parameter, an expression in the public parameters.
-        parameters: public parameters -> "int", "real" or "bool".
+        parameters: public parameters -> "int", "real", "bool", "list[int]" or "list[real]".
         assume: conditions on the parameters under which the claim is made.
+        single: the data are one number instead of a list.
     """
 
     relation: str
@@ -53,13 +58,14 @@ class Problem:
     bound: str = "epsilon"
     parameters: Mapping[str, str] = field(default_factory=dict)
     assume: tuple[str, ...] = ()
+    single: bool = False
 
     def neighbors(self) -> str:
         """In words, which inputs are neighbors."""
-        words = RELATIONS[self.relation].format(radius=self.radius)
+        words = (_ONE_VALUE if self.single else RELATIONS)[self.relation].format(radius=self.radius)
         kind = {"int": "integers", "bool": "booleans"}.get(self.values, "numbers")
         among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
-        return f"{words}; entries are {kind}{among}"
+        return f"{words}; {'the data are one of the' if self.single else 'entries are'} {kind}{among}"
 
     def limits(self, name: str) -> list[Fraction]:
         """Numbers that conditions on a parameter mention, and some on either side of them."""
@@ -148,6 +154,8 @@ def problem_of(
     if relation not in RELATIONS:
         said = f"relation {relation!r} is not known" if relation else "no relation is given"
         raise InvalidInput(f"{said}; choose {', '.join(RELATIONS)}")
+    if program.single and relation not in _ONE_VALUE:
+        raise InvalidInput(f"the data of {program.entry} are one value: nothing can be added; say replace_one:entry")
     if epsilon is None and claim is None:
         epsilon, claim = stated.epsilon, stated.claim
     notion, bound = _claimed(epsilon, claim, program)
@@ -169,6 +177,7 @@ def problem_of(
         bound,
         program.parameters,
         _assumed((*stated.assume, *given), bound, program),
+        program.single,
     )
 
 
@@ -226,6 +235,13 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         raise InvalidInput(f"{text!r} is no expression; write it in Python") from None
+    lists = {name for name, sort in program.parameters.items() if sort.startswith("list")}
+    measured = {id(each.args[0]) for each in ast.walk(tree) if isinstance(each, ast.Call) and _is_length(each)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and (node.id in lists) != (id(node) in measured):
+            raise InvalidInput(
+                f"{text!r}: of {node.id} {'only len() is used' if node.id in lists else 'there is no len()'}"
+            )
     logical = isinstance(tree, ast.Compare | ast.BoolOp)
     if logical != condition:
         raise InvalidInput(f"{text!r}: write {'a condition, such as c >= 1' if condition else 'a number or a formula'}")
@@ -243,6 +259,10 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
         if isinstance(node, ast.BinOp | ast.Call | ast.Constant):
             _require_a_value(node, text)
     return text.strip()
+
+
+def _is_length(node: ast.Call) -> bool:
+    return ast.unparse(node.func) == "len" and len(node.args) == 1 and not node.keywords
 
 
 def value_of(text: str, parameters: Mapping[str, Any]) -> Any:

@@ -23,6 +23,7 @@ from dpassay.core.errors import InvalidInput
 
 _MODULES = {"math": math, "statistics": statistics, "np": np}
 _SORTS = {"int": "int", "float": "real", "bool": "bool"}
+_PUBLIC = {**_SORTS, "list[int]": "list[int]", "list[float]": "list[real]"}
 _COMPARED = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount")
 
 
@@ -37,8 +38,10 @@ class Program:
     Attributes:
         text: Python; imports and constants first, then helper functions, the mechanism last.
         entry: the mechanism's name in it.
-        parameters: its public parameters in order, with "int", "real" or "bool" by their annotation ("real" without).
+        parameters: its public parameters in order, with "int", "real", "bool", "list[int]" or "list[real]" by their
+            annotation ("real" without).
         entries: what the annotation of the data says its entries are: "int", "bool", "float" or "".
+        single: the data are one such value, not a list.
         places: for each piece of the text its first line there, the file it is from and its first line in that file.
     """
 
@@ -47,6 +50,7 @@ class Program:
     parameters: dict[str, str]
     entries: str
     places: tuple[tuple[int, str, int], ...]
+    single: bool = False
 
     def place(self, line: int) -> str:
         """FILE:LINE of a line of the text."""
@@ -86,7 +90,8 @@ def program_of(function: Callable[..., Any], *, noisy: bool = True) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    return Program(text, entry.node.name, _parameters(entry, noisy), _entries(entry, noisy), tuple(places))
+    parameters, (entries, single) = _parameters(entry, noisy), _entries(entry, noisy)
+    return Program(text, entry.node.name, parameters, entries, tuple(places), single)
 
 
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
@@ -277,18 +282,26 @@ def _parameters(entry: _Piece, noisy: bool) -> dict[str, str]:
         )
     sorts = {}
     for argument in (*positional[own:], *arguments.kwonlyargs):
-        named = "float" if argument.annotation is None else ast.unparse(argument.annotation).strip("'\"")
-        if named not in _SORTS:
+        named = "float" if argument.annotation is None else _unquoted(argument.annotation)
+        if named not in _PUBLIC:
             raise entry.refused(
-                argument, f"parameter {argument.arg} is a {named}; public parameters are int, float or bool"
+                argument,
+                f"parameter {argument.arg} is a {named}; public parameters are {', '.join(_PUBLIC)}",
             )
-        sorts[argument.arg] = _SORTS[named]
+        sorts[argument.arg] = _PUBLIC[named]
     return sorts
 
 
-def _entries(entry: _Piece, noisy: bool) -> str:
-    """The entries' type where the data are annotated as a list or another sequence of one."""
+def _entries(entry: _Piece, noisy: bool) -> tuple[str, bool]:
+    """The entries' type where the data are annotated as a list or another sequence of one, or as one value."""
     arguments = entry.node.args
     annotation = [*arguments.posonlyargs, *arguments.args][int(noisy)].annotation
-    named = ast.unparse(annotation.slice) if isinstance(annotation, ast.Subscript) else ""
-    return named if named in _SORTS else ""
+    said = "" if annotation is None else _unquoted(annotation)
+    if said in _SORTS:
+        return said, True
+    named = said.partition("[")[2].rstrip("]")
+    return named if named in _SORTS else "", False
+
+
+def _unquoted(annotation: ast.expr) -> str:
+    return ast.unparse(annotation).strip("'\"")

@@ -128,8 +128,13 @@ def _shown(alignment: Mapping[str, Any]) -> dict[str, Any]:
 
 def _told(refutation: Mapping[str, Any]) -> dict[str, Any]:
     inputs = refutation["inputs"]
-    kept = {name: inputs[name] for name in ("data1", "data2", "values")}
+    kept = {"data1": inputs["data1"], "data2": inputs["data2"], "values": _parameters(inputs["values"])}
     return kept | _figures(refutation) | {"code": refutation["code"]}
+
+
+def _parameters(values: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters' values as texts."""
+    return {name: value if isinstance(value, str) else f"[{', '.join(value)}]" for name, value in values.items()}
 
 
 def _figures(refutation: Mapping[str, Any]) -> dict[str, str]:
@@ -328,7 +333,7 @@ def _largest(function: Callable[..., Any], problem: Problem, seconds: float) -> 
     found = largest_loss(function, problem, seconds)
     if not found.loss > 0:
         return ""
-    where = ", ".join(f"{name} = {value}" for name, value in found.values.items())
+    where = ", ".join(f"{name} = {value}" for name, value in _parameters(found.values).items())
     loss = "infinite" if found.loss == math.inf else f"{found.loss:.4g}"
     return (
         f"{loss} nats on {list(found.data1)} and {list(found.data2)} with {where}, of {found.bound:.4g} claimed there"

@@ -24,6 +24,7 @@ from dpassay.prover.program_text import program_of
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
     MAX_STEPS,
+    copied,
     evaluate,
     event_probability,
     loss,
@@ -147,8 +148,6 @@ class Refuter:
             stop: at the first violation that the checker confirms; otherwise the largest loss is looked for.
         """
         self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 3 * seconds
-        if takes_one_value(self.program.text, self.program.entry):
-            return Search(tried="the data are one value, and only lists are searched")
         floats = FLOATS.set(True)
         try:
             with precision(), contextlib.suppress(_Late):
@@ -166,11 +165,11 @@ class Refuter:
             looked = "no pair of inputs"
         else:
             sizes = sorted({max(map(len, pair)) for _, pair in self.seen})
-            looked = (
-                f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs of length {_listed(map(str, sizes))}"
-            )
+            looked = f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs"
+            looked += "" if self.problem.single else f" of length {_listed(map(str, sizes))}"
             for name in self.problem.parameters:
-                looked += f", {name} {_listed(sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction))}"
+                met = {dict(values)[name] for values, _ in self.seen}
+                looked += f", {name} {_listed(map(str, sorted(met, key=_order)))}"
         told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
         return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 
@@ -230,7 +229,7 @@ class Refuter:
         lanes: list[list[Any]] = [[] for _ in range(24 + _LENGTHS)]
         for place, values in enumerate(assignments(self.problem)[:24]):
             neighbors = Neighbors(self.problem, values)
-            for size in range(1, _LENGTHS + 1):
+            for size in range(1, 2 if self.problem.single else _LENGTHS + 1):
                 lanes[place + size - 1].append(_lane(neighbors, values, size))
         active: list[Any] = []
         while active or any(lanes):
@@ -387,7 +386,8 @@ class Refuter:
 
         def once(run: Run) -> Any:
             self._check_time()
-            return self.ways[0](SymbolicGenerator(run), entries, given)
+            data = entries[0] if self.problem.single else list(entries)
+            return self.ways[0](SymbolicGenerator(run), data, copied(given))
 
         with np.errstate(all="ignore"):
             return [_worded(path) for path in paths(once, _PATHS)]
@@ -395,16 +395,16 @@ class Refuter:
     # Ways to run the program: the function itself, its text (where the function makes arrays of floats, say), and the
     # function on floats, where it asks for them.
 
-    def _function(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
-        return plain(self.function(generator, list(entries), **given))
+    def _function(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
+        return plain(self.function(generator, data, **given))
 
-    def _text(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
+    def _text(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
         _, program = plain_program(self.program.text, self.program.entry)
-        return program(generator, list(entries), given, MAX_STEPS)
+        return program(generator, data, given, MAX_STEPS)
 
-    def _rounded(self, generator: SymbolicGenerator, entries: list[Any], given: dict[str, Any]) -> Any:
+    def _rounded(self, generator: SymbolicGenerator, data: Any, given: dict[str, Any]) -> Any:
         rounded = {name: _float(each) for name, each in given.items()}
-        return plain(self.function(generator, [_float(each) for each in entries], **rounded))
+        return plain(self.function(generator, _float(data), **rounded))
 
     # The certificate.
 
@@ -453,6 +453,10 @@ def _listed(words: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def _order(value: Any) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, value if isinstance(value, tuple) else (value,)))
+
+
 def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Neighbors, Values, Pair]]:
     return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
@@ -464,6 +468,8 @@ _CANNOT = (  # the last are the user's function's
 
 
 def _float(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_float(each) for each in value]
     return float(_fraction(value.constant)) if isinstance(value, Form) else value
 
 
@@ -538,15 +544,19 @@ def reproduction_code(inputs: Mapping[str, Any]) -> str:
     arguments = "".join(f", {name}={_literal(value, sorts[name])}" for name, value in inputs["values"].items())
     kind = inputs["relation"]["values"]
     data1, data2 = (", ".join(_literal(each, kind) for each in inputs[data]) for data in ("data1", "data2"))
+    single = takes_one_value(inputs["program"]["text"], entry)
+    listed, data = (f"{data1}, {data2}", "data") if single else (f"[{data1}], [{data2}]", "list(data)")
     return (
         f"import numpy as np\n\nrng = np.random.default_rng(0)\n"
-        f"for data in ([{data1}], [{data2}]):\n"
-        f"    outputs = ({entry}(rng, list(data){arguments}) for _ in range(100_000))\n"
+        f"for data in ({listed}):\n"
+        f"    outputs = ({entry}(rng, {data}{arguments}) for _ in range(100_000))\n"
         f"    print(data, sum({_condition('out', inputs['output'])} for out in outputs) / 100_000)\n"
     )
 
 
 def _literal(text: Any, sort: str) -> str:
+    if sort.startswith("list["):
+        return f"[{', '.join(_literal(each, sort[5:-1]) for each in text)}]"
     value = Fraction(text)
     if sort == "bool":
         return str(value == 1)

@@ -17,7 +17,15 @@ from typing import Any
 from dpassay.prover.costs import Payment, Unaffordable, budget
 from dpassay.prover.execution import Explorer
 from dpassay.prover.expressions import Printer, Untold, formula_of, number_of, tidy
-from dpassay.prover.invariants import Broken, Houdini, Inductive, candidates, list_candidates, simplest
+from dpassay.prover.invariants import (
+    Broken,
+    Houdini,
+    Inductive,
+    candidates,
+    changing_candidates,
+    list_candidates,
+    simplest,
+)
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Solver, Translator
@@ -342,8 +350,9 @@ class Attempts:
             for change in owed.changes:
                 yield change, owed.exact
         if not self.strategy.prophecies:
-            for _, _, value, _ in leaf.appends:
-                yield value.change, True
+            for name, _, value, _ in leaf.appends:
+                if name not in self.explored.changes:
+                    yield value.change, True
 
     def last(self, change: Poly, leaf: Leaf) -> Draw | None:
         """The last draw on a leaf whose shift a difference has."""
@@ -398,6 +407,8 @@ class Attempts:
         moved = {n: v.change for n, v in draw.env.items() if isinstance(v, Number) and v.change.terms and ":" not in n}
         for name in sorted(moved, key=lambda name: getattr(moved[name].atom(), "kind", "") == "sym"):
             result.append(f"d({name}) != 0")  # what the data say first, then what the loop carries along
+        if self.problem.single:
+            return [*result, "delta() != 0"]
         loops = [name for name in draw.env if name.startswith("index:")]
         data = Printer(self.explored.entry).data()
         result += [f'd({data}[index("{name[6:]}")]) != 0' for name in loops]
@@ -539,8 +550,9 @@ class Attempts:
         reads: dict[str, Any] = {}
         for draw in self.explored.draws.values():
             if draw.shift.kind == "read":
-                text = texts.get((draw.position, ()), "0")
-                value = Substitution(dict(symbols), dict(reads)).poly(number_of(text, draw.env, self.whole))
+                text = texts.get((draw.position, ()), "False" if draw.kind == "coin" else "0")
+                moved = number_of(f"1 if {text} else 0" if draw.kind == "coin" else text, draw.env, self.whole)
+                value = Substitution(dict(symbols), dict(reads)).poly(moved)
                 reads[draw.shift.args[0]] = _at(value, draw.index)
         for draw in leaf.draws:
             if draw.shift.kind == "read":
@@ -566,6 +578,10 @@ class Attempts:
         }
         lists = {
             name: list(list_candidates(name, self.targets, self.magnitudes, prophecy)) for name in self.explored.lists
+        }
+        lists |= {
+            name: list(changing_candidates(name, self.explored, self.problem, self.magnitudes))
+            for name in self.explored.changes
         }
         return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator, released).run()
 

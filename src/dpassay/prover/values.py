@@ -65,13 +65,19 @@ class Items:
 
 @dataclass(frozen=True)
 class Sequence_:
-    """A list: its length, its element at an index, and the name under which formulas speak of its elements."""
+    """A list: its length, its element at an index, and the name under which formulas speak of its elements.
+
+    A filtered list has the places of its source: `kept` says whether the element there is, else it is 0. Of a list
+    whose elements change, `label` is the name of what it held at the last loop's head.
+    """
 
     length: Number
     get: Callable[[Poly], Any]
     name: str | None = None
     built: bool = False
     draws: bool = False
+    kept: Callable[[Poly], Truth] | None = None
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -240,6 +246,8 @@ class Explored:
     uses: list[tuple[Poly, Poly]] = field(default_factory=list)
     numeric: set[str] = field(default_factory=set)
     tuples: set[str] = field(default_factory=set)
+    summands: dict[str, tuple[Poly, Number]] = field(default_factory=dict)
+    changes: dict[str, dict[str, tuple[Poly, Poly, Number]]] = field(default_factory=dict)
 
 
 @dataclass

@@ -9,7 +9,7 @@ its cases, and those that turn out not to apply are dropped.
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpassay.replay import Rejected
@@ -27,6 +27,7 @@ from dpassay.replay.program_core import (
     Statement,
     Variable,
     assigned,
+    resized,
 )
 from dpassay.replay.program_flow import NOTHING, Flow, Held
 from dpassay.replay.proof_expressions import Expressions
@@ -514,10 +515,10 @@ class Runs:
         return self.anything(prophecy.name, Held(held.kind, held.special), [])
 
     def arrive(self, path: Path, loop: Loop, changed: set[str], names: set[str] | None = None) -> None:
-        """Shows the invariants at the loop's head; `names` had a value there before."""
+        """Shows the invariants at the loop's head; `names` had a value there before, and what is new has none there."""
         if names is not None and not names <= set(path.values):
             raise Rejected(f"a variable may lose its value in the loop at {loop.position}")
-        for name in sorted(changed & set(path.values)):
+        for name in sorted(changed & (set(path.values) if names is None else names)):
             value = path.values[name]
             for formula in self.regular(self.flow.held.get(name, NOTHING), value):
                 path.show(formula, f"what is known of {name} by itself", loop.position)
@@ -602,6 +603,10 @@ class Runs:
         for name in sorted(changed):
             if name in path.values:
                 made.values[name] = self.anything(name, self.flow.held.get(name, NOTHING), made.known)
+        for name in changed - resized((loop,)):  # only elements change
+            before, now = path.values.get(name), made.values.get(name)
+            if isinstance(before, Sequence) and isinstance(now, Sequence):
+                made.values[name] = replace(now, length=before.length)
         if skip:
             made.long[f"index@{loop.position}"] = long = self.symbols.fresh("long", "i")
             made.values[f"index@{loop.position}"] = self.both_counters(long)

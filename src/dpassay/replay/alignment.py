@@ -1,11 +1,11 @@
 """Checks that a mechanism is private by an alignment of two runs; the theorem is in docs/theorems/alignments.md.
 
-Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int" or "bool"}, "relation": {"kind", "bounds",
-"values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters], and the
-alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]}, "selections":
-{draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about element k]}, "free":
-[branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts (`replay.proof_expressions`),
-positions "line:column".
+Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int", "bool" or "list[...]"}, "relation": {"kind",
+"bounds", "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters],
+and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]},
+"selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula
+about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
+(`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -13,7 +13,7 @@ The text is read anew, both runs are executed symbolically, and every condition 
 import ast
 import functools
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,7 @@ MILLISECONDS = 5000
 _ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
 _FUNCTIONS = {"abs", "min", "max", "exp", "log", "sqrt"}
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
+_LISTS = {"list[real]": "real", "list[int]": "int"}
 
 
 def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,9 +205,12 @@ class _Proof:
         """An expression in the parameters, and the length of the data where it is the same in both runs."""
         node = parse(text)
         public = set(self.core.parameters)
+        lengths = {f"len({name})" for name, kind in self.inputs["parameters"].items() if kind in _LISTS}
         for inner in ast.walk(node):
             if isinstance(inner, ast.Call) and ast.unparse(inner) == f"len({self.core.data})" and not self.adding:
                 public.add(self.core.data)
+            elif isinstance(inner, ast.Call) and ast.unparse(inner) in lengths:
+                continue
             elif isinstance(inner, ast.Call) and ast.unparse(inner.func) not in _FUNCTIONS:
                 raise Rejected(f"{ast.unparse(inner)} is not public: {text}")
         for inner in ast.walk(node):
@@ -223,17 +227,31 @@ class _Proof:
 
     def parameter(self, name: str) -> Value:
         kind = self.inputs["parameters"].get(name)
+        if kind in _LISTS:
+            return self.public_list(name, _LISTS[kind])
         if kind not in _KINDS:
-            raise Rejected(f"the parameter {name} is real, int or bool")
+            raise Rejected(f"the parameter {name} is real, int, bool, list[real] or list[int]")
         if kind == "bool":
             truth = self.symbols.symbol(name, "b")
             return Truth(truth, truth)
         return Scalar(self.symbols.fresh(name, "i" if kind == "int" else "r"))
 
+    def public_list(self, name: str, kind: str) -> Sequence:
+        """A list of any length and any numbers, the same in both runs."""
+        length = self.symbols.symbol(f"length{name}", "i")
+        self.symbols.axioms[length].append(self.symbols.compare(">=", of_symbol(length)))
+        elements = self.symbols.function(name, kind[0])
+        return Sequence(
+            Scalar(of_symbol(length)), lambda index: Scalar(self.symbols.element(elements, index, lambda _: ()))
+        )
+
     def flow(self) -> Flow:
         shifted = frozenset((*self.alignment.shifts, *self.alignment.coins))
         entries = Held(_KINDS[self.values], differs=True)
-        parameters = {name: Held(_KINDS[kind]) for name, kind in self.inputs["parameters"].items()}
+        parameters = {
+            name: Held("list", parts=(Held(_LISTS[kind]),)) if kind in _LISTS else Held(_KINDS[kind])
+            for name, kind in self.inputs["parameters"].items()
+        }
         return Flow(self.core, entries, parameters, self.adding, self.alignment.free, shifted)
 
     @property
@@ -260,6 +278,8 @@ class _Proof:
         if radius.constant is not None and radius.constant <= 0:
             raise Rejected("the radius is above 0: nothing is proved of lists that have no neighbors")
         inside = self.inside(start, said)
+        if self.core.single:
+            return self.one_value(evaluation, start, radius, sort, inside)
         start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}
         gap, changed, delta = symbols.function("gap", sort), symbols.fresh("changed", "i"), symbols.fresh("delta", sort)
@@ -297,6 +317,24 @@ class _Proof:
             both_lengths = Scalar(length, -ONE) if extra == "one" else Scalar(length - ONE, ONE)
             data = Sequence(both_lengths, element, lambda index: valued(Scalar(entry(index))))
         start.values[self.core.data] = data
+        return given
+
+    def one_value(
+        self, evaluation: Evaluation, start: Path, radius: Number, sort: str, inside: Callable[[Number], list[str]]
+    ) -> dict[str, Number]:
+        """Data that are one value: `delta` is its difference, which the relation confines as an entry's."""
+        if self.adding:
+            raise Rejected("data that are one value cannot have an entry more")
+        value = Scalar(self.symbols.fresh("value", sort), self.symbols.fresh("delta", sort))
+        given = {"delta": value.gap}
+        if self.kind == "monotone_queries":
+            given["sign"] = self.symbols.fresh("sign", "i")
+            start.known.append(self.symbols.equal(self.symbols.absolute(given["sign"]), ONE))
+        start.known += [*inside(value.one), *inside(value.two)]
+        if self.kind != "replace_one:entry":
+            start.known += self.near(value.gap, radius, given.get("sign"))
+        boolean = self.values == "bool"
+        start.values[self.core.data] = evaluation.pairs.compared("==", value, Scalar(ONE)) if boolean else value
         return given
 
     def near(self, gap: Number, radius: Number, sign: Number | None) -> list[str]:

@@ -1,7 +1,7 @@
 """Refutes a program's privacy claim by two neighboring inputs and an event: both probabilities by exact integration.
 
-Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool"}, "relation": {"kind", "bounds",
-"values", "radius"}, "claim": {"notion": "epsilon" | "zcdp", "bound"}, "assume": conditions on the parameters; then what
+Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool" | "list[...]"}, "relation":
+{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp", "bound"}, "assume": conditions; what
 refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event, and for zCDP
 "order", the order of the Renyi divergence that is too large.
 
@@ -60,15 +60,17 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
                 raise Rejected(f"the parameters' values do not satisfy {condition}")
         check_neighbors(inputs["relation"], values, inputs["data1"], inputs["data2"])
         parameters, program = plain_program(inputs["program"]["text"], inputs["program"]["entry"])
-        if takes_one_value(inputs["program"]["text"], inputs["program"]["entry"]):
-            raise Rejected("the program's data are one value, not a list")
+        single = takes_one_value(inputs["program"]["text"], inputs["program"]["entry"])
+        if single and not len(inputs["data1"]) == len(inputs["data2"]) == 1:
+            raise Rejected("the program's data are one value each: a list of that value alone")
         if set(values) != set(parameters):
             raise Rejected(f"the program's parameters are {', '.join(parameters)}")
         kind = inputs["relation"]["values"]
 
         def run(data: Sequence[str]) -> Callable[[Run], Any]:
             entries = [value_of(each, kind) for each in data]
-            return lambda draws: program(SymbolicGenerator(draws), list(entries), values, MAX_STEPS)
+            given = entries[0] if single else entries
+            return lambda draws: program(SymbolicGenerator(draws), copied(given), copied(values), MAX_STEPS)
 
         try:
             first, second = (
@@ -88,10 +90,10 @@ def _computed(inputs: Mapping[str, Any], said: str) -> dict[str, Any]:
 
 
 def takes_one_value(text: str, entry: str) -> bool:
-    """Whether the data are annotated as a number: such a program is not run on lists."""
+    """Whether the data are annotated as a number: such a program is run on one value, not on a list."""
     functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == entry]
     annotations = [each.args.args[1].annotation for each in functions]
-    return any(isinstance(each, ast.Name) and each.id in ("int", "float", "bool") for each in annotations)
+    return any(each and ast.unparse(each).strip("'\"") in ("int", "float", "bool") for each in annotations)
 
 
 def _violation(inputs: Mapping[str, Any], p: Any, q: Any, bound: Any) -> dict[str, Any]:
@@ -224,7 +226,11 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
     def value(node: ast.AST) -> Any:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return Form(number(Fraction(repr(node.value))))
-        if isinstance(node, ast.Name) and node.id in values:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1 and not node.keywords:
+            listed = values.get(ast.unparse(node.args[0]))
+            if isinstance(listed, list):
+                return Form(fmpq(len(listed)))
+        if isinstance(node, ast.Name) and node.id in values and not isinstance(values[node.id], list):
             held = values[node.id]
             return held if isinstance(held, bool | Form) else Form(number(held))
         if isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op) in _OPERATORS:
@@ -258,7 +264,23 @@ def parameter_values(sorts: Mapping[str, str], given: Mapping[str, Any]) -> dict
         Rejected: one is absent, unknown, or not of its sort.
     """
     fields(given, "the values", sorts)
-    return {name: value_of(given[name], sort) for name, sort in sorts.items()}
+    return {name: _parameter(given[name], sort) for name, sort in sorts.items()}
+
+
+def copied(value: Any) -> Any:
+    """A value whose lists are of its own, as a program may change them."""
+    if isinstance(value, dict):
+        return {name: copied(each) for name, each in value.items()}
+    return list(value) if isinstance(value, list) else value
+
+
+def _parameter(given: Any, sort: str) -> Any:
+    """A public parameter's value; of a sort "list[...]" a list of such."""
+    if not sort.startswith("list["):
+        return value_of(given, sort)
+    if not isinstance(given, list | tuple) or len(given) > MAX_ENTRIES:
+        raise Rejected(f"a list is one of at most {MAX_ENTRIES} numbers")
+    return [value_of(each, sort[5:-1]) for each in given]
 
 
 def value_of(text: Any, sort: str) -> Any:

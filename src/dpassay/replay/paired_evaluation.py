@@ -323,11 +323,17 @@ class Evaluation:
         return self.sequence(path, operation.operands[0]).length
 
     def condition(self, path: Path, operation: Operation) -> Value:
-        """What numpy or Python checks: a size is not negative, a tuple has that length."""
+        """What numpy or Python checks: a size is not negative, a step above 0, a tuple has that length."""
         name = operation.operator
+        if name == "step":
+            step = self.number(path, operation.operands[0], operation.position)
+            if not (step.one.whole and step.gap.whole):
+                raise Rejected(f"a step at {operation.position} is no integer by its form")
+            path.must(self.pairs.compared(">", step, Scalar(ZERO)), "a step above 0", operation.position)
+            return step
         if name == "alike":
             one, two = (self.number(path, each, operation.position) for each in operation.operands)
-            path.must(self.pairs.compared("==", one, two), "as many probabilities as places", operation.position)
+            path.must(self.pairs.compared("==", one, two), "as many of one as of the other", operation.position)
             return YES
         if name == "parts":
             value = self.value(path, operation.operands[0])
@@ -377,6 +383,89 @@ class Evaluation:
         value = self.value(path, operation.operands[0])
         return Sequence(count, lambda _: value)
 
+    def whole_number(self, path: Path, expression: Expression, position: str) -> Scalar:
+        """A number that is an integer by its form, as an index must be."""
+        found = self.number(path, expression, position)
+        if not (found.one.whole and found.gap.whole):
+            raise Rejected(f"an index at {position} is no integer by its form")
+        return found
+
+    def moved(self, value: Sequence, index: Number, by: Scalar) -> Value:
+        """The element so many places further on."""
+        return self.at(value, Scalar(index + by.one, by.gap))
+
+    def sliced(self, path: Path, operation: Operation) -> Value:
+        """`xs[first:end]`: a negative place counts from the end, and places outside are the nearest ones."""
+        value, symbols = self.sequence(path, operation.operands[0]), self.symbols
+
+        def place(number: Number, length: Number) -> Number:
+            back = symbols.choice(symbols.compare(">=", number + length), number + length, ZERO)
+            ahead = symbols.choice(symbols.compare("<=", number - length), number, length)
+            return symbols.choice(symbols.compare(">=", number), ahead, back)
+
+        ends = []
+        for expression, default in zip(operation.operands[1:], (Scalar(ZERO), value.length), strict=True):
+            if isinstance(expression, Constant) and expression.value in (None, 0) and not expression.special:
+                ends.append(default if expression.value is None else Scalar(ZERO))
+                continue
+            number = self.whole_number(path, expression, operation.position)
+            ends.append(self.pairs.lifted(place, number, value.length))
+        first, end = ends
+        span = self.pairs.subtracted(end, first)
+        if first != Scalar(ZERO):
+            span = self.pairs.lifted(lambda x: symbols.choice(symbols.compare(">=", x), x, ZERO), span)
+        return Sequence(span, lambda index: self.moved(value, index, first))
+
+    def joined(self, path: Path, operation: Operation) -> Value:
+        """One list behind the other."""
+        one, two = (self.sequence(path, each) for each in operation.operands)
+
+        def element(index: Number) -> Value:
+            before = self.pairs.compared("<", Scalar(index), one.length)
+            behind = self.moved(two, index, self.pairs.subtracted(Scalar(ZERO), one.length))
+            return self.pairs.chosen(before, one.element(index), behind)
+
+        if two.length == Scalar(ZERO) or one.length == Scalar(ZERO):
+            return one if two.length == Scalar(ZERO) else two
+        return Sequence(self.pairs.added(one.length, two.length), element)
+
+    def replaced(self, path: Path, operation: Operation) -> Value:
+        """A list with another element at a place, which each run has for itself."""
+        listed, at, new = operation.operands
+        old, place = self.sequence(path, listed), self.whole_number(path, at, operation.position)
+        self.inside(path, old, place, operation.position)
+        value = self.value(path, new)
+
+        def element(index: Number) -> Value:
+            here = Truth(self.symbols.equal(index, place.one), self.symbols.equal(index, place.two))
+            return self.pairs.chosen(here, value, old.element(index))
+
+        return Sequence(old.length, element)
+
+    def without(self, path: Path, operation: Operation) -> Value:
+        """A list without the element at a place: those behind it are one place further on."""
+        old = self.sequence(path, operation.operands[0])
+        place = self.whole_number(path, operation.operands[1], operation.position)
+        self.inside(path, old, place, operation.position)
+
+        def element(index: Number) -> Value:
+            before = self.pairs.compared("<", Scalar(index), place)
+            return self.pairs.chosen(before, old.element(index), old.element(index + ONE))
+
+        return Sequence(self.pairs.subtracted(old.length, Scalar(ONE)), element)
+
+    def sorted(self, path: Path, operation: Operation) -> Value:
+        """A list in order: the same in both runs where the list is, which is a goal; nothing else is known of it."""
+        value = self.sequence(path, operation.operands[0])
+        if path.reached != YES:
+            raise Rejected(f"what is sorted at {operation.position} is not sorted by both runs")
+        for formula in self.pairs.unchanged(value):
+            path.show(formula, "the same list to sort in both runs", operation.position)
+        if not isinstance(value.element(self.symbols.fresh("place", "i")), Scalar):
+            raise Rejected(f"what is sorted at {operation.position} are no numbers")
+        name = self.symbols.function("sorted", "r")
+        return Sequence(value.length, lambda index: Scalar(self.symbols.element(name, index, lambda _: ())))
+
     def elementwise(self, path: Path, made: Elementwise) -> Value:
         """Lists element by element; that an arbitrary element is defined is a goal."""
         sources = [self.sequence(path, each) for each in made.sources]
@@ -413,7 +502,12 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("min", "max"), Evaluation.extreme),
     **dict.fromkeys(("floor", "ceil", "int", "round"), Evaluation.whole),
     **dict.fromkeys(("list", "repeat", "range"), Evaluation.listed),
-    **dict.fromkeys(("size", "parts", "alike"), Evaluation.condition),
+    **dict.fromkeys(("size", "step", "parts", "alike"), Evaluation.condition),
+    "slice": Evaluation.sliced,
+    "joined": Evaluation.joined,
+    "replaced": Evaluation.replaced,
+    "without": Evaluation.without,
+    "sorted": Evaluation.sorted,
     "if": Evaluation.choice,
     "abs": Evaluation.absolute,
     "is_none": Evaluation.none,

@@ -50,8 +50,9 @@ class Operation:
     """An operator or a pure function on values; `and`, `or`, `if` evaluate the operands that Python evaluates.
 
     Operators: + - * / // % ** negate, < <= > >= == !=, not and or if, abs min max, item (list, index), length, tuple,
-    part (tuple, literal place), list (elements), repeat (value, count), range (count), is_none, and the names of pure
-    functions (exp, log, sqrt, floor, ceil, round, int, ...).
+    part (tuple, literal place), list (elements), repeat (value, count), range (count), slice (list, first, end), joined
+    (list, list), replaced (list, index, value), without (list, index), sorted, is_none, and the names of pure functions
+    (exp, log, sqrt, floor, ceil, round, int, ...). Of a slice, the first may be 0 and the end None.
     """
 
     operator: str
@@ -163,12 +164,33 @@ class Core:
     Attributes:
         parameters: the public ones, in order.
         defaults: their default values.
+        single: the data are one value, not a list.
     """
 
     data: str
     parameters: tuple[str, ...]
     defaults: dict[str, Expression]
     body: tuple[Statement, ...]
+    single: bool = False
+
+
+def resized(statements: tuple[Statement, ...]) -> set[str]:
+    """Those of them that may become a list of another length: all but what `replaced` alone is assigned to."""
+    found: set[str] = set()
+    for each in statements:
+        if isinstance(each, Assign):
+            same = isinstance(each.value, Operation) and each.value.operator == "replaced"
+            if not same or each.value.operands[0] != Variable(each.name):  # type: ignore[union-attr]
+                found.add(each.name)
+        elif isinstance(each, Branch):
+            found |= resized(each.then) | resized(each.otherwise)
+        elif isinstance(each, Loop):
+            found |= resized(each.head) | resized(each.body) | resized(each.step)
+        elif isinstance(each, Block):
+            found |= resized(each.body) | set(each.local)
+        else:
+            found |= assigned((each,))
+    return found
 
 
 def assigned(statements: tuple[Statement, ...]) -> set[str]:

@@ -26,9 +26,10 @@ from dpassay.replay.program_core import (
     assigned,
 )
 
+_LISTING = {"slice", "joined", "replaced", "without", "sorted"}
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
 _COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "invert", "and", "or", "is_none", "bool", "parts", "alike"}
-_WHOLE = {"length", "floor", "ceil", "int", "round", "size"}
+_WHOLE = {"length", "floor", "ceil", "int", "round", "size", "step"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Flow:
     """The fixed point: `held` says what each variable may hold.
 
     Args:
-        entries: of the data.
+        entries: of the data, or the one value that they are.
         parameters: kind of each public parameter.
         lengths_differ: the runs' data have different lengths.
         free: positions of branches that are not in the trace.
@@ -100,7 +101,8 @@ class Flow:
         shifted: frozenset[str],
     ) -> None:
         self.free, self.shifted, self.data, self.lengths_differ = free, shifted, core.data, lengths_differ
-        self.held: dict[str, Held] = {**parameters, core.data: Held("list", differs=lengths_differ, parts=(entries,))}
+        data = entries if core.single else Held("list", differs=lengths_differ, parts=(entries,))
+        self.held: dict[str, Held] = {**parameters, core.data: data}
         before: dict[str, Held] = {}
         while before != self.held:
             before = dict(self.held)
@@ -186,6 +188,8 @@ class Flow:
         if name == "item":
             element = joined(*held[0].parts) if held[0].parts else NOTHING
             return _compared(element, element, held[1]) if held[1].noisy or held[1].differs else element
+        if name in _LISTING:
+            return self.relisted(name, held)
         if name == "part":
             place = operation.operands[1]
             assert isinstance(place, Constant)
@@ -193,6 +197,21 @@ class Flow:
             parts = held[0].parts
             return parts[place.value] if 0 <= place.value < len(parts) else NOTHING
         return self.arithmetic(name, held)
+
+    def relisted(self, name: str, held: list[Held]) -> Held:
+        """What a list made of another's elements holds; where a place differs or is noisy, so does every element."""
+        made = held[0]
+        if name == "sorted":  # of what both runs are shown to hold alike
+            return _alike(made)
+        if name in ("replaced", "without"):  # its length does not depend on the place
+            elements = joined(*made.parts, *held[2:])
+            moved = held[1].noisy or held[1].differs
+            return replace(made, parts=(_compared(elements, elements, held[1]) if moved else elements,))
+        if name == "joined":
+            made = joined(*held)
+        for place in (each for each in held if each.noisy or each.differs):  # a length moves what stands behind
+            made = _compared(made, made, replace(place, parts=()))
+        return made
 
     def arithmetic(self, name: str, held: list[Held]) -> Held:
         """What an operation on numbers gives."""
@@ -222,6 +241,11 @@ class Flow:
             known = all(each.kind in ("truth", "int", "") for each in held)
             return "int" if known else "real"
         return joined(*held[1:]).kind if name == "if" else "real"
+
+
+def _alike(held: Held) -> Held:
+    """What holds of a value that is the same in both runs."""
+    return replace(held, differs=False, noisily_different=False, parts=tuple(map(_alike, held.parts)))
 
 
 def _condition(test: Held) -> Held:

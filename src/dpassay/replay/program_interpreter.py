@@ -56,7 +56,7 @@ class Undefined(Exception):
 
 def interpret(
     core: Core,
-    data: Sequence[Any],
+    data: Any,
     parameters: Mapping[str, Any],
     draws: Draws,
     functions: Mapping[str, Callable[..., Any]] | None = None,
@@ -66,7 +66,7 @@ def interpret(
 
     Args:
         core: the program.
-        data: entries, whose comparisons may be of any kind with a truth value.
+        data: entries (or the one value), whose comparisons may be of any kind with a truth value.
         parameters: values of the public parameters; those with a default may be left out.
         draws: give the noise, in the order in which the program draws.
         functions: what pure functions such as `exp` are, by name; those of `math` where it does not say.
@@ -77,7 +77,7 @@ def interpret(
         TimeoutError: there are more steps.
     """
     run = _Run(draws, dict(functions or {}), steps)
-    run.values = {core.data: list(data)}
+    run.values = {core.data: data if core.single else list(data)}
     for name in core.parameters:
         run.values[name] = parameters[name] if name in parameters else run.value(core.defaults[name])
     try:
@@ -95,6 +95,26 @@ def _item(listed: Sequence[Any], index: Any) -> Any:
     if index < 0:
         raise IndexError(f"{index} is below 0")
     return listed[int(index)]
+
+
+def _whole(index: Any) -> int | None:
+    return None if index is None else int(index)
+
+
+def _replaced(listed: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    _item(listed, index)
+    return [*listed[: int(index)], value, *listed[int(index) + 1 :]]
+
+
+def _without(listed: Sequence[Any], index: Any) -> list[Any]:
+    _item(listed, index)
+    return [*listed[: int(index)], *listed[int(index) + 1 :]]
+
+
+def _step(step: Any) -> Any:
+    if not step > 0:
+        raise ValueError("a step that is not above 0")
+    return step
 
 
 def _power(base: Any, exponent: int) -> Any:
@@ -162,6 +182,12 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "alike": _alike,
     "length": len,
     "size": _size,
+    "step": _step,
+    "slice": lambda listed, first, end: listed[_whole(first) : _whole(end)],
+    "joined": lambda one, two: [*one, *two],
+    "replaced": _replaced,
+    "without": _without,
+    "sorted": sorted,
     "tuple": lambda *parts: parts,
     "list": lambda *parts: list(parts),
     "repeat": lambda value, count: [value] * max(int(count), 0),

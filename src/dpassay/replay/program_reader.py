@@ -35,6 +35,7 @@ from dpassay.replay.program_core import (
 )
 
 SCALAR, LIST, ARRAY, TUPLE, GENERATOR = "a number", "a list", "an array", "a tuple", "the generator"
+FILTERED = "a filtered list"
 LISTS = (LIST, ARRAY)
 _MAX_TEXT = 50_000
 _MAX_DEPTH = 12
@@ -75,6 +76,10 @@ _CURVES = {"sin", "cos", "atan", "arctan"}
 _REDUCTIONS = {"sum", "max", "min", "mean", "argmax", "argmin", "cumsum"}
 _NOISE = {"laplace": ("loc", "scale"), "normal": ("loc", "scale"), "gumbel": ("loc", "scale")}
 _ONE_SIDED = {"exponential": ("scale",)}
+_GIVEN_LISTS = ("list[int]", "list[float]")
+"""Annotations of public parameters that are lists."""
+_ONE_VALUE = ("int", "float", "bool")
+"""Annotations of data that are no list."""
 _Node = TypeVar("_Node", bound=ast.AST)
 Read = tuple[Expression, str]
 """What was read, and its shape."""
@@ -176,6 +181,8 @@ class _Reader:
         self.loops = 0
         self.pure = False
         self.data = ""
+        self.given: set[str] = set()
+        self.shared: set[str] = set()
 
     # Functions and statements.
 
@@ -185,21 +192,25 @@ class _Reader:
             parameters = ["", *parameters]
         if len(parameters) < 2:
             raise _refuse(function, "write def f(rng, data, ...)")
-        rng, self.data, *public = parameters
+        rng, self.data = parameters[:2]
+        public = {name: _annotation(function, name) for name in parameters[2:]}
         scope = self._scope(function, "")
-        shape = ARRAY if self.noiseless == "array" else LIST
-        scope.names |= {rng: (Variable(rng), GENERATOR), self.data: (Variable(self.data), shape)}
-        self.shapes[self.data] = shape
+        single = _annotation(function, self.data) in _ONE_VALUE and not self.noiseless
+        self.shapes[self.data] = SCALAR if single else ARRAY if self.noiseless == "array" else LIST
+        scope.names |= {rng: (Variable(rng), GENERATOR), self.data: (Variable(self.data), self.shapes[self.data])}
         if not set(defaults) <= set(public):
             raise _refuse(function, "the generator and the data have no default")
-        scope.names.update((name, (Variable(name), SCALAR)) for name in public)
-        self.shapes.update(dict.fromkeys(public, SCALAR))
+        self.shapes.update(
+            (name, LIST if annotation in _GIVEN_LISTS else SCALAR) for name, annotation in public.items()
+        )
+        scope.names.update((name, (Variable(name), self.shapes[name])) for name in public)
+        self.given = {name for name in (self.data, *public) if self.shapes[name] == LIST}
         if {rng, self.data} & _stored(function):
             raise _refuse(function, f"{rng} and {self.data} may not be assigned")
         self.scopes.append(scope)
         self.block(function.body)
         self._check_aliases()
-        return Core(self.data, tuple(public), dict(defaults), tuple(self.statements))
+        return Core(self.data, tuple(public), dict(defaults), tuple(self.statements), single)
 
     def _scope(self, function: ast.FunctionDef, prefix: str) -> _Scope:
         if function.decorator_list:
@@ -238,7 +249,8 @@ class _Reader:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             self._parallel(node.targets[0], node.value)
             return
-        value, shape = self.value(node.value)
+        popped = self._popped(node.value)
+        value, shape = self.value(node.value) if popped is None else (popped, SCALAR)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
                 raise _refuse(node, "a chained assignment is for numbers")
@@ -253,8 +265,14 @@ class _Reader:
         self.assign(node.target, value, shape, node.value)
 
     def read_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Subscript):
+            owner, shape = self.own_elements(node.target.value)
+            index = self.kept("place", self.index(node.target), node, SCALAR)
+            changed = self.binary(node, self.operation("item", (owner, index), node), self.number(node.value))
+            self.element_changed(node, owner, shape, index, changed)
+            return
         if not isinstance(node.target, ast.Name):
-            raise _refuse(node, "only a variable can be changed")
+            raise _refuse(node, "only a variable or an element can be changed")
         (left, old), (right, new) = self.value(_loaded(node.target)), self.value(node.value)
         if (old, new) != (SCALAR, SCALAR):
             raise _refuse(node, "a list or an array may not be changed in place")
@@ -264,14 +282,75 @@ class _Reader:
         if isinstance(target, ast.Tuple):
             self._unpack(target, value, shape, source)
             return
+        if isinstance(target, ast.Subscript):
+            if shape not in (SCALAR, TUPLE):
+                raise _refuse(target, "a list holds numbers, truth values, texts, None, or tuples of them")
+            owner, kind = self.own_elements(target.value)
+            if kind == ARRAY and shape != SCALAR:
+                raise _refuse(target, "an array holds numbers")
+            self.element_changed(target, owner, kind, self.index(target), value)
+            return
         if not isinstance(target, ast.Name):
-            raise _refuse(target, "only variables can be assigned to")
-        if shape not in (SCALAR, LIST, ARRAY, TUPLE):
+            raise _refuse(target, "only variables and elements of lists can be assigned to")
+        if shape not in (SCALAR, LIST, ARRAY, TUPLE, FILTERED):
             raise _refuse(target, f"{shape} may not be assigned to a variable")
         name = self.bind(target.id, shape, target)
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             self.aliases.append((name, value.name))
+        if shape == ARRAY and not (isinstance(value, Operation) and value.operator == "repeat"):
+            self.shared.add(name)
         self.add(Assign(name, value, self.at(source)))
+
+    def own_list(self, node: ast.expr) -> Variable:
+        """A list of the program's own, which may be changed, but not what was given."""
+        owner, shape = self.value(node)
+        if shape != LIST or not isinstance(owner, Variable) or owner.name in self.given or self.pure:
+            raise _refuse(node, "only a list of the program's own can be changed")
+        return owner
+
+    def own_elements(self, node: ast.expr) -> tuple[Variable, str]:
+        """A list of the program's own, or an array that was made by np.zeros or np.ones, and so holds real numbers."""
+        owner, shape = self.value(node)
+        if shape != ARRAY or not isinstance(owner, Variable) or self.pure:
+            return self.own_list(node), LIST
+        return owner, ARRAY
+
+    def element_changed(self, node: ast.AST, owner: Variable, shape: str, index: Expression, value: Expression) -> None:
+        """An array takes truth values as numbers."""
+        value = self.operation("float", (value,), node) if shape == ARRAY else value
+        self.change(node, owner, self.operation("replaced", (owner, index, value), node))
+
+    def change(self, node: ast.AST, owner: Variable, value: Expression) -> None:
+        """The list becomes another one: it must have no other name."""
+        self.appended[owner.name] = node
+        self.add(Assign(owner.name, value, self.at(node)))
+
+    def index(self, node: ast.Subscript) -> Expression:
+        """An index, of which -1 is the last."""
+        index = self.number(node.slice)
+        if isinstance(index, Operation) and index.operator == "negate":
+            if index.operands[0] != Constant(1):
+                raise _refuse(node, "of the negative indices only -1 is understood")
+            value, _ = self.value(node.value)
+            return self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
+        return index
+
+    def _popped(self, node: ast.expr) -> Expression | None:
+        """The element that `xs.pop()` or `xs.pop(i)` takes out, if that is what stands there."""
+        called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
+        if not called:
+            return None
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Attribute)
+        owner = self.own_list(node.func.value)
+        if node.keywords or len(node.args) > 1:
+            raise _refuse(node, "pop takes an index")
+        place = node.args[0] if node.args else ast.UnaryOp(ast.USub(), ast.Constant(1))
+        subscript = ast.copy_location(ast.Subscript(node.func.value, place), node)
+        index = self.kept("place", self.index(ast.fix_missing_locations(subscript)), node, SCALAR)
+        found = self.kept("popped", self.operation("item", (owner, index), node), node, SCALAR)
+        self.change(node, owner, self.operation("without", (owner, index), node))
+        return found
 
     def _parallel(self, target: ast.Tuple, source: ast.Tuple) -> None:
         """`a, b = x, y`: all values are there before a variable changes."""
@@ -314,11 +393,8 @@ class _Reader:
     def read_Expr(self, node: ast.Expr) -> None:
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-            target = call.func.value
             self.plain(call, 1)
-            owner, shape = self.value(target)
-            if shape != LIST or not isinstance(owner, Variable) or owner.name == self.data or self.pure:
-                raise _refuse(node, "only a list of the program's own can be appended to")
+            owner = self.own_list(call.func.value)
             value, inner = self.value(call.args[0])
             if inner not in (SCALAR, TUPLE):
                 raise _refuse(node, "a list holds numbers, truth values, texts, None, or tuples of them")
@@ -328,7 +404,8 @@ class _Reader:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self.module.functions:
             self.value(call)
             return
-        raise _refuse(node, "an expression alone does nothing")
+        if self._popped(call) is None:
+            raise _refuse(node, "an expression alone does nothing")
 
     def read_If(self, node: ast.If) -> None:
         test = self.truth(node.test)
@@ -399,17 +476,32 @@ class _Reader:
 
     def read_Return(self, node: ast.Return) -> None:
         scope = self.scopes[-1]
-        value, shape = self.value(node.value) if node.value else (Constant(None), SCALAR)
+        value, shape = self.returned(node.value) if node.value else (Constant(None), SCALAR)
         if not scope.result:
+            if shape == FILTERED:
+                raise _refuse(
+                    node, "how long a filtered list is may be private: return its sum or its length with noise"
+                )
             self.add(Return(value, self.at(node)))
             return
         if self.shapes.setdefault(scope.result, shape) != shape or shape == GENERATOR:
             raise _refuse(node, f"{scope.function.name} returns {self.shapes[scope.result]} and {shape}")
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             own = value.name in {scope.prefix + name for name in scope.local - scope.parameters}
             (self.handed if own else self.aliases).append((scope.result, value.name))
         self.add(Assign(scope.result, value, self.at(node)))
         self.add(Leave(scope.result))
+
+    def returned(self, node: ast.expr) -> Read:
+        """The output, of which nobody can tell whether it is a list or, by `tuple(...)`, a tuple of the same."""
+        plain = isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1 and not self.scopes[-1].result
+        if not plain or ast.unparse(node.func) != "tuple" or not self.is_builtin("tuple"):  # type: ignore[attr-defined]
+            return self.value(node)
+        inner = node.args[0]  # type: ignore[attr-defined]
+        value, shape = self.comprehension(inner, inner) if isinstance(inner, ast.GeneratorExp) else self.value(inner)
+        if shape not in (LIST, FILTERED):
+            raise _refuse(node, f"a tuple of {shape} is not understood")
+        return value, shape
 
     def _check_aliases(self) -> None:
         """Two names of one list, one of which grows, would have to be followed; here each list has its own value.
@@ -426,22 +518,30 @@ class _Reader:
             groups.update(dict.fromkeys(joined, joined))
         for name, node in self.appended.items():
             if sum("@" not in each for each in groups.get(name, ())) > 1:
-                raise _refuse(node, "a list with two names is appended to")
+                raise _refuse(node, "a list with two names is changed")
+            if name in self.shared:
+                raise _refuse(node, "an array that is changed is made by np.zeros or np.ones, and is known by one name")
 
     # Iteration.
 
-    def iterated(self, node: ast.AST, target: ast.expr, iterable: ast.expr) -> tuple[list[ast.expr], list[Read]]:
-        """The targets of a loop and what they iterate over: lists, or counters ("count", first, step)."""
+    def iterated(
+        self, node: ast.AST, target: ast.expr, iterable: ast.expr, also: str = ""
+    ) -> tuple[list[ast.expr], list[Read]]:
+        """The targets of a loop and what they iterate over: lists (one of shape `also`), or counters."""
         called = iterable.func.id if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) else ""
         if called and self.is_builtin(called) and called in ("enumerate", "zip"):
             assert isinstance(iterable, ast.Call)
             keywords = {each.arg: each.value for each in iterable.keywords}
-            if called == "zip" and isinstance(strict := keywords.pop("strict", None), ast.Constant) and strict.value:
-                raise _refuse(iterable, "zip with strict=True may fail")
+            strict = keywords.pop("strict", None) if called == "zip" else None
+            if strict is not None and ast.unparse(strict) not in ("True", "False"):
+                raise _refuse(iterable, "strict is True or False")
             if not isinstance(target, ast.Tuple):
                 raise _refuse(target, f"unpack what {called} gives")
             if called == "zip" and not keywords and len(iterable.args) == len(target.elts):
-                return target.elts, [self.source(each, node, i) for i, each in enumerate(iterable.args)]
+                sources = [self.source(each, node, i) for i, each in enumerate(iterable.args)]
+                if strict is not None and ast.unparse(strict) == "True":
+                    self.alike_lengths(node, sources)
+                return target.elts, sources
             start = keywords.pop("start", iterable.args[1] if len(iterable.args) == 2 else ast.Constant(0))
             if called == "enumerate" and not keywords and len(target.elts) == 2 and iterable.args[:1]:
                 first, _ = self.value(start)
@@ -450,9 +550,16 @@ class _Reader:
                     self.source(iterable.args[0], node, 1),
                 ]
             raise _refuse(iterable, f"{called} is not understood here")
-        return [target], [self.source(iterable, node, 0)]
+        return [target], [self.source(iterable, node, 0, also)]
 
-    def source(self, node: ast.expr, loop: ast.AST, place: int) -> Read:
+    def alike_lengths(self, node: ast.AST, sources: Sequence[Read]) -> None:
+        """What zip raises at the end unless all are of one length."""
+        lengths = [self.length([each], node) for each in sources]
+        for place, other in enumerate(lengths[1:]):
+            alike = self.operation("alike", (lengths[0], other), node)
+            self.add(Assign(f"alike{place}@{self.at(node)}", alike, self.at(node)))
+
+    def source(self, node: ast.expr, loop: ast.AST, place: int, also: str = "") -> Read:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -460,8 +567,8 @@ class _Reader:
             and self.is_builtin("range")
         ):
             return self._range(node, loop, place)
-        value, shape = self.value(node)
-        if shape not in LISTS:
+        value, shape = self.value_List(node) if isinstance(node, ast.Tuple) else self.value(node)
+        if shape not in (*LISTS, also):
             raise _refuse(node, f"a loop runs over lists, not over {shape}")
         return (value if isinstance(value, Variable) else self.kept(f"iter{place}", value, loop, shape)), shape
 
@@ -470,22 +577,34 @@ class _Reader:
         if node.keywords or not 1 <= len(arguments) <= 3:
             raise _refuse(node, "range has one to three numbers")
         start, stop = (Constant(0), arguments[0]) if len(arguments) == 1 else arguments[:2]
-        step = _literal(node.args[2]).value if len(arguments) == 3 else 1
-        if not isinstance(step, int) or isinstance(step, bool) or step == 0:
-            raise _refuse(node, "the step of a range is a whole number other than 0")
+        step: Expression = Constant(1)
+        if len(arguments) == 3:
+            step = self._step(node.args[2], arguments[2], loop, place)
         start = self.kept(f"start{place}", start, loop, SCALAR)
-        span = self.operation("-", (stop, start) if step > 0 else (start, stop), node)
-        if abs(step) > 1:
-            rounded = self.operation("+", (span, Constant(abs(step) - 1)), node)
-            span = self.operation("//", (rounded, Constant(abs(step))), node)
+        falling = isinstance(step, Constant) and isinstance(step.value, int) and step.value < 0
+        size = Constant(-step.value) if falling else step  # type: ignore[union-attr,operator]
+        span = self.operation("-", (start, stop) if falling else (stop, start), node)
+        if size != Constant(1):
+            more = self.operation("-", (size, Constant(1)), node)
+            span = self.operation("//", (self.operation("+", (span, more), node), size), node)
         count = self.operation("max", (Constant(0), span), node)
-        return Operation("counter", (start, Constant(step), count), self.at(node)), "counter"
+        return Operation("counter", (start, step, count), self.at(node)), "counter"
+
+    def _step(self, node: ast.expr, value: Expression, loop: ast.AST, place: int) -> Expression:
+        """A literal other than 0, or a number that is to be above 0."""
+        try:
+            step = _literal(node)
+        except Refused:
+            return self.kept(f"step{place}", self.operation("step", (value,), node), loop, SCALAR)
+        if not isinstance(step.value, int) or isinstance(step.value, bool) or step.value == 0:
+            raise _refuse(node, "the step of a range is a whole number other than 0")
+        return step
 
     def length(self, sources: Sequence[Read], node: ast.AST) -> Expression:
         """How often a loop over them runs."""
         counts: list[Expression] = []
         for source, shape in sources:
-            if shape in LISTS:
+            if shape in (*LISTS, FILTERED):
                 counts.append(self.operation("length", (source,), node))
             elif isinstance(source, Operation) and len(source.operands) == 3:
                 counts.append(source.operands[2])
@@ -496,7 +615,7 @@ class _Reader:
         index = Variable(f"index@{self.at(node)}")
         found: list[Expression] = []
         for source, shape in sources:
-            if shape in LISTS:
+            if shape in (*LISTS, FILTERED):
                 found.append(self.operation("item", (source, index), node))
                 continue
             assert isinstance(source, Operation)
@@ -579,12 +698,12 @@ class _Reader:
 
     def value_Tuple(self, node: ast.Tuple) -> Read:
         parts = [self.value(each) for each in node.elts]
-        if any(shape == GENERATOR for _, shape in parts):
-            raise _refuse(node, "the generator may not be in a tuple")
+        if any(shape in (GENERATOR, FILTERED) for _, shape in parts):
+            raise _refuse(node, "the generator and filtered lists may not be in a tuple")
         nested = any(shape != SCALAR for _, shape in parts)
         return self.operation("tuple", tuple(part for part, _ in parts), node), "a nested tuple" if nested else TUPLE
 
-    def value_List(self, node: ast.List) -> Read:
+    def value_List(self, node: ast.List | ast.Tuple) -> Read:
         parts = tuple(self.element(each) for each in node.elts)
         return self.operation("list", parts, node), LIST
 
@@ -616,6 +735,8 @@ class _Reader:
             raise _refuse(node, f"{_said(node)} is not understood")
         if (left[1], right[1]) == (SCALAR, SCALAR):
             return self.binary(node, left[0], right[0]), SCALAR
+        if (left[1], right[1]) == (LIST, LIST) and isinstance(node.op, ast.Add):
+            return self.operation("joined", (left[0], right[0]), node), LIST
         if ARRAY in (left[1], right[1]) and _BINARY[type(node.op)] in "+-*/":
             return self.lifted(node, _BINARY[type(node.op)], left, right)
         raise _refuse(node, f"{left[1]} and {right[1]} cannot be combined so")
@@ -708,45 +829,67 @@ class _Reader:
 
     def value_Subscript(self, node: ast.Subscript) -> Read:
         value, shape = self.value(node.value)
-        if isinstance(node.slice, ast.Slice | ast.Tuple):
-            raise _refuse(node, "no slices")
+        if isinstance(node.slice, ast.Slice):
+            return self._slice(node, node.slice, value, shape)
         if shape == TUPLE:
             return self.operation("part", (value, _literal(node.slice)), node), SCALAR
         if shape not in LISTS:
             raise _refuse(node, f"{shape} has no elements")
-        index = self.number(node.slice)
-        if isinstance(index, Operation) and index.operator == "negate":
-            index = index.operands[0]
-            if index != Constant(1):
-                raise _refuse(node, "of the negative indices only -1 is understood")
-            index = self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
-        return self.operation("item", (value, index), node), SCALAR
+        return self.operation("item", (value, self.index(node)), node), SCALAR
+
+    def _slice(self, node: ast.Subscript, part: ast.Slice, value: Expression, shape: str) -> Read:
+        """`xs[a:b]`, a list of its own."""
+        if shape not in LISTS:
+            raise _refuse(node, f"{shape} has no slices")
+        if part.step is not None:
+            raise _refuse(node, "no slices with a step")
+        if shape == ARRAY:  # which shares its numbers with the slice
+            self.shared |= _variables(value)
+        first = Constant(0) if part.lower is None else self.number(part.lower)
+        end = Constant(None) if part.upper is None else self.number(part.upper)
+        return self.operation("slice", (value, first, end), node), shape
 
     def value_ListComp(self, node: ast.ListComp) -> Read:
-        return self.comprehension(node, node), LIST
+        return self.comprehension(node, node)
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, loop: ast.expr) -> Expression:
-        """A list element by element; a loop that appends where an element draws."""
-        if len(node.generators) != 1 or node.generators[0].ifs or node.generators[0].is_async:
-            raise _refuse(node, "a comprehension has one `for` and no `if`")
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, loop: ast.expr) -> Read:
+        """A list element by element; a loop that appends where an element draws.
+
+        A filtered list has a place for every element of its source, with a pair: whether the element is kept, and
+        it or 0. So both runs have equally many places even where its length is private, and its sum and length are
+        sums over all places; nothing else is understood of it.
+        """
+        if len(node.generators) != 1 or node.generators[0].is_async:
+            raise _refuse(node, "a comprehension has one `for`")
         generator = node.generators[0]
-        names, sources = self.iterated(loop, generator.target, generator.iter)
+        names, sources = self.iterated(loop, generator.target, generator.iter, FILTERED)
         if any(not isinstance(name, ast.Name) for name in names):
             raise _refuse(node, "a comprehension's targets are names")
         targets, listed = [name.id for name in names], f"at@{self.at(loop)}"  # type: ignore[attr-defined]
         items = inner_items = self.items(sources, loop)
         parameter = f"index@{self.at(loop)}"
         over: Expression = self.operation("range", (self.length(sources, loop),), loop)
-        if len(sources) == 1 and sources[0][1] in LISTS:  # element by element, without a counter
+        tests: list[Expression] = []
+        if len(sources) == 1 and sources[0][1] in (*LISTS, FILTERED):  # element by element, without a counter
             parameter, over = f"element0@{self.at(loop)}", sources[0][0]
             inner_items = [Variable(parameter)]
+            if sources[0][1] == FILTERED:
+                pair = Variable(parameter)
+                tests.append(self.operation("part", (pair, Constant(0)), loop))
+                inner_items = [self.operation("part", (pair, Constant(1)), loop)]
         with self.inner_names(dict(zip(targets, inner_items, strict=True))):
             pure, self.pure = self.pure, True
             with self.capture() as inner:
-                body = self.element(node.elt)
+                tests += [self.operation("bool", (self.truth(each),), loop) for each in generator.ifs]
+                body = self.number(node.elt) if tests else self.element(node.elt)
             self.pure = pure
+            if tests and inner:
+                raise _refuse(node, "a filtered comprehension draws nothing and calls nothing that loops")
+            if tests:
+                kept = self.operation("and", tuple(tests), loop) if len(tests) > 1 else tests[0]
+                body = self.operation("tuple", (kept, self.operation("if", (kept, body, Constant(0)), loop)), loop)
             if not inner:
-                return Elementwise((parameter,), (over,), body, self.at(loop))
+                return Elementwise((parameter,), (over,), body, self.at(loop)), FILTERED if tests else LIST
         with self.inner_names(dict(zip(targets, items, strict=True))):
             test = self.counted(loop, self.length(sources, loop))
             with self.capture() as steps:
@@ -754,7 +897,7 @@ class _Reader:
         self._append_loop(
             loop, listed, test, tuple(steps), tuple(source for source, shape in sources if shape in LISTS)
         )
-        return Variable(listed)
+        return Variable(listed), LIST
 
     def _append_loop(
         self,
@@ -814,6 +957,8 @@ class _Reader:
         if name == "len":
             self.plain(node, 1)
             value, shape = self.value(node.args[0])
+            if shape == FILTERED:
+                return self.reduce(node, "sum", self.of_filtered(node, value, 0))
             if shape not in LISTS:
                 raise _refuse(node, f"{shape} has no length")
             return self.operation("length", (value,), node), SCALAR
@@ -831,8 +976,8 @@ class _Reader:
         if name in ("sum", "max", "min"):
             self.plain(node, 1)
             return self.reduction(node, name, node.args[0])
-        if name == "sorted" and self.noiseless:
-            return self.of_list(node, "sorted", LIST)
+        if name == "sorted":
+            return self.of_list(node, "sorted", LIST) if self.noiseless else self._sorted(node)
         if name == "list":
             self.plain(node, 1)
             value, shape = self.source(node.args[0], node, 0)
@@ -847,6 +992,14 @@ class _Reader:
         if name in _PURE[""] and not node.keywords and 1 <= len(node.args) <= (2 if name == "round" else 1):
             return self.operation(name, tuple(map(self.number, node.args)), node), SCALAR
         raise _refuse(node, f"{name} is not understood")
+
+    def _sorted(self, node: ast.Call) -> Read:
+        self.plain(node, 1)
+        inner = node.args[0]
+        value, shape = self.comprehension(inner, inner) if isinstance(inner, ast.GeneratorExp) else self.value(inner)
+        if shape not in LISTS or self.pure:
+            raise _refuse(node, f"sorted is understood of a list, by itself, not of {shape} in a comprehension")
+        return self.operation("sorted", (value,), node), LIST
 
     def _copied(self, value: Expression, node: ast.AST) -> Expression:
         """A list of its own with the same elements."""
@@ -898,6 +1051,8 @@ class _Reader:
             value, shape = self.value(node.args[0])
             if shape not in LISTS:
                 raise _refuse(node, f"np.{name} of {shape} is not understood")
+            if shape == ARRAY:
+                self.shared |= _variables(value)
             return value if isinstance(value, Elementwise) else self._copied(value, node), ARRAY
         if name in ("zeros", "ones", "arange"):
             self.plain(node, 1)
@@ -952,12 +1107,21 @@ class _Reader:
 
     def reduction(self, node: ast.Call, name: str, argument: ast.expr) -> Read:
         if isinstance(argument, ast.GeneratorExp):
-            value = self.comprehension(argument, argument)
+            value, shape = self.comprehension(argument, argument)
         else:
             value, shape = self.value(argument)
-            if shape not in LISTS:
-                raise _refuse(node, f"{name} of {shape} is not understood")
+        if shape == FILTERED and name == "sum":
+            value = self.of_filtered(node, value, 1)
+        elif shape not in LISTS:
+            raise _refuse(node, f"{name} of {shape} is not understood")
         return self.reduce(node, name, value)
+
+    def of_filtered(self, node: ast.AST, value: Expression, place: int) -> Expression:
+        """For each place of a filtered list 1 where the element is kept (place 0), or the element or 0 (place 1)."""
+        name = f"kept@{self.at(node)}"
+        part = self.operation("part", (Variable(name), Constant(place)), node)
+        counted = part if place else self.operation("if", (part, Constant(1), Constant(0)), node)
+        return Elementwise((name,), (value,), counted, self.at(node))
 
     def reduce(self, node: ast.Call, name: str, source: Expression) -> Read:
         """A loop over a list that keeps a sum, the largest so far, or the first place of it."""
@@ -1159,14 +1323,16 @@ class _Reader:
                 raise _refuse(node, "the generator may not be assigned")
             scope.names[name] = (value, shape)
             return
-        if shape not in (SCALAR, LIST, ARRAY, TUPLE):
+        if shape not in (SCALAR, LIST, ARRAY, TUPLE, FILTERED):
             raise _refuse(node, f"{shape} may not be passed")
         if value == Variable(self.data) and name not in scope.local:
             scope.names[name] = (value, shape)
             return
         inner = scope.prefix + name
-        if shape == LIST and isinstance(value, Variable):
+        if shape in LISTS and isinstance(value, Variable):
             self.aliases.append((inner, value.name))
+        if shape == ARRAY:
+            self.shared.add(inner)
         scope.names[name] = (Variable(inner), shape)
         self.shapes[inner] = shape
         self.add(Assign(inner, value, self.at(node)))
@@ -1183,6 +1349,13 @@ def _signature(function: ast.FunctionDef) -> tuple[list[str], dict[str, Expressi
     pairs += [(name, each) for name, each in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if each]
     names = [each.arg for each in (*positional, *arguments.kwonlyargs)]
     return names, {name.arg: _literal(each) for name, each in pairs}
+
+
+def _annotation(function: ast.FunctionDef, name: str) -> str:
+    """What a parameter's annotation says, "" without one."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    annotation = next(each.annotation for each in arguments if each.arg == name)
+    return "" if annotation is None else ast.unparse(annotation).strip("'\"")
 
 
 def _stored(function: ast.FunctionDef) -> set[str]:
