@@ -21,6 +21,7 @@ from flint import arb, fmpq
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
+from dpassay.prover.quick_integration import quick_probability
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
     MAX_STEPS,
@@ -362,7 +363,8 @@ class Refuter:
         whole = (key, repr(event))
         if whole not in self.masses:
             able = all_paths if _BOX in whole[1] else [path for path in all_paths if path.word in (whole[1], None)]
-            self.masses[whole] = event_probability(able, event)
+            found = event_probability(able, event, quick_probability)
+            self.masses[whole] = found if found[1] > 0 else event_probability(able, event)
         return self.masses[whole]
 
     def _paths(self, values: Values, data: Data) -> list[_Path]:
