@@ -126,6 +126,10 @@ def _pieces(kind: str, scale: float, low: float, high: float, leaves: tuple[_Lea
 def _product(leaves: tuple[_Leaf, ...], x: _Floats) -> _Floats:
     product = np.ones_like(x)
     for kind, scale, lowers, uppers in leaves:
+        if kind in _BELOW and not (lowers and uppers):  # the commonest, and half the work
+            turned = [(-a / scale, -b / scale) for a, b in lowers] or [(a / scale, b / scale) for a, b in uppers]
+            product *= _BELOW[kind](functools.reduce(np.minimum, (a + b * x for a, b in turned)))
+            continue
         ends = [
             functools.reduce(pick, (a + b * x for a, b in given), np.full_like(x, start))
             for given, pick, start in ((lowers, np.maximum, -np.inf), (uppers, np.minimum, np.inf))
@@ -187,9 +191,10 @@ def _trials(ratio: float, low: _Floats, high: _Floats) -> _Floats:
 
 
 _COUNTS: Mapping[str, Callable[[float, _Floats, _Floats], _Floats]] = {"geometric": _geometric, "trials": _trials}
+_BELOW: Mapping[str, Callable[[_Floats], _Floats]] = {"laplace": _laplace, "normal": ndtr}
+"""Of noise that is symmetric."""
 _BETWEEN: Mapping[str, Callable[[_Floats, _Floats], _Floats]] = {
-    "laplace": _symmetric(_laplace),
-    "normal": _symmetric(ndtr),
+    **{name: _symmetric(below) for name, below in _BELOW.items()},
     "exponential": _exponential,
     "gumbel": _gumbel,
 }
