@@ -1,5 +1,6 @@
 """The floating-point probabilities of the search are the exact ones of the checker, to a float's precision."""
 
+import contextlib
 import random
 
 import pytest
@@ -7,14 +8,14 @@ from flint import arb, fmpq
 
 from dpassay.prover.quick_integration import _quick, quick_probability
 from dpassay.replay.exact_integration import probability
-from dpassay.replay.linear_forms import LATTICE, SUPPORTS, Bounds, Noise, Run, paths
+from dpassay.replay.linear_forms import LATTICE, SUPPORTS, Bounds, Noise, Run, Unsupported, paths
 from dpassay.replay.numbers import precision
 
 MIXED = ("laplace", "exponential", "uniform")
 
 
 def region(seed: int, kind: str) -> tuple[list[Noise], Bounds]:
-    """Some variables, each compared with the first one."""
+    """Some variables, each compared with an earlier one; integers with the first one."""
     draw = random.Random(seed)
     kinds = [draw.choice(MIXED) if kind == "mixed" else kind for _ in range(draw.randint(2, 4))]
     noises = [
@@ -28,9 +29,11 @@ def region(seed: int, kind: str) -> tuple[list[Noise], Bounds]:
             if end is not None:
                 bounds[((index, factor),)] = fmpq(factor * end)
         if index:
-            bounds[((0, draw.choice((1, -1))), (index, draw.choice((1, -1))))] = fmpq(draw.randint(-5, 9))
-            if draw.random() < 0.4:
-                bounds[((0, draw.choice((1, -1))), (index, draw.choice((1, -1))))] = fmpq(draw.randint(-5, 9))
+            earlier = 0 if each in LATTICE else draw.randrange(index)
+            for _ in range(draw.randint(1, 2)):
+                bounds[((earlier, draw.choice((1, -1))), (index, draw.choice((1, -1))))] = fmpq(draw.randint(-5, 9))
+            if draw.random() < 0.3:
+                bounds.setdefault(((index, 1),), fmpq(draw.randint(1, 5)))
     return noises, bounds
 
 
@@ -40,11 +43,11 @@ def test_agrees_with_the_exact_probability(kind: str) -> None:
     with precision():
         for seed in range(30):
             noises, bounds = region(seed, kind)
-            quick = _quick(noises, bounds)
-            exact = float(arb(probability(noises, bounds)))
-            if exact > 1e-20:
-                assert quick == pytest.approx(exact, rel=1e-11)
-                compared += 1
+            with contextlib.suppress(Unsupported):  # a Gaussian that hangs on another one than the first
+                exact = float(arb(probability(noises, bounds)))
+                if exact > 1e-20:
+                    assert _quick(noises, bounds) == pytest.approx(exact, rel=1e-11)
+                    compared += 1
     assert compared > 8
 
 
@@ -68,9 +71,11 @@ def test_far_tails_keep_their_digits() -> None:
         assert _quick(noises, bounds) == pytest.approx(exact, rel=1e-9)
 
 
-def test_what_does_not_hang_together_by_one_variable_is_left_to_the_exact_one() -> None:
+def test_a_chain_and_a_ring() -> None:
     noises = [Noise("laplace", fmpq(1))] * 4
     chain: Bounds = {((i, 1), (i + 1, -1)): fmpq(0) for i in range(3)}
-    assert _quick(noises, chain) is None
+    assert _quick(noises, chain) == pytest.approx(1 / 24, rel=1e-13)
+    ring = {**chain, ((0, -1), (3, 1)): fmpq(2)}
+    assert _quick(noises, ring) is None
     with precision():
-        assert quick_probability(noises, chain) == probability(noises, chain)
+        assert float(arb(quick_probability(noises, ring))) == float(arb(probability(noises, ring)))

@@ -1,32 +1,35 @@
 """Probabilities of noise regions in floating point, for a search that looks at many: what it finds is computed exactly.
 
-Where every bound joins one variable and a shared one, the others are independent given the shared one: the probability
-is an integral, or a sum, over it of a product of closed forms. All else is left to `exact_integration`.
+Where bounds join variables in pairs, and the pairs make a tree, what hangs on a variable is independent given it: the
+probability is an integral over it of a product of such integrals, and of closed forms at the leaves. Integers are
+summed, where all others hang on one. All else is left to `exact_integration`.
 """
 
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
-from numpy.polynomial.legendre import leggauss
+from numpy.polynomial.legendre import leggauss, legint, legval, legvander
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpassay.replay.exact_integration import components, probability
-from dpassay.replay.linear_forms import LATTICE, Bounds, Noise
+from dpassay.replay.linear_forms import LATTICE, Bounds, Direction, Noise
 
 MAX_PIECES = 600
 _NODES, _WEIGHTS = leggauss(16)
+_LEGENDRE = legvander(_NODES, 15) * (np.arange(16) + 0.5)  # of values by weights: the polynomial's coefficients
 _RATE = 5.0  # of the exponent's change on a piece, at most
 _TAIL = 50.0  # scales beyond the last bend, where a density is nothing
 
 _Floats = NDArray[np.float64]
-_End = tuple[float, float]  # offset, slope: offset + slope * the shared variable
-_Leaf = tuple[str, float, tuple[_End, ...], tuple[_End, ...]]  # kind, scale, lower and upper ends
+_Function = Callable[[_Floats], _Floats]
+_End = tuple[float, float]  # offset, slope: offset + slope * another variable
+_Tree = tuple[tuple[tuple[str, float], ...], tuple[tuple[Direction, float], ...]]
 
 
 def quick_probability(noises: Sequence[Noise], bounds: Bounds) -> Any:
@@ -47,34 +50,15 @@ def quick_probability(noises: Sequence[Noise], bounds: Bounds) -> Any:
 def _quick(noises: Sequence[Noise], bounds: Bounds) -> float | None:
     """None where it is not of that form."""
     variables = sorted({index for direction in bounds for index, _ in direction})
-    if len(variables) == 1:
+    joined = {tuple(index for index, _ in direction) for direction in bounds if len(direction) > 1}
+    if len(variables) == 1 or len(joined) != len(variables) - 1 or any(len(each) > 2 for each in joined):
         return None
-    lattice = any(noises[index].kind in LATTICE for index in variables)
-    if lattice and not all(isinstance(bound, fmpq) for bound in bounds.values()):
+    place = {index: i for i, index in enumerate(variables)}
+    own = tuple((noises[index].kind, _float(noises[index].scale)) for index in variables)
+    named = ((tuple((place[i], factor) for i, factor in direction), bound) for direction, bound in bounds.items())
+    if any(kind in LATTICE for kind, _ in own) and not all(isinstance(bound, fmpq) for bound in bounds.values()):
         return None
-    for shared in variables:
-        joined = all(len(direction) - any(i == shared for i, _ in direction) <= 1 for direction in bounds)
-        if joined and (noises[shared].kind in LATTICE or not lattice):
-            return _over(*_star(noises, bounds, shared))
-    return None
-
-
-def _star(noises: Sequence[Noise], bounds: Bounds, shared: int) -> tuple[str, float, float, float, tuple[_Leaf, ...]]:
-    """The shared variable's kind, scale and range; the others."""
-    low, high = -math.inf, math.inf
-    ends: dict[int, tuple[list[_End], list[_End]]] = {}
-    for direction, bound in bounds.items():
-        factors, end = dict(direction), _float(bound)
-        slope = factors.pop(shared, 0)
-        if not factors:
-            low, high = (low, min(high, end / slope)) if slope > 0 else (max(low, end / slope), high)
-        for index, factor in factors.items():
-            ends.setdefault(index, ([], []))[factor > 0].append((end / factor, -slope / factor))
-    leaves = [
-        (noises[index].kind, _float(noises[index].scale), tuple(sorted(lowers)), tuple(sorted(uppers)))
-        for index, (lowers, uppers) in ends.items()
-    ]
-    return noises[shared].kind, _float(noises[shared].scale), low, high, tuple(sorted(leaves))
+    return _tree(own, tuple(sorted((direction, _float(bound)) for direction, bound in named)))
 
 
 def _float(value: Any) -> float:
@@ -82,60 +66,178 @@ def _float(value: Any) -> float:
 
 
 @functools.lru_cache(maxsize=100_000)
-def _over(kind: str, scale: float, low: float, high: float, leaves: tuple[_Leaf, ...]) -> float | None:
-    """The sum or the integral over the shared variable."""
-    if kind in LATTICE:
-        reach = _TAIL / -math.log(scale) + max((abs(end[0]) for leaf in leaves for end in leaf[2] + leaf[3]), default=0)
-        first, last = max(low, -reach, 1 if kind == "trials" else -reach), min(high, reach)
-        if last - first > MAX_PIECES * len(_NODES):
-            return None
-        x = np.arange(math.ceil(first), math.floor(last) + 1.0)
-        return float(np.sum(_mass(kind, scale, x, x) * _product(leaves, x)))
-    pieces = _pieces(kind, scale, low, high, leaves)
-    if pieces is None or len(pieces) - 1 > MAX_PIECES:
+def _tree(noises: tuple[tuple[str, float], ...], bounds: tuple[tuple[Direction, float], ...]) -> float | None:
+    """The integral, or the sum, over the variable that most others are compared with."""
+    joined = [{index for index, _ in direction} for direction, _ in bounds if len(direction) > 1]
+    lattice = any(kind in LATTICE for kind, _ in noises)
+    root = max(range(len(noises)), key=lambda i: (noises[i][0] in LATTICE, sum(i in each for each in joined), -i))
+    try:
+        if lattice:
+            return None if any(root not in each for each in joined) else _summed((noises, bounds), root)
+        inner = _Integral((noises, bounds), root, None)
+    except _TooFine:
         return None
-    middle, half = (pieces[1:] + pieces[:-1]) / 2, (pieces[1:] - pieces[:-1]) / 2
-    x = middle[:, None] + half[:, None] * _NODES
-    return float(np.sum(half * ((_DENSITY[kind](x / scale) / scale * _product(leaves, x)) @ _WEIGHTS)))
+    return inner.total
 
 
-def _pieces(kind: str, scale: float, low: float, high: float, leaves: tuple[_Leaf, ...]) -> _Floats | None:
-    """Ends of intervals on which the integrand is smooth and does not change by much."""
-    bends = {0.0}
-    rate = 1 / scale
-    for leaf, size, lowers, uppers in leaves:
-        if leaf in LATTICE:
-            return None
-        ends = [*lowers, *uppers]
-        rate += max((abs(slope) for _, slope in ends), default=0) / size
-        bends |= {(a - c) / (d - b) for (a, b), (c, d) in itertools.combinations(ends, 2) if b != d}
-        bends |= {(bend - a) / b for bend in _BENDS.get(leaf, (0.0,)) for a, b in ends if b}
-    least, most = _RANGE.get(kind, (-_TAIL, _TAIL))
-    first, last = min(0.0, *bends), max(0.0, *bends)
-    low = max(low, least * scale if kind in _RANGE else first + least * scale)
-    high = min(high, most * scale if kind == "uniform" else last + most * scale)
-    if not low < high:
-        return np.array([0.0, 0.0])
-    corners = [low, *sorted(bend for bend in bends if low < bend < high), high]
-    pieces = [
-        np.linspace(a, b, 1 + max(1, math.ceil((b - a) * rate / _RATE)))[:-1] for a, b in itertools.pairwise(corners)
+class _TooFine(Exception):
+    """Too many pieces."""
+
+
+def _ends(tree: _Tree, index: int, other: int | None) -> tuple[list[_End], list[_End]]:
+    """The bounds of a variable, alone and by another one; lower and upper."""
+    lowers: list[_End] = []
+    uppers: list[_End] = []
+    for direction, bound in tree[1]:
+        factors = dict(direction)
+        factor = factors.pop(index, 0)
+        if factor and set(factors) <= {other}:
+            slope = -sum(factors.values()) / factor
+            (uppers if factor > 0 else lowers).append((bound / factor, slope))
+    return lowers, uppers
+
+
+def _children(tree: _Tree, index: int, parent: int | None) -> list["_Factor"]:
+    joined = {i for direction, _ in tree[1] for i, _ in direction if index in dict(direction)} - {index, parent}
+    leaves = [
+        each
+        for each in joined
+        if not any(each in dict(d) and not {i for i, _ in d} <= {each, index} for d, _ in tree[1])
     ]
-    return np.append(np.concatenate(pieces), high)
+    return [_Leaf(tree, each, index) if each in leaves else _Integral(tree, each, index) for each in sorted(joined)]
 
 
-def _product(leaves: tuple[_Leaf, ...], x: _Floats) -> _Floats:
-    product = np.ones_like(x)
-    for kind, scale, lowers, uppers in leaves:
-        if kind in _BELOW and not (lowers and uppers):  # the commonest, and half the work
-            turned = [(-a / scale, -b / scale) for a, b in lowers] or [(a / scale, b / scale) for a, b in uppers]
-            product *= _BELOW[kind](functools.reduce(np.minimum, (a + b * x for a, b in turned)))
-            continue
-        ends = [
-            functools.reduce(pick, (a + b * x for a, b in given), np.full_like(x, start))
-            for given, pick, start in ((lowers, np.maximum, -np.inf), (uppers, np.minimum, np.inf))
+class _Factor:
+    """P(a variable, and those that hang on it, are within their bounds), given the variable that it hangs on."""
+
+    def __init__(self, tree: _Tree, index: int, parent: int | None) -> None:
+        self.kind, self.scale = tree[0][index]
+        self.lowers, self.uppers = _ends(tree, index, parent)
+        self.rate = 1 / self.scale  # of its exponent's change
+
+    def bends(self, corners: Iterable[float]) -> set[float]:
+        """Where it bends, if the mass between its ends does at the corners."""
+        ends = [*self.lowers, *self.uppers]
+        found = {(a - c) / (d - b) for (a, b), (c, d) in itertools.combinations(ends, 2) if b != d}
+        return found | {(corner - a) / b for corner in corners for a, b in ends if b}
+
+    def steepness(self) -> float:
+        """Change of the exponent with the other variable."""
+        return self.rate * max((abs(slope) for _, slope in (*self.lowers, *self.uppers)), default=0)
+
+    def low(self, x: _Floats) -> _Floats | None:
+        """The lower end that counts; None for none."""
+        return functools.reduce(np.maximum, [a + b * x for a, b in self.lowers]) if self.lowers else None
+
+    def high(self, x: _Floats) -> _Floats | None:
+        """The upper end that counts."""
+        return functools.reduce(np.minimum, [a + b * x for a, b in self.uppers]) if self.uppers else None
+
+    def corners(self) -> set[float]:
+        """Where it bends in the other variable."""
+        raise NotImplementedError
+
+    def __call__(self, x: _Floats) -> _Floats:
+        raise NotImplementedError
+
+
+class _Leaf(_Factor):
+    """Of one variable: a closed form."""
+
+    def corners(self) -> set[float]:
+        return self.bends(_BENDS.get(self.kind, (0.0,)))
+
+    def __call__(self, x: _Floats) -> _Floats:
+        low, high = self.low(x), self.high(x)
+        if self.kind in _BELOW and (low is None or high is None):  # the commonest, and half the work
+            return _BELOW[self.kind]((-low if high is None else high) / self.scale)  # type: ignore[operator]
+        return _mass(
+            self.kind,
+            self.scale,
+            np.full_like(x, -np.inf) if low is None else low,
+            np.full_like(x, np.inf) if high is None else high,
+        )
+
+
+class _Integral(_Factor):
+    """Of a variable that others hang on: its integrand in pieces, each a polynomial that is integrated exactly."""
+
+    def __init__(self, tree: _Tree, index: int, parent: int | None) -> None:
+        super().__init__(tree, index, parent)
+        children = _children(tree, index, parent)
+        self.rate += sum(child.steepness() for child in children)
+        self.inner = {0.0, *_BENDS.get(self.kind, ())}.union(*(child.corners() for child in children))
+        limits = [[a for a, b in ends if not b] for ends in (self.lowers, self.uppers)]
+        self.edges = self._pieces(
+            max(limits[0], default=-math.inf),
+            min(limits[1], default=math.inf),
+            sum(abs(bound) for direction, bound in tree[1] if len(direction) > 1) if parent is not None else 0.0,
+        )
+        middle, self.half = (self.edges[1:] + self.edges[:-1]) / 2, (self.edges[1:] - self.edges[:-1]) / 2
+        x = middle[:, None] + self.half[:, None] * _NODES
+        values = _DENSITY[self.kind](x / self.scale) / self.scale
+        for child in children:
+            values = values * child(x)
+        masses = self.half * (values @ _WEIGHTS)
+        self.total = float(np.sum(masses))
+        if parent is not None:
+            self.before = np.append(0.0, np.cumsum(masses))
+            self.after = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+            self.series = legint((values * _WEIGHTS) @ _LEGENDRE, lbnd=-1, axis=1) * self.half[:, None]
+
+    def _pieces(self, low: float, high: float, offset: float) -> _Floats:
+        """Ends of intervals on which the integrand is smooth and does not change by much."""
+        least, most = _RANGE.get(self.kind, (-_TAIL, _TAIL))
+        below = least * self.scale if self.kind in _RANGE else min(self.inner) - offset + least * self.scale
+        above = most * self.scale if self.kind == "uniform" else max(self.inner) + offset + most * self.scale
+        low, high = max(low, below), min(high, above)
+        if not low < high:
+            return np.array([0.0, 0.0])
+        corners = [low, *sorted(bend for bend in self.inner if low < bend < high), high]
+        parts = [
+            np.linspace(a, b, 1 + max(1, math.ceil((b - a) * self.rate / _RATE)))[:-1]
+            for a, b in itertools.pairwise(corners)
         ]
-        product *= _mass(kind, scale, *ends)
-    return product
+        if sum(map(len, parts)) > MAX_PIECES:
+            raise _TooFine
+        return np.append(np.concatenate(parts), high)
+
+    def corners(self) -> set[float]:
+        return self.bends({*self.inner, self.edges[0], self.edges[-1]})
+
+    def __call__(self, x: _Floats) -> _Floats:
+        low, high = self.low(x), self.high(x)
+        if low is None:
+            return np.full_like(x, self.total) if high is None else self._up_to(high)
+        if high is None:
+            return self._up_to(low, after=True)
+        return np.where(low > high, 0.0, np.maximum(self._up_to(high) - self._up_to(low), 0.0))
+
+    def _up_to(self, x: _Floats, after: bool = False) -> _Floats:
+        """The integral from the left, or from here to the right."""
+        x = np.clip(x, self.edges[0], self.edges[-1])
+        piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.half) - 1)
+        half = np.where(self.half[piece] > 0, self.half[piece], 1.0)
+        inside = legval((x - self.edges[piece]) / half - 1, np.moveaxis(self.series[piece], -1, 0), tensor=False)
+        if not after:
+            return self.before[piece] + inside
+        return self.after[piece] - inside
+
+
+def _summed(tree: _Tree, root: int) -> float:
+    """The sum over an integer."""
+    kind, ratio = tree[0][root]
+    lowers, uppers = _ends(tree, root, None)
+    reach = _TAIL / -math.log(ratio) + max((abs(bound) for _, bound in tree[1]), default=0)
+    low = max((a for a, _ in lowers), default=-math.inf)
+    first, last = max(low, -reach), min(reach, *(a for a, _ in uppers), math.inf)
+    if last - first > MAX_PIECES * len(_NODES):
+        raise _TooFine
+    x = np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1.0)
+    values = _mass(kind, ratio, x, x)
+    for child in _children(tree, root, None):
+        values = values * child(x)
+    return float(np.sum(values))
 
 
 # P(low <= X <= high), from the smaller tail so that small probabilities keep their digits.
