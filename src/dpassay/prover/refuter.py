@@ -113,7 +113,25 @@ def _worded(path: Path) -> _Path:
     return _Path(path.run, path.output, path.resolved, None if _BOX in word else word)
 
 
-_Chosen = tuple[Neighbors, Values, Pair]
+@dataclass
+class _Source:
+    """Where pairs come from.
+
+    Attributes:
+        rank: of variations: those with the lowest come first.
+        varied: whether these are variations of a pair.
+        work: what went into its pairs so far, in regions integrated.
+    """
+
+    neighbors: Neighbors
+    values: Values
+    pairs: Iterator[Pair]
+    rank: float = 0.0
+    varied: bool = False
+    work: int = 0
+
+
+_Chosen = tuple[_Source, Pair]
 
 
 class _Late(Exception):
@@ -133,10 +151,13 @@ class Refuter:
         self.seen: set[Any] = set()
         self.rejected = 0
         self.best = Search()
-        self.seeds = self._seeds()
-        self.waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
+        self.closed: list[list[_Source]] | None = None
+        self.lanes: list[Any] = []  # (work, order, source)
+        self.waiting: list[Any] = []  # (rank, order, source)
         self.order = itertools.count()
-        self.next: list[_Chosen] = []
+        self.again: list[_Chosen] = []
+        self.turns = self.work = 0
+        self.worked = {False: 0, True: 0}  # in patterns, in variations
 
     # The search.
 
@@ -152,6 +173,8 @@ class Refuter:
             return Search(tried="the data are one value, and only lists are searched")
         floats = FLOATS.set(True)
         try:
+            if self.closed is None:
+                self.closed = self._lanes()
             with precision(), contextlib.suppress(_Late):
                 while self.rejected < _REJECTED and (chosen := self._chosen()) is not None:
                     violation = self._look(chosen, stop)
@@ -180,40 +203,51 @@ class Refuter:
         self.notes[text] = self.notes.get(text, 0) + 1
 
     def _chosen(self) -> _Chosen | None:
-        """The next pair: patterns in turn with variations of the best pairs so far; None when there are no more."""
-        while True:
-            if self.next:
-                return self.next.pop()
-            chosen = next(self.seeds, None)
-            if chosen is None and not self.waiting:
-                return None
-            self.next = [] if chosen is None else [chosen]
-            if self.waiting:
-                score, _, neighbors, values, varied = heapq.heappop(self.waiting)
-                pair = next((each for each in varied if neighbors.are(each)), None)
-                if pair is not None:
-                    heapq.heappush(self.waiting, (score, next(self.order), neighbors, values, varied))
-                    self.next.append((neighbors, values, pair))
+        """The next pair: as much work goes into patterns as into variations of the best pairs; None at the end."""
+        while self.again or self.lanes or self.closed or self.waiting:
+            if self.again:
+                return self.again.pop()
+            varied = bool(self.waiting) and (self.worked[True] <= self.worked[False] or not (self.lanes or self.closed))
+            source = heapq.heappop(self.waiting if varied else self._opened())[-1]
+            pair = next((each for each in source.pairs if source.neighbors.are(each)), None)
+            if pair is not None:
+                return source, pair
+        return None
+
+    def _opened(self) -> list[Any]:
+        """The lanes, and from time to time some more: short inputs at simple values first."""
+        self.turns += 1
+        if self.closed and self.turns > len(self.lanes):
+            least = self.lanes[0][0] if self.lanes else 0
+            for lane in self.closed.pop(0):
+                heapq.heappush(self.lanes, (least, next(self.order), replace(lane, work=least)))
+            self.turns = 0
+        return self.lanes
 
     def _look(self, chosen: _Chosen, stop: bool) -> Search | None:
         """Looks at one pair; a violation that is confirmed."""
-        neighbors, values, pair = chosen
+        source, pair = chosen
+        neighbors, values = source.neighbors, source.values
         key = (tuple(values.items()), (min(pair), max(pair)))
-        if key in self.seen:
-            return None
+        before, found = self.work, None
         try:
             self._check_time()
-            found = self._evaluate(values, pair)
+            if key not in self.seen:
+                found = self._evaluate(values, pair)
         except _Late:  # it is the first one when the search goes on
-            self.next.append(chosen)
+            self.again.append(chosen)
             raise
         self.seen.add(key)
+        self.worked[source.varied] += self.work - before
+        source.work += self.work - before
+        place = source.rank if source.varied else source.work
+        heapq.heappush(self.waiting if source.varied else self.lanes, (place, next(self.order), source))
         if found is None:
             return None
         size = len(pair[0])
         if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
-            place = (size / 40 - found.score, next(self.order))
-            heapq.heappush(self.waiting, (*place, neighbors, values, neighbors.near(pair)))
+            near = _Source(neighbors, values, neighbors.near(pair), size / 40 - found.score, varied=True)
+            heapq.heappush(self.waiting, (near.rank, next(self.order), near))
         if found.score > 1 + 1e-9 and stop:
             confirmed = self._replayed(neighbors, values, found)
             if confirmed is not None:
@@ -226,22 +260,14 @@ class Refuter:
         tried = "" if inputs is None else self._tried()
         return Search(inputs, found.loss, self._bound(values), values, *found.pair, found.event, tried)
 
-    def _seeds(self) -> Iterator[tuple[Neighbors, Values, Pair]]:
-        """Short inputs at simple values first; every length and value gets its turn."""
-        lanes: list[list[Any]] = [[] for _ in range(24 + _LENGTHS)]
+    def _lanes(self) -> list[list[_Source]]:
+        """Patterns of each length at each value, in the order in which they get their turn."""
+        lanes: list[list[_Source]] = [[] for _ in range(24 + _LENGTHS)]
         for place, values in enumerate(assignments(self.problem)[:24]):
             neighbors = Neighbors(self.problem, values)
             for size in range(1, _LENGTHS + 1):
-                lanes[place + size - 1].append(_lane(neighbors, values, size))
-        active: list[Any] = []
-        while active or any(lanes):
-            active += lanes.pop(0) if lanes else []
-            for lane in list(active):
-                chosen = next(lane, None)
-                if chosen is None:
-                    active.remove(lane)
-                else:
-                    yield chosen
+                lanes[place + size - 1].append(_Source(neighbors, values, neighbors.simple(size)))
+        return [each for each in lanes if each]
 
     def _check_time(self) -> None:
         now = time.monotonic()
@@ -363,6 +389,7 @@ class Refuter:
         whole = (key, repr(event))
         if whole not in self.masses:
             able = all_paths if _BOX in whole[1] else [path for path in all_paths if path.word in (whole[1], None)]
+            self.work += len(able)
             found = event_probability(able, event, quick_probability)
             self.masses[whole] = found if found[1] > 0 else event_probability(able, event)
         return self.masses[whole]
@@ -392,7 +419,9 @@ class Refuter:
             return self.ways[0](SymbolicGenerator(run), entries, given)
 
         with np.errstate(all="ignore"):
-            return [_worded(path) for path in paths(once, _PATHS)]
+            found = [_worded(path) for path in paths(once, _PATHS)]
+        self.work += len(found)
+        return found
 
     # Ways to run the program: the function itself, its text (where the function makes arrays of floats, say), and the
     # function on floats, where it asks for them.
@@ -453,10 +482,6 @@ class Refuter:
 def _listed(words: Iterable[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Neighbors, Values, Pair]]:
-    return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
 
 _CANNOT = (  # the last are the user's function's
