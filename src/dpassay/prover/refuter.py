@@ -120,7 +120,8 @@ class _Source:
     Attributes:
         rank: of variations: those with the lowest come first.
         varied: whether these are variations of a pair.
-        work: what went into its pairs so far, in regions integrated.
+        work, pairs_seen: what went into its pairs so far, in regions integrated; how many there were. Patterns whose
+            product of the two is least come first: neither long inputs nor short ones take all the time.
     """
 
     neighbors: Neighbors
@@ -129,6 +130,7 @@ class _Source:
     rank: float = 0.0
     varied: bool = False
     work: int = 0
+    pairs_seen: int = 0
 
 
 _Chosen = tuple[_Source, Pair]
@@ -203,11 +205,13 @@ class Refuter:
         self.notes[text] = self.notes.get(text, 0) + 1
 
     def _chosen(self) -> _Chosen | None:
-        """The next pair: as much work goes into patterns as into variations of the best pairs; None at the end."""
+        """The next pair; a third of the work goes into patterns, the rest into variations of the best pairs so far."""
         while self.again or self.lanes or self.closed or self.waiting:
             if self.again:
                 return self.again.pop()
-            varied = bool(self.waiting) and (self.worked[True] <= self.worked[False] or not (self.lanes or self.closed))
+            varied = bool(self.waiting) and (
+                self.worked[True] <= 2 * self.worked[False] or not (self.lanes or self.closed)
+            )
             source = heapq.heappop(self.waiting if varied else self._opened())[-1]
             pair = next((each for each in source.pairs if source.neighbors.are(each)), None)
             if pair is not None:
@@ -218,9 +222,8 @@ class Refuter:
         """The lanes, and from time to time some more: short inputs at simple values first."""
         self.turns += 1
         if self.closed and self.turns > len(self.lanes):
-            least = self.lanes[0][0] if self.lanes else 0
             for lane in self.closed.pop(0):
-                heapq.heappush(self.lanes, (least, next(self.order), replace(lane, work=least)))
+                heapq.heappush(self.lanes, (0, next(self.order), lane))
             self.turns = 0
         return self.lanes
 
@@ -240,7 +243,8 @@ class Refuter:
         self.seen.add(key)
         self.worked[source.varied] += self.work - before
         source.work += self.work - before
-        place = source.rank if source.varied else source.work
+        source.pairs_seen += 1
+        place = source.rank if source.varied else source.work * source.pairs_seen
         heapq.heappush(self.waiting if source.varied else self.lanes, (place, next(self.order), source))
         if found is None:
             return None
