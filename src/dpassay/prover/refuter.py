@@ -197,6 +197,8 @@ class Refuter:
             )
             for name in self.problem.parameters:
                 looked += f", {name} {_listed(sorted({dict(values)[name] for values, _ in self.seen}, key=Fraction))}"
+        if self.best.loss > 0:
+            looked += f"; the largest loss was {self.best.loss:.4g} of {self.best.bound:.4g} claimed"
         told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
         return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 

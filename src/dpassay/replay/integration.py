@@ -135,9 +135,7 @@ def renyi(p: Any, q: Any, order: fmpq) -> arb:
     return total.log() / (own - 1)
 
 
-def event_probability(
-    found: Iterable[Path], event: Any, measure: Callable[..., Any] = probability
-) -> tuple[Any, Any]:
+def event_probability(found: Iterable[Path], event: Any, measure: Callable[..., Any] = probability) -> tuple[Any, Any]:
     """Probability of an event over all paths of a program, and the same with all that is unresolved."""
     least: Any = fmpq(0)
     unresolved: Any = fmpq(0)
