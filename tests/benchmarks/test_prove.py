@@ -58,6 +58,18 @@ def test_a_proved_mutant_that_an_audit_refutes_fails(monkeypatch):
     assert summed[-1] == "FAIL"
 
 
+def test_an_open_mutant_is_shown_with_what_was_seen_of_it(monkeypatch):
+    broken = [dataclasses.replace(BY_NAME[name], outcome="beyond") for name in ("bad_argmax", "noisy_max")]
+    said = "Neither was found. Tried: a counterexample: 3 pairs; the largest loss was 0.9 of 1 claimed."
+    open_ = dataclasses.replace(verdict("open"), explanation=said)
+    summed, rows = lines(lambda function, **_: open_, "mutants", monkeypatch, broken)
+    assert summed[7] == "0%"
+    assert [(row[4], row[5], row[-1]) for row in rows] == [
+        ("0.9 of 1", "refuted", "open"),
+        ("0.9 of 1", "not refuted", "open"),
+    ]
+
+
 def test_too_few_decided_mutants_fail(monkeypatch):
     programs = [dataclasses.replace(BY_NAME["bad_argmax"], outcome="beyond")] * 5
     answers = iter(["open", *["refuted"] * 4, *["refuted"] * 5])

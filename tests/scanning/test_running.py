@@ -129,7 +129,12 @@ def test_the_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> Non
     (tmp_path / "asleep.py").write_text('"""Privacy."""\nimport time\ntime.sleep(600)\ndef f(data, epsilon): ...\n')
     request = {
         **{"package": "asleep", "path": str(tmp_path), "library": "", "unusable": {}, "seconds": 60.0, "seed": 0},
-        **{"modules": [["asleep", str(tmp_path / "asleep.py")]], "failure_probability": 0.05, "workers": 1, "probing": True},
+        **{
+            "modules": [["asleep", str(tmp_path / "asleep.py")]],
+            "failure_probability": 0.05,
+            "workers": 1,
+            "probing": True,
+        },
     }
     (tmp_path / "request.json").write_text(json.dumps(request))
     command = [sys.executable, "-m", "dpassay.scanning.worker", str(tmp_path)]

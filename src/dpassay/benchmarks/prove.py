@@ -7,6 +7,7 @@ those of the processor, of this process and of those that it started. Beside the
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -47,7 +48,7 @@ class Measured:
         said: why it is open, refused or an error.
         inferred: the smallest bound that was proved, an expression.
         loss: the largest privacy loss that was shown, nats; None if none was.
-        audited: what an audit said of a proof, "" where there was none.
+        audited: what an audit said of a proof, or of a mutant that is open; "" where there was none.
         red: whether the verdict warns of an error of ours.
     """
 
@@ -114,7 +115,7 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
         verdict.explanation if verdict.outcome == "open" else "",
         verdict.epsilon_inferred,
         verdict.epsilon_lower,
-        _audited(program, seed) if verdict.outcome == "holds" else "",
+        _audited(program, seed) if verdict.outcome == "holds" or (part, verdict.outcome) == ("mutants", "open") else "",
         bool(verdict.warnings) and verdict.outcome == "open",
     )
 
@@ -127,7 +128,7 @@ def _prove() -> Prover:
 
 def result(program: Program, measured: Measured) -> str:
     """What a verdict is worth: "pass", "slow", "open" or "FAIL"."""
-    if measured.red or measured.outcome == "error" or measured.audited == "refuted":
+    if measured.red or measured.outcome == "error" or (measured.outcome, measured.audited) == ("holds", "refuted"):
         return "FAIL"
     if {measured.outcome, program.outcome} == {"holds", "refuted"} and not _excluded(program, measured.assuming):
         return "FAIL"
@@ -253,17 +254,29 @@ def _trap_table(rows: _Rows) -> Table:
 
 
 def _mutant_table(rows: _Rows) -> Table:
-    """One row for every mutant that was not decided or contradicts; the others are in the summary."""
+    """One row for every mutant that was not decided or contradicts; the others are in the summary.
+
+    Nobody says which mutants are private: of one that is open, the row says what an audit and the search for
+    counterexamples saw. All that run are counted.
+    """
     cells: dict[str, Callable[[Any], Any]] = {
         "mutant": lambda row: row[0].name,
         "change": lambda row: row[0].source.partition(": ")[2],
         "said": lambda row: row[1].outcome,
         "seconds": lambda row: rounded(row[1].seconds),
-        "why": lambda row: row[1].said[:120],
+        "largest loss": lambda row: _largest(row[1].said),
+        "audit": lambda row: row[1].audited,
+        "why": lambda row: row[1].said.partition("Tried: ")[2][:120] or row[1].said[:120],
         "verdict": lambda row: result(*row),
     }
     undecided = [row for row in rows if result(*row) != "pass"]
     return Table.of("Mutants of the correct programs that were not decided, or slowly", cells, undecided)
+
+
+def _largest(said: str) -> str:
+    """The largest loss that the search for a counterexample saw, beside the claim."""
+    found = re.search(r"the largest loss was (\S+ of \S+) claimed", said)
+    return found[1] if found else ""
 
 
 def _claim(program: Program) -> str:

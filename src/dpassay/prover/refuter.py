@@ -21,6 +21,7 @@ from flint import arb, fmpq
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
+from dpassay.prover.quick_integration import quick_probability
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
     MAX_STEPS,
@@ -113,7 +114,27 @@ def _worded(path: Path) -> _Path:
     return _Path(path.run, path.output, path.resolved, None if _BOX in word else word)
 
 
-_Chosen = tuple[Neighbors, Values, Pair]
+@dataclass
+class _Source:
+    """Where pairs come from.
+
+    Attributes:
+        rank: of variations: those with the lowest come first.
+        varied: whether these are variations of a pair.
+        work, pairs_seen: what went into its pairs so far, in regions integrated; how many there were. Patterns whose
+            product of the two is least come first: neither long inputs nor short ones take all the time.
+    """
+
+    neighbors: Neighbors
+    values: Values
+    pairs: Iterator[Pair]
+    rank: float = 0.0
+    varied: bool = False
+    work: int = 0
+    pairs_seen: int = 0
+
+
+_Chosen = tuple[_Source, Pair]
 
 
 class _Late(Exception):
@@ -133,10 +154,13 @@ class Refuter:
         self.seen: set[Any] = set()
         self.rejected = 0
         self.best = Search()
-        self.seeds = self._seeds()
-        self.waiting: list[Any] = []  # (- score, order, neighbors, values, variations)
+        self.closed: list[list[_Source]] | None = None
+        self.lanes: list[Any] = []  # (work, order, source)
+        self.waiting: list[Any] = []  # (rank, order, source)
         self.order = itertools.count()
-        self.next: list[_Chosen] = []
+        self.again: list[_Chosen] = []
+        self.turns = self.work = 0
+        self.worked = {False: 0, True: 0}  # in patterns, in variations
 
     # The search.
 
@@ -150,6 +174,8 @@ class Refuter:
         self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 3 * seconds
         floats = FLOATS.set(True)
         try:
+            if self.closed is None:
+                self.closed = self._lanes()
             with precision(), contextlib.suppress(_Late):
                 while self.rejected < _REJECTED and (chosen := self._chosen()) is not None:
                     violation = self._look(chosen, stop)
@@ -170,6 +196,8 @@ class Refuter:
             for name in self.problem.parameters:
                 met = {dict(values)[name] for values, _ in self.seen}
                 looked += f", {name} {_listed(map(str, sorted(met, key=_order)))}"
+        if self.best.loss > 0:
+            looked += f"; the largest loss was {self.best.loss:.4g} of {self.best.bound:.4g} claimed"
         told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
         return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 
@@ -178,40 +206,53 @@ class Refuter:
         self.notes[text] = self.notes.get(text, 0) + 1
 
     def _chosen(self) -> _Chosen | None:
-        """The next pair: patterns in turn with variations of the best pairs so far; None when there are no more."""
-        while True:
-            if self.next:
-                return self.next.pop()
-            chosen = next(self.seeds, None)
-            if chosen is None and not self.waiting:
-                return None
-            self.next = [] if chosen is None else [chosen]
-            if self.waiting:
-                score, _, neighbors, values, varied = heapq.heappop(self.waiting)
-                pair = next((each for each in varied if neighbors.are(each)), None)
-                if pair is not None:
-                    heapq.heappush(self.waiting, (score, next(self.order), neighbors, values, varied))
-                    self.next.append((neighbors, values, pair))
+        """The next pair; a third of the work goes into patterns, the rest into variations of the best pairs so far."""
+        while self.again or self.lanes or self.closed or self.waiting:
+            if self.again:
+                return self.again.pop()
+            varied = bool(self.waiting) and (
+                self.worked[True] <= 2 * self.worked[False] or not (self.lanes or self.closed)
+            )
+            source = heapq.heappop(self.waiting if varied else self._opened())[-1]
+            pair = next((each for each in source.pairs if source.neighbors.are(each)), None)
+            if pair is not None:
+                return source, pair
+        return None
+
+    def _opened(self) -> list[Any]:
+        """The lanes, and from time to time some more: short inputs at simple values first."""
+        self.turns += 1
+        if self.closed and self.turns > len(self.lanes):
+            for lane in self.closed.pop(0):
+                heapq.heappush(self.lanes, (0, next(self.order), lane))
+            self.turns = 0
+        return self.lanes
 
     def _look(self, chosen: _Chosen, stop: bool) -> Search | None:
         """Looks at one pair; a violation that is confirmed."""
-        neighbors, values, pair = chosen
+        source, pair = chosen
+        neighbors, values = source.neighbors, source.values
         key = (tuple(values.items()), (min(pair), max(pair)))
-        if key in self.seen:
-            return None
+        before, found = self.work, None
         try:
             self._check_time()
-            found = self._evaluate(values, pair)
+            if key not in self.seen:
+                found = self._evaluate(values, pair)
         except _Late:  # it is the first one when the search goes on
-            self.next.append(chosen)
+            self.again.append(chosen)
             raise
         self.seen.add(key)
+        self.worked[source.varied] += self.work - before
+        source.work += self.work - before
+        source.pairs_seen += 1
+        place = source.rank if source.varied else source.work * source.pairs_seen
+        heapq.heappush(self.waiting if source.varied else self.lanes, (place, next(self.order), source))
         if found is None:
             return None
         size = len(pair[0])
         if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
-            place = (size / 40 - found.score, next(self.order))
-            heapq.heappush(self.waiting, (*place, neighbors, values, neighbors.near(pair)))
+            near = _Source(neighbors, values, neighbors.near(pair), size / 40 - found.score, varied=True)
+            heapq.heappush(self.waiting, (near.rank, next(self.order), near))
         if found.score > 1 + 1e-9 and stop:
             confirmed = self._replayed(neighbors, values, found)
             if confirmed is not None:
@@ -224,22 +265,14 @@ class Refuter:
         tried = "" if inputs is None else self._tried()
         return Search(inputs, found.loss, self._bound(values), values, *found.pair, found.event, tried)
 
-    def _seeds(self) -> Iterator[tuple[Neighbors, Values, Pair]]:
-        """Short inputs at simple values first; every length and value gets its turn."""
-        lanes: list[list[Any]] = [[] for _ in range(24 + _LENGTHS)]
+    def _lanes(self) -> list[list[_Source]]:
+        """Patterns of each length at each value, in the order in which they get their turn."""
+        lanes: list[list[_Source]] = [[] for _ in range(24 + _LENGTHS)]
         for place, values in enumerate(assignments(self.problem)[:24]):
             neighbors = Neighbors(self.problem, values)
             for size in range(1, 2 if self.problem.single else _LENGTHS + 1):
-                lanes[place + size - 1].append(_lane(neighbors, values, size))
-        active: list[Any] = []
-        while active or any(lanes):
-            active += lanes.pop(0) if lanes else []
-            for lane in list(active):
-                chosen = next(lane, None)
-                if chosen is None:
-                    active.remove(lane)
-                else:
-                    yield chosen
+                lanes[place + size - 1].append(_Source(neighbors, values, neighbors.simple(size)))
+        return [each for each in lanes if each]
 
     def _check_time(self) -> None:
         now = time.monotonic()
@@ -361,7 +394,9 @@ class Refuter:
         whole = (key, repr(event))
         if whole not in self.masses:
             able = all_paths if _BOX in whole[1] else [path for path in all_paths if path.word in (whole[1], None)]
-            self.masses[whole] = event_probability(able, event)
+            self.work += len(able)
+            found = event_probability(able, event, quick_probability)
+            self.masses[whole] = found if found[1] > 0 else event_probability(able, event)
         return self.masses[whole]
 
     def _paths(self, values: Values, data: Data) -> list[_Path]:
@@ -390,7 +425,9 @@ class Refuter:
             return self.ways[0](SymbolicGenerator(run), data, copied(given))
 
         with np.errstate(all="ignore"):
-            return [_worded(path) for path in paths(once, _PATHS)]
+            found = [_worded(path) for path in paths(once, _PATHS)]
+        self.work += len(found)
+        return found
 
     # Ways to run the program: the function itself, its text (where the function makes arrays of floats, say), and the
     # function on floats, where it asks for them.
@@ -455,10 +492,6 @@ def _listed(words: Iterable[str]) -> str:
 
 def _order(value: Any) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, value if isinstance(value, tuple) else (value,)))
-
-
-def _lane(neighbors: Neighbors, values: Values, size: int) -> Iterator[tuple[Neighbors, Values, Pair]]:
-    return ((neighbors, values, pair) for pair in neighbors.simple(size))
 
 
 _CANNOT = (  # the last are the user's function's

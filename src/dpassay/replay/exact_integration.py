@@ -39,14 +39,14 @@ def probability(noises: Sequence[Noise], bounds: Bounds) -> Any:
     if any(not direction and sign(bound) < 0 for direction, bound in bounds.items()):
         return fmpq(0)
     result: Any = fmpq(1)
-    for component in sorted(_components(bounds), key=len):
+    for component in sorted(components(bounds), key=len):
         result = result * _component(noises, component)
         if result == 0:
             return fmpq(0)
     return result
 
 
-def _components(bounds: Bounds) -> list[Bounds]:
+def components(bounds: Bounds) -> list[Bounds]:
     """The bounds in groups that share no variable."""
     first: dict[int, int] = {}
 
@@ -439,7 +439,7 @@ def _summed(noises: Sequence[Noise], bounds: Bounds, depth: int = 0) -> Any:
         if any(not direction and bound < 0 for direction, bound in inner.items()):
             continue
         mass = at_zero * ratio ** abs(value)
-        for component in _components(inner):
+        for component in components(inner):
             several = len({i for direction in component for i, _ in direction}) > 1
             mass = mass * (
                 _summed(noises, component, depth + 1)

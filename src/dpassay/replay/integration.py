@@ -137,7 +137,7 @@ def renyi(p: Any, q: Any, order: fmpq) -> arb:
     return total.log() / (own - 1)
 
 
-def event_probability(found: Iterable[Path], event: Any) -> tuple[Any, Any]:
+def event_probability(found: Iterable[Path], event: Any, measure: Callable[..., Any] = probability) -> tuple[Any, Any]:
     """Probability of an event over all paths of a program, and the same with all that is unresolved."""
     least: Any = fmpq(0)
     unresolved: Any = fmpq(0)
@@ -145,7 +145,7 @@ def event_probability(found: Iterable[Path], event: Any) -> tuple[Any, Any]:
         run = replace(path.run, bounds=dict(path.run.bounds))
         if path.resolved and not confined(run, path.output, event):
             continue
-        mass = run.weight * probability(run.noises, run.bounds)
+        mass = run.weight * measure(run.noises, run.bounds)
         least, unresolved = (least + mass, unresolved) if path.resolved else (least, unresolved + mass)
     return least, least + unresolved
 
