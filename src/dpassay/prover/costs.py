@@ -641,8 +641,8 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
         weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
         for text in claims:
-            value = number_of(text, explored.entry)
-            weights["claim", text] = 1000 * sum(abs(point.constant(value) or 1.0) for point in places)
+            size = number_of(text, explored.entry)
+            weights["claim", text] = 1000 * sum(abs(point.constant(size) or 1.0) for point in places)
         steps: list[Step] = []
         try:
             for at, leaf in enumerate(explored.leaves):

@@ -7,6 +7,7 @@ point, such as a threshold's, is tried: its value may move by 1, -1, 0, and the 
 
 import ast
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +99,8 @@ class Search:
     """One search."""
 
     def __init__(self, program: Program, problem: Problem, seconds: float = MAX_SECONDS, infer: bool = False):
-        self.program, self.problem, self.infer, self.seconds = program, problem, infer, seconds
+        self.program, self.problem, self.infer, self.seconds = program, problem.accounted, infer, seconds
+        self.stated = problem
         self.whole = problem.values != "real"
         self.tried: list[str] = []
         self.start, self.began = time.process_time(), time.monotonic()
@@ -615,6 +617,18 @@ class Attempts:
 
     # -- the certificate
 
+    def root(self, text: str) -> str:
+        """A bound's square root: of a square, without one."""
+        value = number_of(text, self.explored.entry)
+        if len(value.terms) == 1:
+            ((monomial, factor),) = value.terms.items()
+            whole = [math.isqrt(side) for side in factor.as_integer_ratio()]
+            even = all(power % 2 == 0 for _, power in monomial)
+            if even and [side**2 for side in whole] == list(factor.as_integer_ratio()):
+                half = Poly({tuple((atom, power // 2) for atom, power in monomial): Fraction(*whole)})
+                return tidy(Printer(self.explored.entry).poly(half))
+        return tidy(f"sqrt({text})")
+
     def inputs(self, texts: Mapping[Key, str], inductive: Inductive, costs: Any) -> dict[str, Any]:
         """The certificate's inputs."""
         shifts: dict[str, dict[tuple[tuple[str, bool], ...], str]] = {}
@@ -625,9 +639,10 @@ class Attempts:
                 draw = self.explored.draws[position]
                 still = {t for loop in draw.loops for t in inductive.loops[loop] if t.endswith(" == 0")}
                 (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)
-        result = self.problem.inputs(self.search.program)
+        result = self.search.stated.inputs(self.search.program)
         if costs.claim is not None:
-            result["claim"] = {**result["claim"], "bound": costs.claim}
+            bound = costs.claim if self.search.stated.notion != "gaussian" else self.root(f"2 * ({costs.claim})")
+            result["claim"] = {**result["claim"], "bound": bound}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
         lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
         return (
