@@ -207,7 +207,8 @@ def rates(search: Any) -> list[str]:
 
 def claimed(search: Any) -> list[str]:
     """Terms of a bound to be inferred: the rates, also for as many times as an integer parameter says."""
-    found = rates(search)
+    length = Atom("sym", "n", integer=True)  # of the data, which no claim may depend on
+    found = [text for text in rates(search) if length not in number_of(text, search.explored.entry).support]
     integers = [p for p, sort in search.problem.parameters.items() if sort == "int"]
     return [*found, *(f"{rate} * {p}" for rate in found for p in integers)]
 
