@@ -36,6 +36,11 @@ def test_claims_of_other_notions() -> None:
     claimed = _stated(claim=dp.PrivacyClaim.zcdp("epsilon * epsilon / 2"))
     assert (claimed.notion, claimed.bound) == ("zcdp", "epsilon * epsilon / 2")
     assert _stated(claim=dp.PrivacyClaim.zcdp(0.5)).bound == "1/2"
+    claimed = _stated(claim=dp.PrivacyClaim.gaussian("2 * epsilon"))
+    assert (claimed.notion, claimed.bound) == ("gaussian", "2 * epsilon")
+    assert (claimed.accounted.notion, claimed.accounted.bound) == ("zcdp", "(2 * epsilon)**2 / 2")
+    assert str(dp.PrivacyClaim.gaussian("mu")) == "(mu)-GDP"
+    assert _stated(claim=dp.PrivacyClaim.gaussian(0.5)).bound == "1/2"
     with pytest.raises(dp.InvalidInput, match=r"only dp\.prove takes"):
         dp.audit(decorated, [1], [0], claim=dp.PrivacyClaim.zcdp("epsilon"))
 

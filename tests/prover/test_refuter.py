@@ -81,6 +81,7 @@ REFUTED = {
     "loud coin": (*of(randomized_response, "replace_one:entry", bounds=("0", "1"), values="int"), 1.0),
     "integers": (*of(counted, "add_or_remove_one:entry"), 1.0),
     "zcdp": (*of(gaussian_sum, "one_query", notion="zcdp", bound="rho"), 1.0),
+    "gaussian": (*of(gaussian_sum, "one_query", notion="gaussian", bound="rho"), 0.25),
     "clipped": (*of(clipped_sum, "replace_one:entry", assume=("epsilon > 0", "bound > 0")), 1.0),
     "no noise": (*of(exact, "one_query"), math.inf),
 }

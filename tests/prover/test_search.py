@@ -248,6 +248,7 @@ def answers(rng, queries, rho):
 """
 STEP = {"parameters": {"epsilon": "real", "count": "int"}, "assume": ("count >= 1",)}
 RHO = {"notion": "zcdp", "bound": "rho"}
+MU = {"notion": "gaussian", "bound": "rho"}
 PROVABLE = {
     "sparse vector": stated(SVT.replace("SCALE", "4"), "all_queries", **ONE_OR_MORE),
     "monotone sparse vector": stated(SVT.replace("SCALE", "2"), "monotone_queries", **ONE_OR_MORE),
@@ -283,6 +284,7 @@ PROVABLE = {
     "squares": stated(SQUARES.replace("POWER", "2"), "replace_one:entry", **BOUND),
     "steps that noise decides": stated(STEPS.replace("SCALE", "2"), "replace_one:entry", **STEP),
     "truths as they are": stated(TRUTHS, "monotone_queries"),
+    "Gaussian DP": stated(GAUSSIAN.replace("math.sqrt(2 * rho)", "rho"), "one_query", {"rho": "real"}, **MU),
     "Laplace noise, concentrated": stated(HISTOGRAM, "one_query", notion="zcdp", bound="epsilon**2 / 2"),
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
@@ -318,6 +320,10 @@ BROKEN = {
     "half of the variance by the length": stated(
         BY_LENGTH.replace("SHARE", "4 * rho"), "all_queries", {"rho": "real"}, **RHO
     ),
+    "Gaussian DP, half the variance": stated(
+        GAUSSIAN.replace("math.sqrt(2 * rho)", "(2 * rho)"), "one_query", {"rho": "real"}, **MU
+    ),
+    "Laplace noise, Gaussian DP": stated(HISTOGRAM, "one_query", notion="gaussian"),
     "gaussian sum, half the variance": stated(
         GAUSSIAN.replace("2 * rho", "4 * rho"), "one_query", {"rho": "real"}, notion="zcdp", bound="rho"
     ),
@@ -366,7 +372,8 @@ def test_every_invariant_is_needed():
 
 
 @pytest.mark.parametrize(
-    ("name", "bound"), [("histogram", "epsilon"), ("smart sum", "2 * epsilon"), ("clipped sum", "epsilon")]
+    ("name", "bound"),
+    [("histogram", "epsilon"), ("smart sum", "2 * epsilon"), ("clipped sum", "epsilon"), ("Gaussian DP", "rho")],
 )
 def test_the_smallest_bound_is_inferred(name, bound):
     found = infer_bound(*PROVABLE[name])

@@ -452,6 +452,27 @@ def sum_and_length(rng, values, epsilon, high):
         }
     },
 )
+GAUSSIAN_TWICE = alignment(
+    """
+def gaussian_twice(rng, queries, mu):
+    total = sum(queries)
+    return total + rng.normal(0, 5 / (3 * mu)), 2 * total + rng.normal(0, 5 / (2 * mu))
+""",
+    _ONE,
+    parameters="mu: real",
+    assume=("mu > 0",),
+    claim="mu",
+    notion="gaussian",
+    shifts={"⟨rng.normal⟩": shift("-d(total)"), "⟨rng.normal(0, 5 / (2⟩": shift("-2 * d(total)")},
+    loops={
+        "⟨sum(queries⟩": {
+            "invariant": [
+                "d(acc('⟨sum(queries⟩')) == (delta() if changed() < index('⟨sum(queries⟩') else 0)",
+                "cost() <= 0",
+            ]
+        }
+    },
+)
 GAUSSIAN_SUM = alignment(
     """
 import math
@@ -865,6 +886,13 @@ UNSOUND = {
         "x = 0\ncount = 0\nfor i in range(3):\n    x = 0\nreturn x",
         loops={"⟨for⟩": {"invariant": ["x == (count / count if count == 0 else 0)"]}},
     ),
+    "Gaussian DP with a mu below 0": _text("return 1", notion="gaussian", claim="0 - epsilon"),
+    "Gaussian DP by noise that is not Gaussian": _text(
+        f"{_TOTAL}return total + rng.laplace(0, 1 / epsilon)",
+        {"⟨rng.⟩": shift("-d(total)")},
+        loops=_KNOWN,
+        notion="gaussian",
+    ),
     "a scale of the data": _text("return rng.laplace(0, 1 + data[0] * data[0])"),
     "a scale that may be 0": _text("return rng.laplace(0, c / epsilon)", parameters="epsilon: real, c: int"),
     "a private branch": _text(f"{_TOTAL}if total > 0:\n    return 1\nreturn 0", loops=_KNOWN),
@@ -940,6 +968,8 @@ REASONS = {
     "an invariant that divides by 0 where it is chosen": "a divisor other than 0 in count / count",
     "a shift by noise that comes later": "there is no such variable",
     "a factor that is below 0": "a cost within the bound",
+    "Gaussian DP with a mu below 0": "a mu that is at least 0",
+    "Gaussian DP by noise that is not Gaussian": "a cost of Gaussian noise alone",
 }
 
 

@@ -21,6 +21,7 @@ from dpassay.core.errors import InvalidInput
 )
 @click.option("--epsilon", metavar="EXPRESSION", help="The claim, nats: a formula in the parameters. Default: epsilon.")
 @click.option("--zcdp", metavar="EXPRESSION", help="Claim zCDP with this rho instead.")
+@click.option("--gaussian", metavar="EXPRESSION", help="Claim Gaussian differential privacy with this mu instead.")
 @click.option(
     "--assume", multiple=True, metavar="CONDITION", help='Of the parameters, such as "c >= 1"; repeat for more.'
 )
@@ -38,6 +39,7 @@ def prove(
     relation: str | None,
     epsilon: str | None,
     zcdp: str | None,
+    gaussian: str | None,
     bounds: str | None,
     isolate: str | None,
     json_path: Path | None,
@@ -55,8 +57,12 @@ def prove(
     from dpassay.report.terminal import live_status
 
     limit(isolate)
-    if epsilon is not None and zcdp is not None:
-        raise InvalidInput("--epsilon and --zcdp are different claims; leave one out")
+    given = {"--epsilon": epsilon, "--zcdp": zcdp, "--gaussian": gaussian}
+    claimed = [name for name, value in given.items() if value is not None]
+    if len(claimed) > 1:
+        raise InvalidInput(f"{' and '.join(claimed)} are different claims; leave one out")
+    claims = [PrivacyClaim.zcdp(zcdp)] if zcdp is not None else []
+    claims += [PrivacyClaim.gaussian(gaussian)] if gaussian is not None else []
     low, colon, high = (bounds or "").partition(":")
     if bounds is not None and not (low and colon and high):
         raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
@@ -67,7 +73,7 @@ def prove(
             mechanism,
             relation=relation,
             epsilon=epsilon,
-            claim=None if zcdp is None else PrivacyClaim.zcdp(zcdp),
+            claim=next(iter(claims), None),
             bounds=None if bounds is None else (low, high),
             command=command_line(),
             progress=status.note,

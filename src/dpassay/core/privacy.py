@@ -117,9 +117,12 @@ class PrivacyClaim:
         return self.text if self.relation is None else f"{self.text} ({self.relation})"
 
     @classmethod
-    def gaussian(cls, mu: float, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
-        """mu-Gaussian differential privacy (Dong, Roth and Su 2022): a Gaussian's with sensitivity / sigma = mu."""
-        return _GaussianClaim(mu, relation=relation)
+    def gaussian(cls, mu: float | str, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
+        """mu-Gaussian differential privacy (Dong, Roth and Su 2022): a Gaussian's with sensitivity / sigma = mu.
+
+        Text is an expression in a program's parameters, for `dp.prove`.
+        """
+        return FormulaClaim("gaussian", mu) if isinstance(mu, str) else _GaussianClaim(mu, relation=relation)
 
     @classmethod
     def zcdp(cls, rho: float | str, relation: NeighboringRelation | None = None) -> "PrivacyClaim":
@@ -276,7 +279,7 @@ class FormulaClaim(PrivacyClaim):
     """A claim whose parameter is an expression in a program's parameters: for proofs, no number to audit.
 
     Attributes:
-        notion: "zcdp".
+        notion: "zcdp" or "gaussian".
         formula: the parameter, as text.
     """
 
@@ -292,7 +295,7 @@ class FormulaClaim(PrivacyClaim):
     @property
     def text(self) -> str:
         """The claim for humans."""
-        return f"({self.formula})-zCDP"
+        return f"({self.formula})-{'GDP' if self.notion == 'gaussian' else 'zCDP'}"
 
     @property
     def parameter(self) -> float:

@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
 from dpassay.prover.execution import ADDED, ONE_CHANGED
-from dpassay.prover.expressions import Printer, Untold, entry_name, number_of, parse
+from dpassay.prover.expressions import Printer, Untold, entry_name, number_of, parse, tidy
 from dpassay.prover.invariants import Broken, Houdini, Inductive, settled, written
 from dpassay.prover.solving import Solver, bounds_of
 from dpassay.prover.terms import (
@@ -184,7 +184,9 @@ def rates(search: Any) -> list[str]:
         if draw.kind == "choice":
             continue
         if draw.kind == "coin":
-            rate = absolute(log_odds(as_number(draw.scale).first))
+            odds = log_odds(as_number(draw.scale).first)
+            signs = Solver(search.translator, explored.facts).holding([at_most(0, odds), at_most(odds, 0)])
+            rate = absolute(odds) if not signs else odds if at_most(0, odds) in signs else -odds
         else:
             try:
                 rate = cost_of(draw, poly(1), problem.notion)
@@ -202,6 +204,14 @@ def rates(search: Any) -> list[str]:
         except Untold:
             continue
     return list(found.values())
+
+
+def claimed(search: Any) -> list[str]:
+    """Terms of a bound to be inferred: the rates, also for as many times as an integer parameter says."""
+    length = Atom("sym", "n", integer=True)  # of the data, which no claim may depend on
+    found = [text for text in rates(search) if length not in number_of(text, search.explored.entry).support]
+    integers = [p for p, sort in search.problem.parameters.items() if sort == "int"]
+    return [*found, *(f"{rate} * {p}" for rate in found for p in integers)]
 
 
 def _atomic(text: str) -> str:
@@ -639,7 +649,7 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     explored, problem = search.explored, search.problem
     houdini = Houdini(explored, problem, substitutions, inductive.loops, inductive.lists, search.translator)
     selections = selection_ranges(search, houdini)
-    claims = rates(search) if search.search.infer else []
+    claims = claimed(search) if search.search.infer else []
     claim = None if search.search.infer else number_of(problem.bound, explored.entry)
     places = points(search)
     solution, reason = None, "the costs of the shifts exceed the claim"
@@ -647,7 +657,9 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
         by_loop = {position: templates(search, position, differences) for position in explored.loops}
         names = [(loop, text) for loop, texts in by_loop.items() for text in texts] + [("claim", c) for c in claims]
         weights = {name: 1.0 + 0.02 * len(name[1]) for name in names}
-        weights |= {name: 1000.0 for name in names if name[0] == "claim"}
+        for text in claims:
+            size = number_of(text, explored.entry)
+            weights["claim", text] = 1000 * sum(abs(point.constant(size) or 1.0) for point in places)
         steps: list[Step] = []
         try:
             for at, leaf in enumerate(explored.leaves):
@@ -676,7 +688,9 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
     lengths = [f"len({name})" for name, value in explored.entry.items() if isinstance(value, Sequence_)]
     sums = {loop: _defined(texts.get(loop, []), lengths) for loop in explored.loops}
     costs = Costs({loop: [f"cost() <= {sums[loop]}"] for loop in explored.loops}, selections)
-    costs.claim = _sum(texts.get("claim", [])) if claims else None
+    if claims:
+        claim_found = number_of(_sum(texts.get("claim", [])), explored.entry)
+        costs.claim = tidy(Printer(explored.entry).poly(claim_found))
     return costs
 
 

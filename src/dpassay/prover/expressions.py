@@ -285,7 +285,7 @@ class Printer:
                 elif term.constant is None:
                     self.whole.setdefault(term, written)
                     for monomial, coefficient in term.terms.items():
-                        if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].role == "state":
+                        if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].role in ("state", "shift"):
                             inner = monomial[0][0]
                             if inner.kind == "sym" and not str(inner.args[0]).startswith("prophecy "):
                                 rest = term - poly(inner) * coefficient
@@ -326,7 +326,7 @@ class Printer:
             return self.names[atom]
         if depth > 6:
             raise Untold(repr(atom))
-        if atom.role in ("noise", "shift"):
+        if atom.role == "noise" or (atom.role == "shift" and atom not in self.solved):
             raise Untold(repr(atom))
         match atom.kind:
             case "sym" if atom in self.solved:

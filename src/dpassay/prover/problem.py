@@ -3,7 +3,7 @@
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -43,7 +43,8 @@ class Problem:
         bounds: the least and the largest entry, as texts of numbers or names of parameters; None for any.
         values: what entries are: "real", "int" or "bool".
         radius: how much an entry may change in the first three relations, a number as text.
-        notion: "epsilon" (pure differential privacy, nats) or "zcdp" (Bun and Steinke 2016).
+        notion: "epsilon" (pure differential privacy, nats), "zcdp" (Bun and Steinke 2016) or "gaussian" (mu; Dong, Roth
+            and Su 2022).
         bound: the claimed parameter, an expression in the public parameters.
         parameters: public parameters -> "int", "real", "bool", "list[int]" or "list[real]".
         assume: conditions on the parameters under which the claim is made.
@@ -66,6 +67,13 @@ class Problem:
         kind = {"int": "integers", "bool": "booleans"}.get(self.values, "numbers")
         among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
         return f"{words}; {'the data are one of the' if self.single else 'entries are'} {kind}{among}"
+
+    @property
+    def accounted(self) -> "Problem":
+        """The claim that costs are compared with: what is mu-GDP is (mu^2 / 2)-zCDP, and the costs are the same."""
+        if self.notion != "gaussian":
+            return self
+        return replace(self, notion="zcdp", bound=f"({self.bound})**2 / 2")
 
     def limits(self, name: str) -> list[Fraction]:
         """Numbers that conditions on a parameter mention, and some on either side of them."""
@@ -217,9 +225,9 @@ def _claimed(epsilon: float | str | None, claim: PrivacyClaim | None, program: P
     if isinstance(claim, FormulaClaim):
         return claim.notion, claim.formula
     if claim is not None:
-        if claim.kind not in ("dp", "zcdp") or claim.delta:
-            raise InvalidInput(f"{claim} is not proved yet; claim pure epsilon-DP, or zCDP")
-        return ("zcdp" if claim.kind == "zcdp" else "epsilon"), _text(claim.parameter, program)
+        if claim.kind not in ("dp", "zcdp", "gaussian") or claim.delta:
+            raise InvalidInput(f"{claim} is not proved yet; claim pure epsilon-DP, zCDP, or Gaussian DP")
+        return ("epsilon" if claim.kind == "dp" else claim.kind), _text(claim.parameter, program)
     if epsilon is None and "epsilon" not in program.parameters:
         raise InvalidInput(f"{program.entry} has no parameter epsilon; say what is claimed, such as epsilon='2 * eps'")
     return "epsilon", _text("epsilon" if epsilon is None else epsilon, program)

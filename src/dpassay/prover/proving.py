@@ -199,7 +199,7 @@ def prove(
             much as an idle one.
         bounds: the least and the largest entry: numbers or names of parameters.
         radius: how much an entry may change where the relation says "at most 1".
-        claim: another claim instead of epsilon, such as `dp.PrivacyClaim.zcdp("rho")`.
+        claim: another claim instead of epsilon: `dp.PrivacyClaim.zcdp("rho")` or `dp.PrivacyClaim.gaussian("mu")`.
         seed: of the runs that the checker's reading is compared with.
 
     Returns:

@@ -145,7 +145,8 @@ class Refuter:
     """A search for a counterexample, which can be continued."""
 
     def __init__(self, function: Callable[..., Any], problem: Problem) -> None:
-        self.function, self.problem, self.program = function, problem, program_of(function)
+        self.function, self.problem, self.program = function, problem.accounted, program_of(function)
+        self.stated = problem
         self.end = self.deadline = self.looked = 0.0
         self.ways = [self._function, self._text, self._rounded]
         self.kept: dict[Any, list[_Path]] = {}
@@ -448,7 +449,7 @@ class Refuter:
     def _inputs(self, values: Values, found: _Found) -> dict[str, Any]:
         order = {} if found.order is None else {"order": str(_fraction(found.order))}
         data = {"data1": list(found.pair[0]), "data2": list(found.pair[1])}
-        return {**self.problem.inputs(self.program), "values": dict(values), **data, "output": found.event, **order}
+        return {**self.stated.inputs(self.program), "values": dict(values), **data, "output": found.event, **order}
 
     def _replayed(self, neighbors: Neighbors, values: Values, found: _Found) -> tuple[_Found, dict[str, Any]] | None:
         """The smallest violation that the checker accepts, from the found one downwards; None if it accepts none."""

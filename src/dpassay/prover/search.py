@@ -7,6 +7,7 @@ point, such as a threshold's, is tried: its value may move by 1, -1, 0, and the 
 
 import ast
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -106,7 +107,8 @@ class Search:
     """One search."""
 
     def __init__(self, program: Program, problem: Problem, seconds: float = MAX_SECONDS, infer: bool = False):
-        self.program, self.problem, self.infer, self.seconds = program, problem, infer, seconds
+        self.program, self.problem, self.infer, self.seconds = program, problem.accounted, infer, seconds
+        self.stated = problem
         self.whole = problem.values != "real"
         self.tried: list[str] = []
         self.start, self.began = time.process_time(), time.monotonic()
@@ -417,38 +419,31 @@ class Attempts:
     def survivor_options(self, position: str) -> list[dict[Key, str]]:
         """Shifts to try for a draw about which nothing is owed: each for all that may follow it."""
         keys = [key for key in self.options if key[0] == position]
-        rests: dict[str, None] = {}
+        rests: dict[str, Fraction] = {}  # with how many times the draw is in what moves
         draw = self.explored.draws[position]
         for leaf in self.explored.leaves:
+            held = [number.change for value in leaf.env.values() for number in numbers_of(value)]
             for own in leaf.current():
                 if own.position == position:
-                    for value in leaf.env.values():
-                        for number in numbers_of(value):
-                            if own.shift in number.change.support:
-                                rest = number.change - poly(own.shift)
-                                if own.shift not in rest.support and not any(a.role == "shift" for a in rest.support):
-                                    self.tell(rest, own, rests)
-            if draw.shift.kind == "read":
-                for fact in leaf.facts:
-                    del fact
-        for leaf in self.explored.leaves:
-            for _, _, value, _ in leaf.appends:
-                for own in leaf.current():
-                    if own.position == position and own.shift in value.change.support:
-                        self.tell(value.change - poly(own.shift), own, rests)
+                    for change in (*held, *(value.change for _, _, value, _ in leaf.appends)):
+                        factor = change.terms.get(((own.shift, 1),), Fraction(0))
+                        rest = change - poly(own.shift) * factor
+                        if factor and not any(atom.role == "shift" for atom in rest.support):
+                            self.tell(rest * (1 / factor), own, rests, factor)
         for change, index in self.explored.uses:
             for atom in change.support:
                 if atom.kind == "read" and atom.args[0] == draw.shift.args[0]:
                     text = self.solve_for(change, atom, draw, index)
-                    if text is not None:
-                        rests[text] = None
                 elif atom is draw.shift:
                     text = self.solve_for(change, atom, draw, 0)
-                    if text is not None:
-                        rests[text] = None
+                else:
+                    continue
+                if text is not None:
+                    rests[text] = change.terms.get(((atom, 1),), Fraction(1))
         result: list[str] = []
-        for told in [*rests] or ["0"]:
-            for target in self.scaled(told, draw):
+        for told, factor in rests.items() or [("0", Fraction(1))]:
+            for goal in self.scaled(told, draw, abs(factor)):
+                target = goal if factor == 1 or goal == "0" else f"({goal}) / ({factor})"
                 moved = target if told == "0" else told if target == "0" else self.together(target, told, draw)
                 if self.strategy.prophecies:
                     where = self.foreseen(draw)
@@ -466,10 +461,10 @@ class Attempts:
         inside = len(draw.loops) >= len(self.explored.loop_of[said.loop])
         return f'index("{draw.loops[-1]}") == {said.chosen(name)}' if inside else f"{said.chosen(name)} < 0"
 
-    def scaled(self, rest: str, draw: Draw) -> list[str]:
-        """The targets for a value that moves by -rest: where entries are scaled, its own range first."""
+    def scaled(self, rest: str, draw: Draw, times: Fraction) -> list[str]:
+        """The targets for a value that moves by -rest, so many times: where entries are scaled, its own range first."""
         try:
-            moved = number_of(rest, draw.env, self.whole)
+            moved = number_of(rest, draw.env, self.whole) * times
         except Untold:
             return self.targets
         size = poly(0)
@@ -504,10 +499,10 @@ class Attempts:
         except (Untold, StopIteration):
             return text
 
-    def tell(self, rest: Poly, draw: Draw, into: dict[str, None]) -> None:
+    def tell(self, rest: Poly, draw: Draw, into: dict[str, Fraction], factor: Fraction) -> None:
         """Writes -rest at a draw, if that can be written."""
         try:
-            into[self.printer(draw).poly(-rest)] = None
+            into.setdefault(self.printer(draw).poly(-rest), factor)
         except (Untold, StopIteration):
             return
 
@@ -631,6 +626,18 @@ class Attempts:
 
     # -- the certificate
 
+    def root(self, text: str) -> str:
+        """A bound's square root: of a square, without one."""
+        value = number_of(text, self.explored.entry)
+        if len(value.terms) == 1:
+            ((monomial, factor),) = value.terms.items()
+            whole = [math.isqrt(side) for side in factor.as_integer_ratio()]
+            even = all(power % 2 == 0 for _, power in monomial)
+            if even and [side**2 for side in whole] == list(factor.as_integer_ratio()):
+                half = Poly({tuple((atom, power // 2) for atom, power in monomial): Fraction(*whole)})
+                return tidy(Printer(self.explored.entry).poly(half))
+        return tidy(f"sqrt({text})")
+
     def inputs(self, texts: Mapping[Key, str], inductive: Inductive, costs: Any) -> dict[str, Any]:
         """The certificate's inputs."""
         shifts: dict[str, dict[tuple[tuple[str, bool], ...], str]] = {}
@@ -641,9 +648,10 @@ class Attempts:
                 draw = self.explored.draws[position]
                 still = {t for loop in draw.loops for t in inductive.loops[loop] if t.endswith(" == 0")}
                 (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)
-        result = self.problem.inputs(self.search.program)
+        result = self.search.stated.inputs(self.search.program)
         if costs.claim is not None:
-            result["claim"] = {**result["claim"], "bound": costs.claim}
+            bound = costs.claim if self.search.stated.notion != "gaussian" else self.root(f"2 * ({costs.claim})")
+            result["claim"] = {**result["claim"], "bound": bound}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
         lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}
         return (

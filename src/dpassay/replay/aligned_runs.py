@@ -84,7 +84,7 @@ class Runs:
 
     Args:
         given: as for `Expressions`.
-        zcdp: costs are those of zero-concentrated privacy.
+        notion: of the claim; costs are those of zero-concentrated privacy unless it is "epsilon".
         finish: shows the goals of a path that is at a loop head or has returned ("return" or "").
         extra: the run whose list has an entry more, "one" or "two"; "" if none has.
         sign: guesses whether a symbol is above 0 (1) or below (-1) on all paths, or neither (0).
@@ -96,14 +96,15 @@ class Runs:
         flow: Flow,
         alignment: Alignment,
         given: Mapping[str, Number],
-        zcdp: bool,
+        notion: str,
         bound: Number,
         finish: Callable[[Path, str], None],
         extra: str,
         sign: Callable[[str], int],
     ) -> None:
         self.evaluation, self.symbols, self.pairs = evaluation, evaluation.symbols, evaluation.pairs
-        self.flow, self.alignment, self.given, self.zcdp, self.bound = flow, alignment, given, zcdp, bound
+        self.flow, self.alignment, self.given, self.bound = flow, alignment, given, bound
+        self.zcdp, self.notion = notion != "epsilon", notion
         self.said = Expressions(evaluation, given)
         self.finished = finish
         self.extra = extra
@@ -299,7 +300,7 @@ class Runs:
             path.show(symbols.compare(">=", shift), f"a shift of {draw.kind} noise that is at least 0", at)
             if self.zcdp:
                 path.show(symbols.compare("==", shift), f"no shift of {draw.kind} noise under zCDP", at)
-        self.spend(path, cost)
+        self.spend(path, cost, at)
 
     def selected(self, path: Path, draw: Draw) -> Scalar:
         """An index, the same in both runs: weights e^q_k with low <= q'_k - q_k <= high for all k cost high - low."""
@@ -315,7 +316,7 @@ class Runs:
         path.show(implies(inside, symbols.compare("<=", low - moved)), "a score that falls no further", at)
         path.show(implies(inside, symbols.compare("<=", moved - high)), "a score that rises no further", at)
         path.show(symbols.compare("<=", low - high), "bounds in order", at)
-        self.spend(path, high - low)
+        self.spend(path, high - low, at)
         path.known.append(self.within(chosen, weights))
         return Scalar(chosen)
 
@@ -343,8 +344,10 @@ class Runs:
                 number = number * Number(((((name, -power),), Fraction(1)),))
         return number
 
-    def spend(self, path: Path, cost: Number) -> None:
+    def spend(self, path: Path, cost: Number, position: str) -> None:
         """Adds a pure cost; eps-DP is (eps^2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.4)."""
+        if self.notion == "gaussian":
+            path.show(self.symbols.compare("==", cost), "a cost of Gaussian noise alone", position)
         path.cost = path.cost + (cost * cost * HALF if self.zcdp else cost)
 
     def rate(self, path: Path, p: Number) -> Number:

@@ -1,10 +1,10 @@
 """Checks that a mechanism is private by an alignment of two runs; the theorem is in docs/theorems/alignments.md.
 
 Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int", "bool" or "list[...]"}, "relation": {"kind",
-"bounds", "values", "radius"}, "claim": {"notion": "epsilon" or "zcdp", "bound"}, "assume": [condition on parameters],
-and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when", "flip"}]},
-"selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula
-about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
+"bounds", "values", "radius"}, "claim": {"notion": "epsilon", "zcdp" or "gaussian", "bound"}, "assume": [condition on
+parameters], and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when",
+"flip"}]}, "selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about
+element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
 (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpassay.replay import Rejected
-from dpassay.replay.aligned_runs import Alignment, Prophecy, Runs
+from dpassay.replay.aligned_runs import HALF, Alignment, Prophecy, Runs
 from dpassay.replay.numbers import fields
 from dpassay.replay.paired_evaluation import Evaluation, Goal, Path
 from dpassay.replay.paired_values import Scalar, Sequence, Truth, Value
@@ -42,6 +42,11 @@ from dpassay.replay.symbolic_terms import (
 
 MILLISECONDS = 5000
 _ALIGNMENT = ("shifts", "coins", "selections", "loops", "lists", "free", "prophecies")
+_NOTIONS = {
+    "epsilon": "differentially private",
+    "zcdp": "zero-concentrated differentially private",
+    "gaussian": "Gaussian differentially private",
+}
 _FUNCTIONS = {"abs", "min", "max", "exp", "log", "sqrt"}
 _KINDS = {"real": "real", "int": "int", "bool": "truth"}
 _LISTS = {"list[real]": "real", "list[int]": "int"}
@@ -53,8 +58,8 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     fields(inputs["program"], "a program", ("text", "entry"))
     fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
-    if inputs["claim"]["notion"] not in ("epsilon", "zcdp"):
-        raise Rejected("the notion is epsilon or zcdp")
+    if inputs["claim"]["notion"] not in _NOTIONS:
+        raise Rejected("the notion is epsilon, zcdp or gaussian")
     try:
         core = read(inputs["program"]["text"], inputs["program"]["entry"])
     except Refused as refusal:
@@ -70,7 +75,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     """The proof object, parsed; every position in it must name what is there."""
     draws, branches, loops = _positions(core.body)
-    zcdp = inputs["claim"]["notion"] == "zcdp"
+    zcdp = inputs["claim"]["notion"] != "epsilon"
     shifts = {at: _cases(at, cases, "shift", zcdp) for at, cases in inputs.get("shifts", {}).items()}
     coins = {at: _cases(at, cases, "flip", zcdp) for at, cases in inputs.get("coins", {}).items()}
     selections = {}
@@ -183,8 +188,11 @@ class _Proof:
         start.known += [said.formula(start, self.public(each)) for each in self.inputs["assume"]]
         bound = said.number(start, self.public(self.inputs["claim"]["bound"]))
         flow = self.flow()
-        zcdp = self.inputs["claim"]["notion"] == "zcdp"
+        notion = self.inputs["claim"]["notion"]
         assumed = list(start.known)
+        if notion == "gaussian":  # its costs are those of zCDP, and sum to mu^2 / 2 at most
+            start.show(self.symbols.compare(">=", bound), "a mu that is at least 0", "the claim")
+            bound = self.symbols.without_roots(bound * bound) * HALF
 
         @functools.cache
         def sign(name: str) -> int:
@@ -194,7 +202,7 @@ class _Proof:
                     return found
             return 0
 
-        runs = Runs(evaluation, flow, self.alignment, given, zcdp, bound, self.finish, extra, sign)
+        runs = Runs(evaluation, flow, self.alignment, given, notion, bound, self.finish, extra, sign)
         start.prophecies = {each.name: runs.prophecy(each) for each in self.alignment.prophecies if each.scope is None}
         for left, label in runs.block(start, self.core.body):
             if label != "return":
@@ -404,7 +412,7 @@ def statement(inputs: Mapping[str, Any]) -> str:
     """The claim about a program, as certificates of its proofs and of its counterexamples state it."""
     program, relation, claim = inputs["program"], inputs["relation"], inputs["claim"]
     digest = hashlib.sha256(program["text"].encode()).hexdigest()
-    notion = {"epsilon": "differentially private", "zcdp": "zero-concentrated differentially private"}[claim["notion"]]
+    notion = _NOTIONS[claim["notion"]]
     sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
     details = [f"{name} {relation[name]}" for name in ("bounds", "values", "radius") if relation.get(name) is not None]
     assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""

@@ -1,9 +1,9 @@
 """Refutes a program's privacy claim by two neighboring inputs and an event: both probabilities by exact integration.
 
 Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool" | "list[...]"}, "relation":
-{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp", "bound"}, "assume": conditions; what
-refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event, and for zCDP
-"order", the order of the Renyi divergence that is too large.
+{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp" | "gaussian", "bound"}, "assume":
+conditions; what refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event,
+and but for epsilon "order", the order of the Renyi divergence that is too large.
 
 An event is a list of events (of a list or tuple of that length), true, false, null, an integer, a text (of an equal
 text), or {"between": [low, high]}: a number in the closed interval, whose ends are exact numbers or null.
@@ -99,8 +99,10 @@ def takes_one_value(text: str, entry: str) -> bool:
 def _violation(inputs: Mapping[str, Any], p: Any, q: Any, bound: Any) -> dict[str, Any]:
     """What p = P1 at least and q = P2 at most violate; raises `Rejected` if that is not certain."""
     notion = inputs["claim"]["notion"]
-    if notion not in ("epsilon", "zcdp"):
-        raise Rejected(f"the claim's notion is {notion!r}: use epsilon or zcdp")
+    if notion not in ("epsilon", "zcdp", "gaussian"):
+        raise Rejected(f"the claim's notion is {notion!r}: use epsilon, zcdp or gaussian")
+    if notion == "gaussian":  # what is mu-GDP is (mu^2 / 2)-zCDP (Dong, Roth and Su 2022)
+        notion, bound = "zcdp", bound * bound / 2
     if not p > 0:
         raise Rejected("the event is not certainly possible on data1")
     if notion == "zcdp" and "order" not in inputs:

@@ -57,7 +57,7 @@ def headline(proof: Proof) -> str:
 
 def claim(proof: Proof) -> str:
     """The claim as a noun."""
-    name = {"epsilon": "DP", "zcdp": "zCDP"}[proof["claim"]["notion"]]
+    name = {"epsilon": "DP", "zcdp": "zCDP", "gaussian": "GDP"}[proof["claim"]["notion"]]
     bound = str(proof["claim"]["bound"])
     return f"{bound}-{name}" if re.fullmatch(r"[\w.]+", bound) else f"({bound})-{name}"
 
