@@ -20,7 +20,7 @@ def half_the_noise(rng: Any, data: Any, epsilon: float) -> Any:
 
 
 def in_order(rng: Any, data: Any, epsilon: float) -> Any:
-    return sorted(x + rng.laplace(0, 1 / epsilon) for x in data)
+    return sorted((x + rng.laplace(0, 1 / epsilon) for x in data), key=abs)
 
 
 def without_value(rng: Any, data: Any, epsilon: float) -> Any:
