@@ -37,5 +37,7 @@ from dpassay.prover.sensitivity.deciding import Sensitivity as Sensitivity
 from dpassay.prover.sensitivity.deciding import sensitivity as sensitivity
 from dpassay.replay import Replay as Replay
 from dpassay.replay import replay as replay
+from dpassay.scanning.running import Scan as Scan
+from dpassay.scanning.running import scan as scan
 
 __all__: list[str]

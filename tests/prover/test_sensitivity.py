@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 import dpassay as dp
-from dpassay.prover.sensitivity import deciding
+from dpassay.prover.sensitivity import deciding, lengths
 from dpassay.replay import proof
 
 n = sympy.Symbol("n")
@@ -199,6 +199,73 @@ def test_the_steps_of_a_proof_are_what_replay_checks_with_both_solvers():
     checked = proof.compute({"argument": "all cases of one changed entry", "steps": steps})
     assert len(checked["steps"]) == len(steps)
     assert len(found.certificate["digest"]) == 64
+
+
+def share(data):
+    if len(data) == 0:
+        return 0
+    return sum(x > 0.5 for x in data) / len(data)
+
+
+def default_at_first(data):
+    if len(data) == 0:
+        return 100
+    return sum(data)
+
+
+def test_no_entry_beside_one_counts_where_entries_are_added():
+    added = {"relation": "add_or_remove_one:entry"}
+    for function, false, true in ((share, "1/2", "1"), (default_at_first, "1", "100")):
+        found = dp.sensitivity(function, at_most=false, **added)
+        assert (found.outcome, found.witness and found.witness.n) == ("refuted", 0)
+        found = dp.sensitivity(function, at_most=true, **added)
+        assert found.outcome == "holds"
+        assert "n >= 0 entries, and one more" in found.assumptions
+    assert "n >= 1 entries, and one more" in dp.sensitivity(mean, **added).assumptions
+
+
+def mean(data):
+    return sum(data) / len(data)
+
+
+def median_by_length(data):
+    return sorted(data)[len(data) // 2] / len(data)
+
+
+def second(data):
+    return data[1]
+
+
+def without_ends(data):
+    return sum(data[1:-1]) if len(data) != 1 else 7 * data[0]
+
+
+def test_lengths_that_the_proof_leaves_out_are_proved_by_themselves_or_fail():
+    found = dp.sensitivity(median_by_length, at_most="1/2")
+    assert (found.outcome, found.witness and found.witness.n) == ("refuted", 1)
+    assert dp.sensitivity(median_by_length, at_most="1").assumptions[0] == "n >= 1 entries"
+    assert "n >= 2" in dp.sensitivity(second, at_most="1").assumptions
+    assert dp.sensitivity(without_ends, at_most="1").outcome == "refuted"
+    assert dp.sensitivity(without_ends, at_most="1", assume=["n >= 2"]).outcome == "holds"
+
+
+def test_a_length_at_which_the_function_runs_unproved_leaves_it_open(monkeypatch):
+    monkeypatch.setattr(lengths, "LONGEST_READ", 0)
+    found = dp.sensitivity(median_by_length, at_most="1")
+    assert (found.outcome, found.upper) == ("open", None)
+    assert "runs for n = 1" in found.reason
+
+
+def test_a_claim_about_what_is_not_understood_may_have_its_parameters():
+    found = dp.sensitivity(_while_limited, at_most="2*limit")
+    assert (found.outcome, str(found.at_most)) == ("open", "2*limit")
+    assert "not understood" in found.reason
+
+
+def _while_limited(data, limit):
+    while limit < 1:
+        limit += 1
+    return sum(data)
 
 
 def test_it_prints_as_a_few_readable_lines():

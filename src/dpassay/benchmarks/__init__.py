@@ -20,6 +20,7 @@ BENCHMARKS = {
     "power": "bounds and samples beside Clopper-Pearson's and the best possible",
     "samplers": "exact samplers of determinantal point processes (peer: DPPy) and random sketches (peer: scikit-learn)",
     "scaling": "cost of the sybil attack against users, items and fake accounts",
+    "scan": "scans of broken functions of our own and their mended twins, and of other people's packages",
     "throughput": "samples per second of sampling, counting and scoring (peer: NumPy)",
 }
 

@@ -16,6 +16,7 @@ from dpassay.commands.lint import lint
 from dpassay.commands.output import INTERRUPTED, UNUSABLE, Interrupted, complain
 from dpassay.commands.prove import prove
 from dpassay.commands.replay import replay
+from dpassay.commands.scan import scan
 from dpassay.commands.search import search
 from dpassay.commands.supervised import supervised
 from dpassay.commands.verify import verify
@@ -70,5 +71,5 @@ def commands() -> None:
     """Decides whether differential-privacy claims are true, with evidence a stranger can replay."""
 
 
-for command in (verify, audit, search, prove, lint, attack, experiment, replay, bench):
+for command in (verify, audit, search, prove, scan, lint, attack, experiment, replay, bench):
     commands.add_command(command)

@@ -30,7 +30,7 @@ _PARTS = (
     *(ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp, ast.operator),
     *(ast.unaryop, ast.cmpop, ast.boolop),
 )
-_STATED = "__dpassay_problem__"
+STATED = "__dpassay_problem__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -127,7 +127,7 @@ def mechanism_function(
     stated = _Stated(relation, epsilon, claim, tuple(assume), bounds, radius)
 
     def mark(function: _Function) -> _Function:
-        setattr(function, _STATED, stated)
+        setattr(function, STATED, stated)
         return function
 
     return mark
@@ -149,7 +149,7 @@ def problem_of(
     Raises:
         InvalidInput: no relation, an unknown one, or a claim that is none.
     """
-    stated = getattr(function, _STATED, _Stated())
+    stated = getattr(function, STATED, _Stated())
     relation = relation or stated.relation
     if relation not in RELATIONS:
         said = f"relation {relation!r} is not known" if relation else "no relation is given"

@@ -10,6 +10,7 @@ import builtins
 import dis
 import inspect
 import math
+import statistics
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 
-_MODULES = {"math": math, "np": np}
+_MODULES = {"math": math, "statistics": statistics, "np": np}
 _SORTS = {"int": "int", "float": "real", "bool": "bool"}
 _PUBLIC = {**_SORTS, "list[int]": "list[int]", "list[float]": "list[real]"}
 _COMPARED = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount")
@@ -70,8 +71,8 @@ class _Piece:
         return Refused(f"{self.file}:{line}: {reason}")
 
 
-def program_of(function: Callable[..., Any]) -> Program:
-    """The program of a mechanism `function(rng, data, *public parameters)`.
+def program_of(function: Callable[..., Any], *, noisy: bool = True) -> Program:
+    """The program of a mechanism `function(rng, data, *public parameters)`, or of a function without `rng`.
 
     Raises:
         Refused: its source cannot be had, or a name in it does not stand for a number, a plain function of the same
@@ -89,7 +90,7 @@ def program_of(function: Callable[..., Any]) -> Program:
         places.append((text.count("\n") + 1, piece.file, piece.line))
         text += piece.text.rstrip() + "\n"
     entry = next(iter(pieces.values()))
-    parameters, (entries, single) = _parameters(entry), _entries(entry)
+    parameters, (entries, single) = _parameters(entry, noisy), _entries(entry, noisy)
     return Program(text, entry.node.name, parameters, entries, tuple(places), single)
 
 
@@ -127,7 +128,7 @@ def _defining_line(name: str, value: Any) -> str | None:
     """What defines a global name that is no function."""
     if isinstance(value, ModuleType):
         known = _MODULES.get(name) is value
-        return (f"import {name}" if name == "math" else f"import numpy as {name}") if known else None
+        return (f"import numpy as {name}" if name == "np" else f"import {name}") if known else None
     if type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
         return f"{name} = {value!r}"
     return None
@@ -181,7 +182,9 @@ def _check_code(piece: _Piece) -> None:
         raise piece.refused(node, f"{node.name} uses {free} of the function around it; pass them as parameters")
     # Python compiles calls of what a module imports at its top in another way.
     held = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
-    imports = "".join(f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType))
+    imports = "".join(
+        f"import {name}\n" for name, value in held.items() if isinstance(value, ModuleType) and name.isidentifier()
+    )
     flags = _future(function.__code__)
     compiled = [_inner(compile(text + piece.text, piece.file, "exec", flags, True)) for text in (imports, "")]
     if not any(_same_code(code, function.__code__) for code in compiled):
@@ -263,7 +266,7 @@ def _globals_of(code: CodeType) -> set[str]:
     return own.union(*map(_globals_of, inner))
 
 
-def _parameters(entry: _Piece) -> dict[str, str]:
+def _parameters(entry: _Piece, noisy: bool) -> dict[str, str]:
     """The public parameters and their sorts.
 
     Raises:
@@ -271,13 +274,14 @@ def _parameters(entry: _Piece) -> dict[str, str]:
     """
     arguments = entry.node.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    if len(positional) < 2 or arguments.vararg or arguments.kwarg:
+    own = 2 if noisy else 1
+    if len(positional) < own or arguments.vararg or arguments.kwarg:
         raise entry.refused(
             entry.node,
             f"write def {entry.node.name}(rng, data, ...): the generator, the private data, public parameters",
         )
     sorts = {}
-    for argument in (*positional[2:], *arguments.kwonlyargs):
+    for argument in (*positional[own:], *arguments.kwonlyargs):
         named = "float" if argument.annotation is None else _unquoted(argument.annotation)
         if named not in _PUBLIC:
             raise entry.refused(
@@ -288,10 +292,10 @@ def _parameters(entry: _Piece) -> dict[str, str]:
     return sorts
 
 
-def _entries(entry: _Piece) -> tuple[str, bool]:
+def _entries(entry: _Piece, noisy: bool) -> tuple[str, bool]:
     """The entries' type where the data are annotated as a list or another sequence of one, or as one value."""
     arguments = entry.node.args
-    annotation = [*arguments.posonlyargs, *arguments.args][1].annotation
+    annotation = [*arguments.posonlyargs, *arguments.args][int(noisy)].annotation
     said = "" if annotation is None else _unquoted(annotation)
     if said in _SORTS:
         return said, True

@@ -40,6 +40,7 @@ CHECKERS: Mapping[str, str] = {
     "alignment": "dpassay.replay.alignment",
     "accounting": "dpassay.replay.accounting",
     "stability": "dpassay.replay.stability",
+    "sensitivity": "dpassay.replay.sensitivity",
 }
 AUDIT = "AUDIT"
 """What an audit's certificate is filed under: it is about a user's mechanism, not about a registered claim."""
@@ -51,6 +52,7 @@ OWN = {
     "integration": PROGRAM,
     "accounting": "ACCOUNTING",
     "stability": "STABILITY",
+    "sensitivity": PROGRAM,
 }
 """Kinds of certificates about no registered claim, whose inputs make the statement -> what they are filed under."""
 OUTCOMES = ("holds", "refuted", "vacuous", "not refuted", "open")

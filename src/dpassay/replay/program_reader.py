@@ -64,6 +64,15 @@ _PURE = {
     "": {"abs", "round", "int", "float", "bool"},
 }
 _SPELLED = {"fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min"}
+_NOISELESS = {
+    ("math", "prod"): ("prod", SCALAR),
+    ("np", "prod"): ("prod", SCALAR),
+    ("np", "sort"): ("sorted", ARRAY),
+    ("np", "median"): ("median", SCALAR),
+    ("statistics", "median"): ("median", SCALAR),
+}
+"""What functions without noise may use besides: an operator, and the shape of what it gives."""
+_CURVES = {"sin", "cos", "atan", "arctan"}
 _REDUCTIONS = {"sum", "max", "min", "mean", "argmax", "argmin", "cumsum"}
 _NOISE = {"laplace": ("loc", "scale"), "normal": ("loc", "scale"), "gumbel": ("loc", "scale")}
 _ONE_SIDED = {"exponential": ("scale",)}
@@ -76,8 +85,13 @@ Read = tuple[Expression, str]
 """What was read, and its shape."""
 
 
-def read(text: str, entry: str) -> Core:
+def read(text: str, entry: str, data: str = "") -> Core:
     """The core program of the function `entry` in a module's text.
+
+    Args:
+        text: imports, constants and functions.
+        entry: f(rng, data, ...).
+        data: "list" or "array" for a function f(data, ...) without noise, which may sort and assert besides.
 
     Raises:
         Refused: something in it is not on the whitelist.
@@ -91,7 +105,7 @@ def read(text: str, entry: str) -> Core:
     names = _Module(module)
     if entry not in names.functions:
         raise Refused(1, 0, f"there is no function {entry}")
-    return _Reader(names).program(names.functions[entry])
+    return _Reader(names, data).program(names.functions[entry])
 
 
 def _refuse(node: ast.AST, reason: str) -> Refused:
@@ -114,8 +128,12 @@ class _Module:
         if isinstance(node, ast.FunctionDef) and node.name not in self.functions:
             self.functions[node.name] = node
             return node.name
-        if isinstance(node, ast.Import) and ast.unparse(node) in ("import math", "import numpy as np"):
-            name = "math" if node.names[0].name == "math" else "np"
+        if isinstance(node, ast.Import) and ast.unparse(node) in (
+            "import math",
+            "import statistics",
+            "import numpy as np",
+        ):
+            name = node.names[0].asname or node.names[0].name
             self.imports.add(name)
             return name
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -152,8 +170,8 @@ class _Scope:
 
 
 class _Reader:
-    def __init__(self, module: _Module) -> None:
-        self.module = module
+    def __init__(self, module: _Module, noiseless: str = "") -> None:
+        self.module, self.noiseless = module, noiseless
         self.scopes: list[_Scope] = []
         self.statements: list[Statement] = []
         self.shapes: dict[str, str] = {}
@@ -170,15 +188,16 @@ class _Reader:
 
     def program(self, function: ast.FunctionDef) -> Core:
         parameters, defaults = _signature(function)
+        if self.noiseless:
+            parameters = ["", *parameters]
         if len(parameters) < 2:
             raise _refuse(function, "write def f(rng, data, ...)")
         rng, self.data = parameters[:2]
         public = {name: _annotation(function, name) for name in parameters[2:]}
         scope = self._scope(function, "")
-        scope.names[rng] = (Variable(rng), GENERATOR)
-        single = _annotation(function, self.data) in _ONE_VALUE
-        self.shapes[self.data] = SCALAR if single else LIST
-        scope.names[self.data] = (Variable(self.data), self.shapes[self.data])
+        single = _annotation(function, self.data) in _ONE_VALUE and not self.noiseless
+        self.shapes[self.data] = SCALAR if single else ARRAY if self.noiseless == "array" else LIST
+        scope.names |= {rng: (Variable(rng), GENERATOR), self.data: (Variable(self.data), self.shapes[self.data])}
         if not set(defaults) <= set(public):
             raise _refuse(function, "the generator and the data have no default")
         self.shapes.update(
@@ -391,6 +410,12 @@ class _Reader:
     def read_If(self, node: ast.If) -> None:
         test = self.truth(node.test)
         self.add(Branch(test, self.captured(node.body), self.captured(node.orelse), self.at(node)))
+
+    def read_Assert(self, node: ast.Assert) -> None:
+        if not self.noiseless:
+            raise _refuse(node, "assert is not understood")
+        error = Return(Constant("a failing assertion", "error"), self.at(node))
+        self.add(Branch(self.truth(node.test), (), (error,), self.at(node)))
 
     def read_While(self, node: ast.While) -> None:
         if node.orelse:
@@ -655,6 +680,9 @@ class _Reader:
     def value_Attribute(self, node: ast.Attribute) -> Read:
         if ast.unparse(node) in ("math.inf", "np.inf") and self._module_of(node):
             return Constant(None, "inf"), SCALAR
+        if self.noiseless and ast.unparse(node) in ("math.pi", "np.pi", "math.e", "np.e") and self._module_of(node):
+            operands = () if node.attr == "pi" else (Constant(1),)
+            return self.operation("exp" if operands else "pi", operands, node), SCALAR
         raise _refuse(node, f"{ast.unparse(node)} is not understood")
 
     def _module_of(self, node: ast.expr) -> str:
@@ -949,7 +977,7 @@ class _Reader:
             self.plain(node, 1)
             return self.reduction(node, name, node.args[0])
         if name == "sorted":
-            return self._sorted(node)
+            return self.of_list(node, "sorted", LIST) if self.noiseless else self._sorted(node)
         if name == "list":
             self.plain(node, 1)
             value, shape = self.source(node.args[0], node, 0)
@@ -980,15 +1008,35 @@ class _Reader:
 
     def library(self, node: ast.Call, module: str, name: str) -> Read:
         spelled = _SPELLED.get(name, name)
+        if self.noiseless and (module, name) in _NOISELESS:
+            operator, shape = _NOISELESS[module, name]
+            return (
+                self.reduction(node, operator, node.args[0])
+                if operator == "prod"
+                else self.of_list(node, operator, shape)
+            )
+        if self.noiseless and name in _CURVES:
+            self.plain(node, 1)
+            return self.lifted(node, spelled, self.as_array(self.value(node.args[0])))
+        if spelled in ("mean", "fmean") and module == "statistics":
+            self.plain(node, 1)
+            return self.reduction(node, "mean", node.args[0])
         if module == "np" and spelled in _REDUCTIONS and name not in ("maximum", "minimum"):
             self.plain(node, 1)
             return self.reduction(node, spelled, node.args[0])
-        if name in _PURE[module]:
+        if name in _PURE.get(module, ()):
             self.plain(node, 1)
             return self.lifted(node, spelled, self.as_array(self.value(node.args[0])))
         if module == "np":
             return self.numpy(node, name)
         raise _refuse(node, f"{module}.{name} is not understood")
+
+    def of_list(self, node: ast.Call, operator: str, shape: str) -> Read:
+        self.plain(node, 1)
+        value, given = self.value(node.args[0])
+        if given not in LISTS:
+            raise _refuse(node, f"{operator} of {given} is not understood")
+        return self.operation(operator, (value,), node), shape
 
     def as_array(self, read: Read) -> Read:
         return (read[0], ARRAY) if read[1] == LIST else read
@@ -1084,8 +1132,10 @@ class _Reader:
         begun = self.operation("==", (index, Constant(0)), node)
         test = self.counted(node, self.operation("length", (source,), node))
         body: list[Statement] = []
-        self.add(Assign(acc.name, Constant(0), at))
-        if name in ("sum", "mean", "cumsum"):
+        self.add(Assign(acc.name, Constant(int(name == "prod")), at))
+        if name == "prod":
+            body = [Assign(acc.name, self.operation("*", (acc, item), node), at)]
+        elif name in ("sum", "mean", "cumsum"):
             body = [Assign(acc.name, self.operation("+", (acc, item), node), at)]
         else:
             self.nonempty(node, source)

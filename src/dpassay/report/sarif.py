@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dpassay.report import attack_text, audit_text
-from dpassay.report.schema import validate_attack, validate_audits
+from dpassay.report.schema import validate_attack, validate_audits, validate_scan
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAMES: Mapping[str, str] = {
@@ -36,6 +36,10 @@ NUMBERS = (
     "parameter_name", "parameter_lower", "epsilon_lower", "events", "samples", "looks", "seconds", "seed", "run",
     "detectable", "ledger", "sandwich", "warnings",
 )  # fmt: skip
+SCAN_HELP = (
+    "The pair of datasets, event or formula in the message breaks what the function, map or accountant claims. The "
+    "properties have code that shows it again."
+)
 ATTACK_HELP = (
     "A simulated attacker reached more than the limit of --fail-above. The report (`--html`) has the threat model, the "
     "settings, a worked example, and what repairs the mechanism and costs; the command line of the run repeats it."
@@ -118,6 +122,53 @@ def hints_to_sarif(
             }
         )
     return _log(program.partition(" ")[2], described, results, [], command)
+
+
+def scan_to_sarif(content: Mapping[str, Any], rules: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """What a scan found violated, as errors; its hints as notes; what depends on the reading as notifications.
+
+    Args:
+        content: described by `scan.schema.json`.
+        rules: of hints, as in `hints_to_sarif`.
+
+    Raises:
+        InvalidInput: the content does not follow the schema.
+    """
+    scan = validate_scan(content)
+    hints = hints_to_sarif(scan["hints"], rules, scan["program"], scan["command"])["runs"][0]
+    results = [_violated(scan, found) for found in scan["judged"] if found["outcome"] == "violated"]
+    for result in hints["results"]:
+        result["ruleIndex"] += 1
+    notifications = [
+        {"level": "warning", "message": {"text": f"{found['name']}: {found['outcome']}; {found['explanation']}"}}
+        for found in scan["judged"]
+        if found["outcome"] == "depends on the reading"
+    ]
+    notifications += [
+        {"level": "note", "message": {"text": f"{each['name']} was not judged: {each['reason']}"}}
+        for each in scan["not_judged"]
+    ]
+    named = "claim-refuted"
+    rule = _rule(named, NAMES[named], "A claim about privacy is false.", SCAN_HELP)
+    listed = [rule, *hints["tool"]["driver"]["rules"]]
+    version = scan["program"].partition(" ")[2]
+    return _log(version, listed, [*results, *hints["results"]], notifications, scan["command"])
+
+
+def _violated(scan: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    file, _, line = found["where"].rpartition(":")
+    place = {"mechanism": found["name"]} | ({"location": {"file": file, "line": int(line)}} if file else {})
+    identity = ["scan", scan["package"], found["kind"], found["name"], found["claim"], found["relation"]]
+    return {
+        "ruleId": "claim-refuted",
+        "ruleIndex": 0,
+        "kind": "fail",
+        "level": "error",
+        "message": {"text": " ".join([f"{found['name']}: {found['explanation']}.", *found["details"]])},
+        "locations": [_location(place)],
+        "partialFingerprints": {"dpassayScan/v1": _digest(identity)},
+        "properties": dict(found),
+    }
 
 
 def _log(version: str, rules: list[Any], results: list[Any], notifications: list[Any], command: str) -> dict[str, Any]:

@@ -13,12 +13,13 @@ REPAIR: Mapping[str, str] = {
     "audit": "audit --json",
     "certificate": "verify",
     "proof": "prove --json",
+    "scan": "scan --json",
     "verdicts": "verify",
 }
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema `verdicts`, `certificate`, `audit`, `attack` or `proof`, as JSON.
+    """The schema `verdicts`, `certificate`, `audit`, `attack`, `proof` or `scan`, as JSON.
 
     Raises:
         InvalidInput: no schema has this name.
@@ -108,6 +109,15 @@ def validate_proof(content: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: the content does not; the one line names the place.
     """
     return _validated("proof", content, "the proof")
+
+
+def validate_scan(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A scan's report as plain JSON values, once it follows `scan.schema.json`.
+
+    Raises:
+        InvalidInput: the content does not; the one line names the place.
+    """
+    return _validated("scan", content, "the scan")
 
 
 def validate_certificate(content: Mapping[str, Any]) -> dict[str, Any]:

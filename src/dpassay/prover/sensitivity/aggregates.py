@@ -191,6 +191,9 @@ def is_private(term: Any) -> bool:
 def aggregate(kind: str, binders: Any, body: Any, rank: Any = 0) -> Any:
     """The aggregate over one index or several, the innermost first; a sum of equal terms is a product."""
     for index, length in reversed(binders):
+        if length == 0 and kind in ("sum", "prod"):
+            body = sympy.Integer(kind == "prod")
+            continue
         if kind in UNROLLED and length.is_Integer and 0 < length <= MAX_UNROLLED:
             body = UNROLLED[kind](*(body.subs(index, place) for place in range(length)))
             continue

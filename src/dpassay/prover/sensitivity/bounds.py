@@ -32,14 +32,76 @@ class Proof:
     steps: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Bounds:
+class Prover:
+    """Proves bounds of the differences of cases, where something is known of n, entries and parameters."""
+
+    def __init__(self, n: Any, domain: Domain, milliseconds: int = 1500):
+        self.n, self.domain, self.milliseconds = n, domain, milliseconds
+
+    def end(self, case: Case, difference: Any) -> Any:
+        """The largest value of a difference, part by part where the parts share no variable."""
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
+        if not difference.free_symbols & set(case.boxes):
+            return _public(difference, case, here)
+        total = S.Zero
+        for part in _parts(difference, set(case.boxes)):
+            high = here.hull(part)[1]
+            if high == S.Infinity:
+                return S.Infinity
+            total += high
+        return _public(sympy.simplify(total), case, here)
+
+    def case_proved(self, case: Case, difference: Any, bound: Any) -> dict[str, Any] | None:
+        """The step that shows a bound of a case, {} where none is needed; None if it was not shown."""
+        if (n := self._only_length(case)) is not None:
+            fixed = {self.n: sympy.Integer(n)}
+            case = case.at(fixed)
+            difference, bound = _simple(sympy.sympify(difference.subs(fixed))), sympy.sympify(bound.subs(fixed))
+            if not (_finite(difference) and _finite(bound)):
+                return None
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
+        end = self.end(case, difference)
+        if here.below(end, bound):
+            return {}
+        facts = [*self.domain.facts, *case.facts, *_box_facts(case)]
+        reduced = _at_ends(difference, case, facts)
+        for term in dict.fromkeys((reduced, difference)):
+            if not term.free_symbols & set(case.boxes) and here.below(term, bound):
+                return {}
+            for goal in _goals(term, bound):
+                if (step := proved(goal, _relevant(goal, facts), self.milliseconds)) is not None:
+                    return step
+        return None
+
+    def _only_length(self, case: Case) -> int | None:
+        """The length of the datasets in a case that has only one."""
+        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts])
+        return next(
+            (
+                m
+                for m in (1, 2, 3)
+                if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))
+            ),
+            None,
+        )
+
+
+class Bounds(Prover):
     """All cases of one function's change, and what can be proved of them."""
 
     def __init__(
-        self, value: Any, n: Any, domain: Domain, *, grows: bool, way: str = "exact", milliseconds: int = 1500
+        self,
+        value: Any,
+        n: Any,
+        domain: Domain,
+        *,
+        grows: bool,
+        way: str = "exact",
+        milliseconds: int = 1500,
+        short: Mapping[int, tuple[Prover, list[Case]]] | None = None,
     ):
-        self.n, self.domain, self.grows, self.milliseconds = n, domain, grows, milliseconds
-        self.value, self.way = value, way
+        super().__init__(n, domain, milliseconds)
+        self.value, self.way, self.grows, self.short = value, way, grows, short or {}
         self.factor, self.power = S.One, S.One
         self.reason = ""
         self.differences: list[tuple[Case, Any]] = []
@@ -75,9 +137,33 @@ class Bounds:
         """What interval arithmetic proves of the cases, or of the function's range."""
         ends = [self.independent()]
         if self.differences:
-            by_case = self.domain.largest(*(self._end(*each) for each in self.differences))
+            by_case = self.domain.largest(*(self.end(*each) for each in self.differences))
             ends.append(self._unraised(by_case))
-        return self.domain.least(*ends)
+        least = self.domain.least(*ends)
+        for k in self.short:
+            if self.short_proved(least, k) is None:
+                prover, cases = self.short[k]
+                gaps = [prover.end(case, gap) for case in cases for gap in self._gaps(case)]
+                least = Max(least, *gaps)  # as it is: what is known of n elsewhere is not known here
+        return least
+
+    def _gaps(self, case: Case) -> list[Any]:
+        return [_simple(case.new - case.old), *([_simple(case.old - case.new)] * self.grows)]
+
+    def short_proved(self, bound: Any, *lengths: int) -> list[dict[str, Any]] | None:
+        """Steps that show a bound at short lengths; None if it was not shown."""
+        steps: list[dict[str, Any]] = []
+        for k in lengths or self.short:
+            prover, cases = self.short[k]
+            limit = sympy.sympify(bound).subs(self.n, k)
+            for case in cases if _finite(limit) else ():
+                found = [prover.case_proved(case, gap, limit) for gap in self._gaps(case)]
+                if None in found:
+                    return None
+                steps += [each for each in found if each]
+            if not _finite(limit):
+                return None
+        return steps
 
     def _unraised(self, term: Any) -> Any:
         """The bound of the function from a bound of what `differences` hold."""
@@ -85,70 +171,27 @@ class Bounds:
             return term
         return sympy.simplify(self.factor * term ** (1 / self.power))
 
-    def _end(self, case: Case, difference: Any) -> Any:
-        """The largest value of a difference, part by part where the parts share no variable."""
-        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
-        if not difference.free_symbols & set(case.boxes):
-            return _public(difference, case, here)
-        total = S.Zero
-        for part in _parts(difference, set(case.boxes)):
-            high = here.hull(part)[1]
-            if high == S.Infinity:
-                return S.Infinity
-            total += high
-        return _public(sympy.simplify(total), case, here)
-
     def proves(self, bound: Any) -> Proof | None:
         """A proof that no difference exceeds a bound."""
+        begun = self.short_proved(bound)
+        if begun is None:
+            return None
         if not self.differences:
-            return Proof(bound) if self.domain.below(self.independent(), bound) else None
+            return Proof(bound, begun) if self.domain.below(self.independent(), bound) else None
         if self.domain.below(self.independent(), bound):
-            return Proof(bound)
+            return Proof(bound, begun)
         raised = bound
         if self.factor != 1 or self.power != 1:
             if not self.domain.nonnegative(bound) or not self.domain.knows(sympy.Gt(self.factor, 0)):
                 return None
             raised = sympy.simplify((bound / self.factor) ** self.power)
-        steps = []
+        steps = begun
         for case, difference in self.differences:
-            step = self._case_proved(case, difference, raised)
+            step = self.case_proved(case, difference, raised)
             if step is None:
                 return None
             steps += [step] if step else []
         return Proof(bound, steps)
-
-    def _case_proved(self, case: Case, difference: Any, bound: Any) -> dict[str, Any] | None:
-        if (n := self._only_length(case)) is not None:
-            fixed = {self.n: sympy.Integer(n)}
-            case = case.at(fixed)
-            difference, bound = _simple(sympy.sympify(difference.subs(fixed))), sympy.sympify(bound.subs(fixed))
-            if not (_finite(difference) and _finite(bound)):
-                return None
-        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts], case.boxes)
-        end = self._end(case, difference)
-        if here.below(end, bound):
-            return {}
-        facts = [*self.domain.facts, *case.facts, *_box_facts(case)]
-        reduced = _at_ends(difference, case, facts)
-        for term in dict.fromkeys((reduced, difference)):
-            if not term.free_symbols & set(case.boxes) and here.below(term, bound):
-                return {}
-            for goal in _goals(term, bound):
-                if (step := proved(goal, _relevant(goal, facts), self.milliseconds)) is not None:
-                    return step
-        return None
-
-    def _only_length(self, case: Case) -> int | None:
-        """The length of the datasets in a case that has only one."""
-        here = Domain(self.domain.bounds, [*self.domain.facts, *case.facts])
-        return next(
-            (
-                m
-                for m in (1, 2, 3)
-                if any(_caps(fact, self.n, m) for fact in case.facts) and here.knows(sympy.Eq(self.n, m))
-            ),
-            None,
-        )
 
     def candidates(self, points: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
         """Formulas that the largest difference may be: its values where all other entries are alike."""

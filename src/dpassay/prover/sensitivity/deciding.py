@@ -7,19 +7,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import sympy
 from sympy import S
 
 from dpassay.core.errors import InvalidInput
+from dpassay.prover.program_text import program_of
 from dpassay.prover.sensitivity.aggregates import with_piecewise
 from dpassay.prover.sensitivity.bounds import Bounds, Proof, best, settled, ways
 from dpassay.prover.sensitivity.hulls import Domain
+from dpassay.prover.sensitivity.lengths import short_lengths
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
 from dpassay.prover.sensitivity.reading import Read, read, source_of
 from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
+from dpassay.replay import Rejected, seal_own
 
 RELATIONS = {
     "replace_one:entry": False,
@@ -44,10 +48,13 @@ class Sensitivity:
         witness: the pair with the largest difference found, or one that exceeds `at_most`.
         at_most: the bound that was asked about, None if none was.
         outcome: "holds", "refuted" or "open" for `at_most`; without it "holds" where an upper bound was proved.
+        level: how far a proof went. "whole": the checker of `dpassay replay` read the source by itself and proved the
+            bound, with z3 and cvc5. "steps": only the prover has read the source and split it into cases. "": no proof.
+        unchecked: why the level is not "whole", "" where it is or there is no proof.
         assumptions: conditions on n and the parameters, and how the source was read.
         reason: why there is no upper bound, "" where there is one.
         certificate: the source, its digest and the steps of the proof (those that an SMT solver proved are as
-            `replay.proof` takes them).
+            `replay.proof` takes them); at level "whole" also "kind" and "inputs" of what `dpassay replay` re-checks.
     """
 
     function: str
@@ -61,6 +68,8 @@ class Sensitivity:
     assumptions: tuple[str, ...]
     reason: str
     certificate: Mapping[str, Any] = field(repr=False)
+    level: str = ""
+    unchecked: str = ""
 
     def __str__(self) -> str:
         claim = f"at most {self.at_most}" if self.at_most is not None else "sensitivity"
@@ -69,6 +78,7 @@ class Sensitivity:
         ]
         if self.upper is not None:
             lines.append(f"  proved: |f(x) - f(x')| <= {self.upper}")
+            lines.append(f"  level: {self.level}, {self._shown()}")
         if self.reason:
             lines.append(f"  no proof: {self.reason}")
         if self.witness is not None:
@@ -79,6 +89,25 @@ class Sensitivity:
         if self.assumptions:
             lines.append(f"  assumed: {'; '.join(self.assumptions)}")
         return "\n".join(lines)
+
+    def _shown(self) -> str:
+        """How the bound was shown, in words."""
+        if self.level == "whole":
+            return "proved again from the source by the checker of dpassay replay, with z3 and cvc5"
+        return (
+            f"the prover's own reading and cases; {len(self.certificate['steps'])} inequalities by z3, the rest by "
+            f"enclosures; not proved again from the source: {self.unchecked}"
+        )
+
+    def write_certificate(self, path: str | Path) -> None:
+        """Writes what `dpassay replay` re-checks from the file alone.
+
+        Raises:
+            InvalidInput: the bound was not proved at level "whole".
+        """
+        if self.level != "whole":
+            raise InvalidInput(f"no certificate: {self.unchecked or self.reason or 'no bound was proved'}")
+        seal_own(self.certificate["kind"], self.certificate["inputs"]).write(Path(path))
 
 
 def _listed(data: Sequence[Any]) -> str:
@@ -133,23 +162,26 @@ def sensitivity(
     except NotUnderstood as refused:
         where = f"{file}:{refused.line}: " if refused.line else ""
         lower, witness = _tried(function, interval, RELATIONS[relation], seed)
-        claim = None if at_most is None else _plain(_expression(str(at_most), {}))
+        claim = None if at_most is None else _expression(str(at_most), _symbols(definition))
         return made(None, lower, witness, claim, "open", (), f"{where}not understood: {refused.reason}", certificate)
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
     facts = [*understood.assumed, *(_condition(text, names) for text in assume)]
-    return _Decision(function, understood, interval, RELATIONS[relation], claim, facts, seed, file, certificate).made(
-        made
-    )
+
+    def asked(length: int) -> list[Any]:
+        return [_condition(text, {**names, "n": sympy.Integer(length)}) for text in assume]
+
+    decision = _Decision(function, understood, interval, relation, claim, facts, asked, seed, file, certificate)
+    return decision.made(made)
 
 
 def _read(function: Any, named: Sequence[str]) -> Read:
     """The reading for lists; for arrays where it uses what only arrays have."""
     try:
-        return read(function, "list", {}, named)
+        return read(function, "list", named)
     except NeedsArray as list_refused:
         try:
-            return read(function, "array", {}, named)
+            return read(function, "array", named)
         except NeedsArray:
             raise list_refused from None
 
@@ -162,19 +194,22 @@ class _Decision:
         function: Any,
         understood: Read,
         interval: Any,
-        grows: bool,
+        relation: str,
         claim: Any,
         facts: Any,
+        asked: Any,
         seed: int,
         file: str,
         certificate: Any,
     ):
-        self.function, self.read, self.interval, self.grows, self.claim = function, understood, interval, grows, claim
+        self.function, self.read, self.interval, self.claim = function, understood, interval, claim
+        self.relation, self.grows = relation, RELATIONS[relation]
         self.seed, self.file, self.certificate = seed, file, dict(certificate)
         self.facts, self.undefined = settled(understood.obligations, facts, understood.n, interval)
-        if grows:  # what is defined for n entries must be defined for one more
-            self.facts = [*self.facts]
-        self.runs = Runs(function, understood, interval, self.facts, grows, seed)
+        added = [fact for fact in self.facts if fact not in facts and fact.free_symbols == {understood.n}]
+        self.runs = Runs(function, understood, interval, self.facts, self.grows, seed, added)
+        self.short = short_lengths(function, understood, interval, self.runs, asked)
+        self.runs.lengths, self.runs.values = set(self.short.values), self.short.values
         self.samples: list[tuple[dict[Any, Any], float, Any, Any]] = []
 
     def made(self, made: Any) -> Sensitivity:
@@ -193,11 +228,37 @@ class _Decision:
         self.certificate["upper"] = None if upper is None else str(upper)
         claim = None if self.claim is None else _plain(self.claim, self.read)
         lower = None if witness is None else witness.difference
-        return made(upper, lower, witness, claim, outcome, self.assumptions(), reason, self.certificate)
+        level, unchecked = ("", "") if upper is None else self.checked(upper)
+        assumed = self.assumptions()
+        return made(upper, lower, witness, claim, outcome, assumed, reason, self.certificate, level, unchecked)
+
+    def checked(self, upper: Any) -> tuple[str, str]:
+        """The level of a proof, and why it is not higher; the checker shares nothing with what found the proof."""
+        try:
+            program = program_of(self.function, noisy=False)
+            bounds = None if S.Infinity in self.interval else [str(end) for end in self.interval]
+            inputs = {
+                "program": {"text": program.text, "entry": program.entry, "data": self.read.kind},
+                "parameters": {k: "int" if v.is_integer else "real" for k, v in self.read.parameters.items()},
+                "relation": {"kind": self.relation, "bounds": bounds},
+                "assume": [f"n >= {self.short.least}"] * (self.short.least > (0 if self.grows else 1))
+                + [_condition_text(_plain(each, self.read)) for fact in self.stated() for each in _conjuncts(fact)],
+                "bound": str(upper),
+            }
+            seal_own("sensitivity", inputs)
+        except (Rejected, InvalidInput) as refused:
+            return "steps", str(refused)
+        self.certificate |= {"kind": "sensitivity", "inputs": inputs}
+        return "whole", ""
+
+    def stated(self) -> list[Any]:
+        """The assumptions; not those on n alone that the proof of short lengths makes needless."""
+        added = self.runs.added if self.short.values else ()
+        return [fact for fact in self.facts if fact not in added]
 
     def assumptions(self) -> tuple[str, ...]:
-        shown = [str(_plain(fact, self.read)) for fact in self.facts]
-        least = "n >= 1 entries, and one more" if self.grows else "n >= 1 entries"
+        shown = [str(_plain(fact, self.read)) for fact in self.stated()]
+        least = f"n >= {self.short.least} entries" + ", and one more" * self.grows
         whole = [f"{name} is an integer" for name, symbol in self.read.parameters.items() if symbol.is_integer]
         kind = "data is an array" if self.read.kind == "array" else "data is a list"
         return (
@@ -210,7 +271,7 @@ class _Decision:
         )
 
     def sampled(self) -> None:
-        for n in LENGTHS:
+        for n in sorted({*LENGTHS, *self.short.values}):
             for place, setting in enumerate(self.runs.settings(n)):
                 if place >= (6 if n <= 2 else 3):
                     break
@@ -241,6 +302,9 @@ class _Decision:
             return None, f"{self.file}:{duty.line}: not proved to be defined for all data: {wanted}"
         if not self.samples:
             return None, "; ".join(self.runs.conflicts) or "no n and parameters were found that the assumptions allow"
+        if self.short.running is not None:
+            n = self.short.running
+            return None, f"the function runs for n = {n}, of which nothing was proved: assume n >= {n + 1} if it is so"
         domain = Domain(self.interval, self.facts)
         if (at := self.claimless()) is not None:
             return None, f"the claim has no value at n = {at[self.read.n]}"
@@ -249,7 +313,7 @@ class _Decision:
         found: Proof | None = None
         reason = "no bound was proved"
         for way in ways(self.read.value, domain):
-            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way)
+            bounds = Bounds(self.read.value, self.read.n, domain, grows=self.grows, way=way, short=self.short.cases)
             reason = bounds.reason or reason
             if self.claim is not None and (claimed := bounds.proves(self.claim)) is not None:
                 return claimed, ""
@@ -259,7 +323,7 @@ class _Decision:
                 break
         if self.claim is None or found is None:
             return found, "" if found is not None else reason
-        if domain.below(found.upper, self.claim):
+        if domain.below(found.upper, self.claim) and bounds.short_proved(self.claim) is not None:
             return Proof(self.claim, found.steps), ""
         return None, f"the claim was not proved, only {_plain(found.upper, self.read)}"
 
@@ -478,6 +542,24 @@ def _condition(text: str, names: Mapping[str, Any]) -> Any:
     if not isinstance(found, sympy.logic.boolalg.Boolean):
         raise InvalidInput(f'{text!r} is no condition: write one as "0 <= mu <= 1"')
     return found
+
+
+def _symbols(definition: ast.FunctionDef) -> dict[str, Any]:
+    """The names of a function's parameters, which a claim may have although the function was not understood."""
+    arguments = definition.args
+    return {
+        each.arg: sympy.Symbol(each.arg) for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    }
+
+
+def _conjuncts(fact: Any) -> Sequence[Any]:
+    return fact.args if isinstance(fact, sympy.And) else (fact,)
+
+
+def _condition_text(fact: Any) -> str:
+    """A condition as Python writes it."""
+    relational = isinstance(fact, sympy.core.relational.Relational)
+    return f"{fact.lhs} {fact.rel_op} {fact.rhs}" if relational else str(fact)
 
 
 def _plain(term: Any, understood: Read | None = None) -> Any:

@@ -89,21 +89,22 @@ def source_of(function: Any) -> tuple[ast.FunctionDef, str, str, int]:
     return definition, text, inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
 
 
-def read(function: Any, kind: str, fixed: dict[str, Any], named: Several[str] = ()) -> Read:
+def read(function: Any, kind: str, named: Several[str] = (), *, length: int | None = None) -> Read:
     """Reads a function whose dataset is a list or an array.
 
     Args:
         function: of the dataset and of public parameters.
         kind: "list" or "array".
-        fixed: numbers that parameters stand for.
         named: parameters that stay free although they have a default.
+        length: of the dataset; any from 1 on if None.
 
     Raises:
         NotUnderstood: with the line and the reason.
     """
     definition, _, _, first = source_of(function)
-    reader = _Reader(function, kind, first - 1)
-    return reader.whole(definition, fixed, named)
+    n = Dummy("n", integer=True, positive=True) if length is None else sympy.Integer(length)
+    reader = _Reader(function, kind, first - 1, n)
+    return reader.whole(definition, named)
 
 
 def _stores(nodes: Several[ast.AST]) -> list[str]:
@@ -124,9 +125,8 @@ def _contains(nodes: Several[ast.AST], kinds: Any) -> bool:
 class _Reader:
     """One reading of one function."""
 
-    def __init__(self, function: Any, kind: str, offset: int):
-        self.function, self.kind, self.offset = function, kind, offset
-        self.n = Dummy("n", integer=True, positive=True)
+    def __init__(self, function: Any, kind: str, offset: int, n: Any):
+        self.function, self.kind, self.offset, self.n = function, kind, offset, n
         self.obligations: list[Obligation] = []
         self.assumed: list[Any] = []
         self.notes: list[str] = []
@@ -150,7 +150,7 @@ class _Reader:
 
     # The whole function
 
-    def whole(self, definition: ast.FunctionDef, fixed: dict[str, Any], named: Several[str]) -> Read:
+    def whole(self, definition: ast.FunctionDef, named: Several[str]) -> Read:
         if definition.decorator_list:
             self.refuse("decorators are not read: they may change the function")
         arguments = definition.args
@@ -165,9 +165,7 @@ class _Reader:
         for argument in names[1:]:
             name = argument.arg
             default = given[name].default
-            if name in fixed:
-                scope[name] = fixed[name]
-            elif default is not inspect.Parameter.empty and name not in named:
+            if default is not inspect.Parameter.empty and name not in named:
                 scope[name] = self.constant(default)
                 self.notes.append(f"{name} = {default!r}, its default")
             elif self.is_permutation(definition, name):
@@ -958,6 +956,9 @@ class _Reader:
             self.refuse("a slice with this step")
         low = self.edge(place.lower, S.Zero, length, scope)
         high = self.edge(place.upper, length, length, scope)
+        if all(each.is_Integer for each in (low, high, length)):
+            low, high = (Min(Max(each, 0), length) for each in (low, high))
+            high = Max(low, high)
         self.require(Ge(low, 0))
         self.require(Le(low, high))
         self.require(Le(high, length))

@@ -1,0 +1,205 @@
+"""The process of a scan that runs other people's code: `python -m dpassay.scanning.worker FOLDER`.
+
+It imports the package, lists candidates, and judges each in a fork of itself, two at a time, with limits of time and
+memory. It writes what it finds to files in the folder as it goes, so whatever the package does to this process (it
+exits, crashes, hangs), the process that started it (`dpassay.scanning.running`) has all that was finished. All of it
+runs in an empty folder.
+"""
+
+import contextlib
+import dataclasses
+import importlib
+import json
+import os
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import one_line
+from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
+from dpassay.scanning.candidates import Candidate, NotJudged
+
+MEGABYTES = 4096.0
+GRACE = 10.0  # seconds beyond its time, after which a candidate's process is ended
+LAST = 5.0  # seconds beyond the scan's
+LEAST, MOST = 1.5, 10.0  # seconds of a candidate
+PER_SECOND = 1.0  # candidates at most, for every second of the scan and process
+_EXACT = ("formula", "accountant")
+
+
+def main(folder: Path) -> None:
+    """Does what `request.json` in the folder asks for."""
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    empty = folder / "empty"
+    empty.mkdir(exist_ok=True)
+    os.chdir(empty)
+    if request["path"]:
+        sys.path.insert(0, request["path"])
+    if not request["probing"]:
+        _import_engines()
+    found = _listed(request)
+    end = time.monotonic() + request["seconds"]
+    candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request, end)
+    _write(
+        folder / "plan.json",
+        {
+            "planned": [[each.name, each.where] for each in planned],
+            "not_judged": [dataclasses.asdict(each) for each in found if isinstance(each, NotJudged)]
+            + [
+                {"name": each.name, "where": each.where, "reason": "there was no time for it; give --time-limit"}
+                for each in candidates[len(planned) :]
+            ],
+            "share": request["failure_probability"] / max(1, sum(each.kind == "mechanism" for each in planned)),
+        },
+    )
+    _judge_all(planned, request, folder, end)
+    _write(folder / "done.json", {})
+
+
+def _import_engines() -> None:
+    """What the forks need, before they are made: modules, and what first calls keep. None of it computes with JAX."""
+    for name in (
+        *("auditors.audit", "auditors.strategy_search", "auditors.findings", "auditors.anytime", "auditors.one_shot"),
+        *("auditors.outputs", "auditors.learners", "auditors.stability", "accounting.checking", "report.audit_text"),
+        "scanning.judging",
+    ):
+        importlib.import_module(f"dpassay.{name}")
+    from hypothesis import strategies as st
+
+    from dpassay.accounting.checking import check_noise
+    from dpassay.auditors.drawing import first_draws
+
+    first_draws(st.lists(st.integers(0, 1)), "", 2)  # Hypothesis reads all modules once, for constants
+    check_noise("laplace", epsilon=1.0, scale=1.0)
+
+
+def _listed(request: dict[str, Any]) -> list[Candidate | NotJudged]:
+    """All candidates, each name once."""
+    from dpassay.scanning import libraries, signatures
+
+    found: list[Candidate | NotJudged] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if request["library"]:
+            with _said(found, request["package"]):
+                found += libraries.candidates(request["library"])
+        for name, file in request["modules"]:
+            if file in request["unusable"]:
+                found.append(NotJudged(name, file, f"it cannot be imported: {request['unusable'][file]}"))
+                continue
+            with _said(found, name):
+                found += signatures.candidates(importlib.import_module(name))
+    names: set[str] = set()
+    return [each for each in found if not (each.name in names or names.add(each.name))]  # type: ignore[func-returns-value]
+
+
+@contextlib.contextmanager
+def _said(found: list[Candidate | NotJudged], name: str) -> Any:
+    """Whatever an import raises, SystemExit too, is the reason why nothing in the module is judged."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        reason = f"it cannot be imported: {type(error).__name__}: {one_line(error)}"  # type: ignore[arg-type]
+        found.append(NotJudged(name, "", reason))
+
+
+def _planned(
+    candidates: list[Candidate], request: dict[str, Any], end: float
+) -> tuple[list[Candidate], list[Candidate]]:
+    """All, in the order in which they are judged, and those that there is time for.
+
+    How many is settled here, before any sample is drawn: the failure probability is split among them.
+    """
+    ranks = {"formula": 0, "accountant": 0, "map": 1, "mechanism": 2}
+    ordered = sorted(candidates, key=lambda each: (ranks[each.kind], each.source == "read from its parameters"))
+    few = [each for each in ordered if each.kind in _EXACT]
+    room = int((end - time.monotonic()) * request["workers"] * PER_SECOND / LEAST)
+    return ordered, ordered[: max(room, 1) + min(len(few), 4 * room)]
+
+
+def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, end: float) -> None:
+    from dpassay.scanning.judging import judge
+
+    mechanisms = sum(each.kind == "mechanism" for each in planned)
+    share = request["failure_probability"] / max(1, mechanisms)
+    seed = request["seed"]
+    waiting = deque(enumerate(planned))
+    forks = can_fork()
+
+    def work() -> None:
+        while True:
+            try:
+                number, candidate = waiting.popleft()
+            except IndexError:
+                return
+            left = end - time.monotonic()
+            heavy = 1 + sum(each.kind not in _EXACT for _, each in waiting)
+            seconds = min(MOST, max(LEAST, left * request["workers"] / heavy))
+            if left <= LEAST / 2:
+                found: Any = NotJudged(candidate.name, candidate.where, "the time was over before its turn")
+            elif not forks:
+                reason = "this system cannot fork processes, or the package starts JAX when it is imported"
+                found = NotJudged(candidate.name, candidate.where, reason)
+            else:
+                limits = Limits(min(seconds + GRACE, left + LAST), MEGABYTES)
+                found = _in_fork(candidate, number, limits, folder, partial(judge, candidate, share, seconds, seed))
+            kind = "not_judged" if isinstance(found, NotJudged) else "judged"
+            content = dataclasses.asdict(found) if isinstance(found, NotJudged) else found.to_json()
+            _write(folder / f"result-{number:05}.json", {"kind": kind, "content": content})
+
+    threads = [threading.Thread(target=work) for _ in range(request["workers"])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _in_fork(candidate: Candidate, number: int, limits: Limits, folder: Path, judging: Callable[[], Any]) -> Any:
+    """What is found in a process of its own, in a folder of its own."""
+
+    def work() -> Any:
+        place = folder / "empty" / str(number)
+        place.mkdir()
+        os.chdir(place)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return judging()
+
+    try:
+        return in_own_process(work, limits)
+    except NoResult as end:
+        reason = str(end).partition("; allow more")[0].replace("the mechanism's process", "its process")
+        return NotJudged(candidate.name, candidate.where, reason)
+    except InvalidInput as error:
+        return NotJudged(candidate.name, candidate.where, str(error))
+    except Exception as error:
+        reason = f"judging it failed: {type(error).__name__}: {one_line(error)}"
+        return NotJudged(candidate.name, candidate.where, reason)
+
+
+def _write(path: Path, content: Any) -> None:
+    """All of it or nothing: who reads may come at any time."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content), encoding="utf-8")
+    part.rename(path)
+
+
+def _end_with_parent() -> None:
+    """Standard input ends with the process that holds its other end."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 1):
+            pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
+    os._exit(0)  # threads of the package's are not waited for
