@@ -24,7 +24,7 @@ def half_the_noise(rng, data, epsilon):
     return sum(data) + rng.laplace(0, 0.5 / epsilon)
 
 def in_order(rng, data, epsilon):
-    return sorted(x + rng.laplace(0, 1 / epsilon) for x in data)
+    return sorted((x + rng.laplace(0, 1 / epsilon) for x in data), key=abs)
 
 made = lambda rng, data, epsilon: 1
 """

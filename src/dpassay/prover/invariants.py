@@ -26,6 +26,10 @@ from dpassay.prover.values import (
 )
 
 
+MAX_CASES = 3
+"""Choices in what an entry adds to a sum, above which only its range is said."""
+
+
 def candidates(
     position: str,
     head: Env,
@@ -129,6 +133,8 @@ def at_the_change(index: Poly, grown: Number, head: Env, problem: Problem) -> st
     """What the changed entry's iteration adds to a difference, written at a loop's head; None if it cannot be."""
     whole, where = problem.values != "real", symbol("changed", integer=True)
     added = grown.first if problem.relation == ADDED else grown.change
+    if sum(atom.kind == "ite" for atom in added.support) > MAX_CASES:
+        return None
     try:
         there = Substitution({atom: where for atom in index.support}).poly(added)
         entry = Atom("read", "data", where, integer=whole, role="data")
