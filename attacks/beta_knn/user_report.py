@@ -286,7 +286,10 @@ def _accuracy(
     except InvalidInput as refusal:
         return f"What it costs in accuracy was not measured: {refusal}.", None
     if np.ptp(ratings.values) == 0:
-        return "What it costs in accuracy cannot be seen here: all ratings are equal, and nobody can predict one wrong.", None
+        return (
+            "What it costs in accuracy cannot be seen here: all ratings are equal, and nobody can predict one wrong.",
+            None,
+        )
     attacked, *_ = recommenders
     names = {**NAMES, RANDOM: RANDOM}
     width = ratings.scale[1] - ratings.scale[0]
