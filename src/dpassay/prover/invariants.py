@@ -25,7 +25,6 @@ from dpassay.prover.values import (
     written,
 )
 
-
 MAX_CASES = 3
 """Choices in what an entry adds to a sum, above which only its range is said."""
 
