@@ -214,14 +214,14 @@ def default_at_first(data):
 
 
 def test_no_entry_beside_one_counts_where_entries_are_added():
-    added = {"relation": "add_or_remove_one:entry"}
+    added = "add_or_remove_one:entry"
     for function, false, true in ((share, "1/2", "1"), (default_at_first, "1", "100")):
-        found = dp.sensitivity(function, at_most=false, **added)
+        found = dp.sensitivity(function, relation=added, at_most=false)
         assert (found.outcome, found.witness and found.witness.n) == ("refuted", 0)
-        found = dp.sensitivity(function, at_most=true, **added)
+        found = dp.sensitivity(function, relation=added, at_most=true)
         assert found.outcome == "holds"
         assert "n >= 0 entries, and one more" in found.assumptions
-    assert "n >= 1 entries, and one more" in dp.sensitivity(mean, **added).assumptions
+    assert "n >= 1 entries, and one more" in dp.sensitivity(mean, relation=added).assumptions
 
 
 def mean(data):

@@ -160,7 +160,7 @@ def test_maps_are_called() -> None:
 
 def test_marked_programs_are_proved_or_refuted() -> None:
     @dp.mechanism_function(relation="one_query", epsilon="epsilon")
-    def marked(rng, data, epsilon):  # type: ignore[no-untyped-def]
+    def marked(rng, data, epsilon):
         return sum(data) + rng.laplace(0, 1 / epsilon)
 
     found = judged(Candidate("mechanism", "marked", "", marked, PrivacyClaim(1.0)), 10.0)

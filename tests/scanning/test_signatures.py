@@ -42,11 +42,11 @@ def test_declared_claims(found: Any) -> None:
     def total(values: list[int]) -> int:
         return sum(values)
 
-    def unclear(rng: np.random.Generator, values, more) -> float:  # type: ignore[no-untyped-def]
+    def unclear(rng: np.random.Generator, values, more) -> float:
         return 0.0
 
     @dp.mechanism_function(relation="one_query", epsilon=1)
-    def marked(rng, data):  # type: ignore[no-untyped-def]
+    def marked(rng, data):
         return sum(data) + rng.laplace()
 
     count.privacy = SimpleNamespace(epsilon=1, relation="replace_one:record")  # type: ignore[attr-defined]
@@ -63,11 +63,11 @@ def test_declared_claims(found: Any) -> None:
 
 
 def test_calls_are_made_of_names(found: Any) -> None:
-    def noisy_sum(data, epsilon, lower=0.0, upper=7.0, rng=None):  # type: ignore[no-untyped-def]
+    def noisy_sum(data, epsilon, lower=0.0, upper=7.0, rng=None):
         """Differential privacy."""
         return sum(data) + rng.laplace(scale=epsilon)
 
-    def gauss(value, sensitivity, eps, random_state=None):  # type: ignore[no-untyped-def]
+    def gauss(value, sensitivity, eps, random_state=None):
         """Privacy by Gaussian noise."""
         return value + random_state
 
@@ -85,16 +85,16 @@ def test_calls_are_made_of_names(found: Any) -> None:
 
 
 def test_what_is_no_candidate_is_not_even_named(found: Any) -> None:
-    def is_close(a, b, eps=1e-9):  # type: ignore[no-untyped-def]
+    def is_close(a, b, eps=1e-9):
         """With privacy in mind."""
 
-    def adam(data, epsilon=1e-8):  # type: ignore[no-untyped-def]
+    def adam(data, epsilon=1e-8):
         """Privacy."""
 
-    def epsilon_greedy(values, epsilon):  # type: ignore[no-untyped-def]
+    def epsilon_greedy(values, epsilon):
         """Explores now and then."""
 
-    def helper(data):  # type: ignore[no-untyped-def]
+    def helper(data):
         """Privacy."""
 
     class Warned(Exception):
@@ -106,13 +106,13 @@ def test_what_is_no_candidate_is_not_even_named(found: Any) -> None:
 
 
 def test_what_cannot_be_judged_says_why(found: Any) -> None:
-    async def later(data, epsilon):  # type: ignore[no-untyped-def]
+    async def later(data, epsilon):
         """Privacy."""
 
-    def needs(data, model, epsilon):  # type: ignore[no-untyped-def]
+    def needs(data, model, epsilon):
         """Privacy."""
 
-    def unnamed(data, epsilon, /):  # type: ignore[no-untyped-def]
+    def unnamed(data, epsilon, /):
         """Privacy."""
 
     class Base(abc.ABC):
@@ -129,12 +129,12 @@ def test_what_cannot_be_judged_says_why(found: Any) -> None:
 
         def __init__(self, epsilon: float = 1.0) -> None: ...
 
-        def fit(self, X, y): ...  # type: ignore[no-untyped-def]
+        def fit(self, X, y): ...
 
-    def noise_scale(epsilon):  # type: ignore[no-untyped-def]
+    def noise_scale(epsilon):
         """Privacy."""
 
-    def compute_epsilon(sigma, model, delta):  # type: ignore[no-untyped-def]
+    def compute_epsilon(sigma, model, delta):
         """Privacy."""
 
     listed = found(later, needs, unnamed, Base, Fitted, noise_scale, compute_epsilon)
@@ -164,15 +164,15 @@ def test_objects_that_raise_whatever_is_asked_of_them(found: Any) -> None:
 
 
 def test_formulas_and_accountants(found: Any) -> None:
-    def gaussian_sigma(epsilon, delta):  # type: ignore[no-untyped-def]
+    def gaussian_sigma(epsilon, delta):
         """Privacy."""
         return 1 / epsilon
 
-    def gaussian_variance(epsilon, delta):  # type: ignore[no-untyped-def]
+    def gaussian_variance(epsilon, delta):
         """Privacy, for epsilon < 1."""
         return 4.0
 
-    def get_epsilon(noise_multiplier, steps, delta):  # type: ignore[no-untyped-def]
+    def get_epsilon(noise_multiplier, steps, delta):
         return (float(steps), delta)
 
     listed = found(gaussian_sigma, gaussian_variance, get_epsilon)
@@ -206,7 +206,7 @@ def test_roles(name: str, annotation: Any, expected: str) -> None:
 
 def test_ten_thousand_functions_are_listed(found: Any) -> None:
     def made(number: int) -> Any:
-        def release(data, epsilon):  # type: ignore[no-untyped-def]
+        def release(data, epsilon):
             """Privacy."""
 
         release.__name__ = f"release{number}"
