@@ -28,7 +28,7 @@ from dpassay.proofs.rating_collection.accuracy import union_proof
 
 ROOT = Path(__file__).parents[1]
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
-MAX_WHEEL = 1_740_000  # bytes; 0.17 MB of them are theorems in Rocq, 0.09 reviewed evidence
+MAX_WHEEL = 1_850_000  # bytes; 0.17 MB of them are theorems in Rocq, 0.09 reviewed evidence
 MAX_PACKAGES = 22
 BASE_ROOMS = "adapters attacks auditors commands core data judging mechanisms replay report runs"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
