@@ -20,6 +20,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
@@ -29,6 +30,7 @@ import pytest
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import check_writable, write_file
+from dpassay.runs.compiled import kept_programs
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class Session:
     shares: dict[str, float] = field(default_factory=dict)  # of the failure probability, by test
     audits: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)  # test and JSON, by the audit's name
     failed: set[str] = field(default_factory=set)  # tests
+    programs: ExitStack = field(default_factory=ExitStack)  # the context in which what JAX compiles is kept
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects audits from reports: this process's, or those of xdist's workers."""
@@ -289,6 +292,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             state.shares = _split(wanted)
     except InvalidInput as error:
         raise pytest.UsageError(str(error)) from None
+    state.programs.enter_context(kept_programs())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -337,6 +341,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Writes the reports, on the controller when there are workers; without one of them no session is green."""
     state = session.config.stash[SESSION]
+    state.programs.close()
     folder = state.settings.report
     if folder is None or hasattr(session.config, "workerinput"):
         return

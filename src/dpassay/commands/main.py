@@ -1,5 +1,6 @@
 """The command line. Heavy libraries are imported inside the commands that need them."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -23,6 +24,10 @@ from dpassay.commands.verify import verify
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
 from dpassay.core.version import __version__
+from dpassay.runs.compiled import kept_programs
+
+SUPERVISED = ("audit", "prove", "search")  # they run a mechanism of the user's
+COMPILING = ("attack", "audit", "experiment", "search", "verify")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,10 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Commands that run a mechanism of the user's do so in a process of their own, when this is the whole program.
     """
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None and words[:1] in (["audit"], ["prove"], ["search"]):
-        return supervised(lambda: _run(words))
-    return _run(words, last=arguments is None)
+    if arguments is not None:
+        return _run(list(arguments))
+    words = sys.argv[1:]
+    command = words[0] if words else ""
+    with kept_programs() if command in COMPILING else contextlib.nullcontext():
+        return supervised(lambda: _run(words)) if command in SUPERVISED else _run(words, last=True)
 
 
 def _run(words: list[str], last: bool = False) -> int:
