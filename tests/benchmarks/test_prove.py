@@ -118,3 +118,22 @@ def test_every_program_is_stated_in_the_terms_of_the_prover():
     assert all(("claim" in stated) == program.zcdp for stated, program in zip(seen, PROGRAMS, strict=True))
     with pytest.raises(InvalidInput, match="choose from programs, traps, mutants"):
         bench.tables(True, 0, print, ("trap",))
+
+
+def test_a_run_goes_on_where_it_was_killed(monkeypatch, tmp_path):
+    said: list[str] = []
+
+    def killed(function, **_):
+        if len(said) == 2:
+            raise KeyboardInterrupt
+        return verdict("holds", assumptions=("epsilon > 0",))
+
+    monkeypatch.setattr(bench, "AUDIT_SAMPLES", 300)
+    monkeypatch.setattr(bench, "_programs", lambda _: PROGRAMS[:3])
+    arguments = (True, 0, said.append, ("programs",))
+    with pytest.raises(KeyboardInterrupt):
+        bench.tables(*arguments, killed, tmp_path / "kept")
+    assert len(said) == 2
+    whole = bench.tables(*arguments, lambda function, **_: verdict("open"), tmp_path / "kept")
+    assert [row[-1] for row in whole[1].rows] == ["pass", "pass", "open"]
+    assert len(said) == 3

@@ -32,7 +32,6 @@ def _elsewhere(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delitem(sys.modules, "jax", raising=False)  # pytest's plugin may have told it of a folder
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
 
 
 def run(*arguments):
@@ -121,6 +120,5 @@ def test_a_folder_that_others_write_to_is_not_used():
 def test_no_folder_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
     with kept_programs():
         assert "JAX_COMPILATION_CACHE_DIR" not in os.environ

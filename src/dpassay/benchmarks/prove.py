@@ -9,8 +9,9 @@ those of the processor, of this process and of those that it started. Beside the
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -22,6 +23,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
+from dpassay.runs.kept import Kept
 from dpassay.runs.parallel import processors, results_in_parallel
 
 PARTS = ("programs", "traps", "mutants", "dpriv", "sensitivity")
@@ -63,7 +65,12 @@ class Measured:
 
 
 def tables(
-    quick: bool, seed: int, progress: Callable[[str], None], parts: Sequence[str] = (), prove: Prover | None = None
+    quick: bool,
+    seed: int,
+    progress: Callable[[str], None],
+    parts: Sequence[str] = (),
+    prove: Prover | None = None,
+    resume: Path | None = None,
 ) -> list[Table]:
     """A table that sums up, and one for each part.
 
@@ -73,6 +80,7 @@ def tables(
         progress: called with a short text as results come.
         parts: some of `PARTS`; all if empty.
         prove: with the arguments of `dp.prove`, which it replaces.
+        resume: file of what was said of each program; None keeps nothing.
 
     Raises:
         InvalidInput: a part that there is not.
@@ -81,19 +89,29 @@ def tables(
         raise InvalidInput(f"no part is called {sorted(unknown)[0]!r}; choose from {', '.join(PARTS)}")
     wanted = [part for part in PARTS if part in parts or not parts]
     judged = [part for part in wanted if part not in _ASKED]
-    tasks = [(part, place, seed, prove) for part in judged for place in _places(part, quick)]
+    asked_for = [(part, place, seed, prove) for part in judged for place in _places(part, quick)]
+    kept = Kept(resume, [], __name__)
     found: dict[tuple[str, int], Measured] = {}
+    for part, place, _, _ in asked_for:
+        if run := kept.find(_settings(part, place, seed)):
+            found[part, place] = Measured(**{**run["measured"], "assuming": tuple(run["measured"]["assuming"])})
+    tasks = [task for task in asked_for if task[:2] not in found]
     for number, measured in results_in_parallel(measure, tasks, processors() if prove is None and not quick else 1):
         part, place = tasks[number][:2]
         found[part, place] = measured
-        progress(
-            f"{_programs(part)[place].name}: {measured.outcome}, {measured.seconds:.1f} s; {len(found)} of {len(tasks)}"
-        )
+        kept.keep(_settings(part, place, seed), {"measured": asdict(measured)})
+        name, seconds = _programs(part)[place].name, measured.seconds
+        progress(f"{name}: {measured.outcome}, {seconds:.1f} s; {len(found)} of {len(asked_for)}")
     results = {
-        part: [(_programs(part)[task[1]], found[part, task[1]]) for task in tasks if task[0] == part] for part in judged
+        part: [(_programs(part)[task[1]], found[part, task[1]]) for task in asked_for if task[0] == part]
+        for part in judged
     }
     asked = [_ASKED[part](quick, progress) for part in wanted if part in _ASKED]
     return [*[_summary(results)] * bool(results), *(_TABLES[part](rows) for part, rows in results.items()), *asked]
+
+
+def _settings(part: str, place: int, seed: int) -> dict[str, Any]:
+    return {"part": part, "program": _programs(part)[place].name, "place": place, "seed": seed}
 
 
 def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Measured:

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dpassay.runs.kept import cache_folder
+
 LIMIT = 256 * 2**20
 """Bytes of shared entries; the oldest go first."""
 
@@ -61,15 +63,11 @@ def kept_programs(limit: int = LIMIT) -> Iterator[None]:
 
 def folder() -> Path:
     """Where programs are kept for machines like this one: compiled code may use whatever its processor can do."""
-    if sys.platform == "win32":
-        caches = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     features = f"{platform.machine()} {platform.processor()}"
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features += next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
-    return Path(caches, "dpassay", "programs", hashlib.sha256(features.encode()).hexdigest()[:16])
+    return cache_folder() / "programs" / hashlib.sha256(features.encode()).hexdigest()[:16]
 
 
 def _decided() -> bool:
