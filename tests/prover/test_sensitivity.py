@@ -427,3 +427,70 @@ def test_a_proof_that_a_pair_contradicts_is_an_error_of_ours(monkeypatch):
     found = dp.sensitivity(total, at_most="1")
     assert (found.outcome, found.upper) == ("open", None)
     assert "report" in found.reason
+
+
+def _unchanged(function):
+    return function
+
+
+def _doubled(function):
+    @functools.wraps(function)
+    def doubled(data):
+        return 2 * function(data)
+
+    return doubled
+
+
+@_unchanged
+def rounded_sum(data):
+    return round(sum(data))
+
+
+@_doubled
+def plain_sum(data):
+    return sum(data)
+
+
+def mean_of_large(data):
+    large = [x for x in data if x > 0.5]
+    return sum(large) / len(large) if large else 0.0
+
+
+def alternating(data):
+    return sum(x if i % 2 == 0 else -x for i, x in enumerate(data))
+
+
+@pytest.mark.parametrize(("function", "upper"), [(rounded_sum, 2), (mean_of_large, 1)])
+def test_rounding_empty_filters_and_decorators_that_change_nothing(function, upper):
+    found = dp.sensitivity(function, relation="replace_one:entry", bounds=(0, 1))
+    assert (found.outcome, str(found.upper)) == ("holds", str(upper))
+
+
+def test_what_depends_on_places():
+    found = dp.sensitivity(alternating, relation="replace_one:entry", bounds=(0, 1), at_most="1")
+    assert found.outcome == "holds"
+    assert dp.sensitivity(alternating, relation="replace_one:entry", bounds=(0, 1), at_most="0.9").outcome == "refuted"
+
+
+@functools.wraps(total)
+def large_seldom(data):
+    return sum(data) + (1000 if len(data) > 40 and data[7] == 0.123 else 0)
+
+
+def _seldom(function):
+    @functools.wraps(function)
+    def large(data):
+        return function(data) + (1000 if len(data) > 40 and data[7] == 0.123 else 0)
+
+    return large
+
+
+def helped(data):
+    return large_seldom(data)
+
+
+@pytest.mark.parametrize("function", [plain_sum, large_seldom, _seldom(total), helped])
+def test_text_that_the_function_does_not_run_is_refused(function):
+    found = dp.sensitivity(function, relation="replace_one:entry", bounds=(0, 1))
+    assert (found.outcome, found.upper) == ("open", None)
+    assert "wraps another function" in found.reason

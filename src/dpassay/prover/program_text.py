@@ -80,7 +80,7 @@ def program_of(function: Callable[..., Any], *, noisy: bool = True) -> Program:
     """
     names: dict[str, str] = {}
     pieces: dict[str, _Piece] = {}
-    _collect(_piece(function), names, pieces)
+    _collect(piece_of(function), names, pieces)
     head = "".join(
         f"{line}\n" for line in sorted(names.values(), key=lambda line: (not line.startswith("import"), line))
     )
@@ -105,7 +105,7 @@ def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) ->
             continue
         value = scope[name]
         if isinstance(value, FunctionType):
-            helper = _piece(value, name)
+            helper = piece_of(value, name)
             if name in pieces and pieces[name].function is not value:
                 raise piece.refused(node, f"two functions are called {name}; give one of them another name")
             if name not in pieces:
@@ -140,7 +140,7 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _piece(function: Any, name: str = "") -> _Piece:
+def piece_of(function: Any, name: str = "") -> _Piece:
     """A function with its source, which is checked to be what it runs."""
     said = name or getattr(function, "__name__", repr(function))
     if not isinstance(function, FunctionType):

@@ -403,7 +403,10 @@ class _Decision:
 
 @functools.lru_cache(maxsize=5000)
 def _compiled(term: Any, names: tuple[Any, ...]) -> Any:
-    return sympy.lambdify(names, with_piecewise(term), "math")
+    plain = with_piecewise(term)
+    indices = sorted({index for each in plain.atoms(sympy.Sum, sympy.Product) for index in each.variables}, key=str)
+    plain = plain.xreplace({index: sympy.Symbol(f"index_{place}") for place, index in enumerate(indices)})
+    return sympy.lambdify(names, plain, [{"nearest": round}, "math"])
 
 
 def _tried(function: Any, interval: Any, grows: bool, seed: int) -> tuple[Any, Witness | None]:

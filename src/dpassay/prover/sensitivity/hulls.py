@@ -354,6 +354,8 @@ def _extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
         value = term.subs(x, point)
         highs.append(value)
         lows.append(value)
+    if S.NaN in (*lows, *highs):
+        raise Unencodable(f"{term} has no value somewhere")
     domain = Domain((low, high), ())
     return domain.least(*lows), domain.largest(*highs)
 

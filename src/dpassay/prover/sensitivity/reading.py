@@ -20,6 +20,7 @@ import sympy
 from sympy import And, Dummy, Eq, Ge, Le, Lt, Max, Min, Ne, Not, Or, S, floor
 
 from dpassay.core.errors import InvalidInput
+from dpassay.prover.program_text import Refused, piece_of
 from dpassay.prover.sensitivity.aggregates import (
     INDEX,
     Choice,
@@ -36,6 +37,10 @@ from dpassay.prover.sensitivity.values import Growing, Local, Method, NeedsArray
 
 MAX_DEPTH = 8
 MAX_FORKS = 64
+
+
+REWRITTEN = "@pytest_ar"
+"""A name in functions whose assertions pytest has rewritten; their code is not that of their text."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,7 @@ class _Reader:
     # The whole function
 
     def whole(self, definition: ast.FunctionDef, named: Several[str]) -> Read:
-        if definition.decorator_list:
-            self.refuse("decorators are not read: they may change the function")
+        self.check_text(self.function)
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or (arguments.posonlyargs and len(arguments.posonlyargs) > 1):
             self.refuse("parameters with * or ** are not read")
@@ -184,6 +188,16 @@ class _Reader:
         if any(term.free_symbols & self.running for term in (value, *(each.condition for each in self.obligations))):
             self.refuse("a running extreme or flag that is used before the loop ends")
         return Read(value, self.n, self.parameters, self.obligations, self.assumed, self.notes, self.kind)
+
+    def check_text(self, function: Any) -> None:
+        """Refuses text that the function does not run: that of a function it wraps, or of an edited file."""
+        if inspect.unwrap(function) is not function:
+            self.refuse(f"{function.__name__} wraps another function, whose source stands for it; give that function")
+        if not function.__closure__ and REWRITTEN not in function.__code__.co_names:
+            try:
+                piece_of(function)
+            except Refused as refused:
+                self.refuse(str(refused))
 
     def dataset(self) -> Sequence:
         index = new_index()
@@ -1012,8 +1026,7 @@ class _Reader:
                 self.refuse("defaults of an inner function")
         else:
             definition, _, _, first = source_of(function)
-            if definition.decorator_list:
-                self.refuse(f"{definition.name} is decorated")
+            self.check_text(function)
             names, body, scope = definition.args, definition.body, {}
             given = inspect.signature(function).parameters.values()
             defaults = {p.name: self.constant(p.default) for p in given if p.default is not inspect.Parameter.empty}
