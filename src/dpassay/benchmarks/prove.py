@@ -26,7 +26,7 @@ from dpassay.core.text import rounded
 from dpassay.runs.kept import Kept
 from dpassay.runs.parallel import processors, results_in_parallel
 
-PARTS = ("programs", "traps", "mutants", "dpriv", "sensitivity")
+PARTS = ("programs", "traps", "mutants", "infer", "dpriv", "sensitivity")
 TIME_LIMIT = 60.0
 PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
 """Of one core: what takes longer is called slow."""
@@ -36,6 +36,10 @@ QUICK = 8
 """Programs of a part in a quick run."""
 AUDIT_SAMPLES = 4000
 CHECKDP_SECONDS = 70
+INFER_SECONDS, LOSS_SECONDS = 20.0, 8.0
+"""Of one core: for the smallest provable bound, and for the largest loss."""
+EXACT = 0.98
+"""The share of an inferred bound that a loss must reach, for the bound to be called exact."""
 Prover = Callable[..., Any]
 
 
@@ -49,7 +53,8 @@ class Measured:
         assuming: what the verdict assumes.
         said: why it is open, refused or an error.
         inferred: the smallest bound that was proved, an expression.
-        loss: the largest privacy loss that was shown, nats; None if none was.
+        loss: the largest privacy loss that was met, nats; None where none was looked for.
+        allowed: what the inferred bound allows where it was met.
         audited: what an audit said of a proof, or of a mutant that is open; "" where there was none.
         red: whether the verdict warns of an error of ours.
     """
@@ -60,6 +65,7 @@ class Measured:
     said: str = ""
     inferred: str = ""
     loss: float | None = None
+    allowed: float = float("inf")
     audited: str = ""
     red: bool = False
 
@@ -107,7 +113,9 @@ def tables(
         for part in judged
     }
     asked = [_ASKED[part](quick, progress) for part in wanted if part in _ASKED]
-    return [*[_summary(results)] * bool(results), *(_TABLES[part](rows) for part, rows in results.items()), *asked]
+    judgements = {part: rows for part, rows in results.items() if part != "infer"}
+    told = [_TABLES[part](rows) for part, rows in results.items()]
+    return [*[_summary(judgements)] * bool(judgements), *told, *asked]
 
 
 def _settings(part: str, place: int, seed: int) -> dict[str, Any]:
@@ -119,23 +127,49 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
     program = _programs(part)[place]
     run = prove or _prove()
     begin = cpu_seconds()
+    if part == "infer":
+        return _inferred(program)
     try:
-        verdict = run(program.function, **_stated(program), infer=part == "programs", time_limit=TIME_LIMIT)
+        verdict = run(program.function, **_stated(program), time_limit=TIME_LIMIT)
     except InvalidInput as refused:
         return Measured("refused", cpu_seconds() - begin, said=str(refused))
     except Exception as error:
         return Measured("error", cpu_seconds() - begin, said=f"{type(error).__name__}: {error}")
     seconds = cpu_seconds() - begin
+    looked = verdict.outcome == "holds" or (part, verdict.outcome) == ("mutants", "open")
     return Measured(
         verdict.outcome,
         seconds,
         tuple(dict.fromkeys(verdict.assumptions)),
         verdict.explanation if verdict.outcome == "open" else "",
-        verdict.epsilon_inferred,
-        verdict.epsilon_lower,
-        _audited(program, seed) if verdict.outcome == "holds" or (part, verdict.outcome) == ("mutants", "open") else "",
-        bool(verdict.warnings) and verdict.outcome == "open",
+        audited=_audited(program, seed) if looked else "",
+        red=bool(verdict.warnings) and verdict.outcome == "open",
     )
+
+
+def _inferred(program: Program) -> Measured:
+    """The smallest bound that is proved, and the largest loss that the search for counterexamples meets beside it."""
+    from dpassay.prover.problem import problem_of
+    from dpassay.prover.program_text import program_of
+    from dpassay.prover.refuter import largest_loss
+    from dpassay.prover.search import Failure, infer_bound
+    from dpassay.replay import Rejected, check
+
+    begin = cpu_seconds()
+    stated = _stated(program)
+    try:
+        text = program_of(program.function)
+        found = infer_bound(text, problem_of(program.function, text, **stated), INFER_SECONDS)
+        if isinstance(found, Failure):
+            return Measured("open", cpu_seconds() - begin, said=found.reason)
+        bound, inputs = found
+        check("alignment", inputs)
+    except (InvalidInput, Rejected) as refused:
+        return Measured("open", cpu_seconds() - begin, said=str(refused))
+    seconds = cpu_seconds() - begin
+    stated |= {"claim": PrivacyClaim.zcdp(bound)} if program.zcdp else {"epsilon": bound}
+    most = largest_loss(program.function, problem_of(program.function, text, **stated), LOSS_SECONDS)
+    return Measured("holds", seconds, inferred=bound, loss=most.loss, allowed=most.bound)
 
 
 def _prove() -> Prover:
@@ -186,6 +220,8 @@ def _programs(part: str) -> tuple[Program, ...]:
     """The same in every process, so that a place says which program is meant."""
     if part == "programs":
         return PROGRAMS
+    if part == "infer":
+        return tuple(program for program in PROGRAMS if program.outcome == "holds")
     if part == "traps":
         from dpassay.benchmarks.prove_programs.traps import TRAPS
 
@@ -251,7 +287,6 @@ def _program_table(rows: _Rows) -> Table:
         "said": lambda row: row[1].outcome,
         "seconds": lambda row: rounded(row[1].seconds),
         "why not": lambda row: row[1].said[:100],
-        "smallest proved": lambda row: row[1].inferred,
         "assuming": lambda row: "; ".join(row[1].assuming),
         "known": lambda row: row[0].known,
         "source": lambda row: row[0].source,
@@ -291,6 +326,32 @@ def _mutant_table(rows: _Rows) -> Table:
     return Table.of("Mutants of the correct programs that were not decided, or slowly", cells, undecided)
 
 
+def _infer_table(rows: _Rows) -> Table:
+    """A bound is exact where a loss of at least `EXACT` of it was met; none may be exceeded."""
+
+    def share(measured: Measured) -> float:
+        return measured.loss / measured.allowed if measured.loss is not None else 0.0
+
+    def judged(measured: Measured) -> str:
+        if share(measured) > 1 + 1e-6:
+            return "FAIL"
+        return "pass" if share(measured) >= EXACT else "open"
+
+    cells: dict[str, Callable[[Any], Any]] = {
+        "program": lambda row: row[0].name,
+        "claim": lambda row: _claim(row[0]),
+        "smallest bound proved": lambda row: row[1].inferred,
+        "seconds": lambda row: rounded(row[1].seconds),
+        "largest loss met": lambda row: "" if row[1].loss is None else rounded(row[1].loss),
+        "of": lambda row: "" if row[1].loss is None else rounded(row[1].allowed),
+        "share": lambda row: f"{share(row[1]):.0%}" if row[1].loss is not None else "",
+        "verdict": lambda row: judged(row[1]),
+    }
+    exact = sum(judged(measured) == "pass" for _, measured in rows)
+    title = f"Bounds inferred: {exact} of {len(rows)} within {1 - EXACT:.0%} of the largest loss met"
+    return Table.of(title, cells, rows)
+
+
 def _largest(said: str) -> str:
     """The largest loss that the search for a counterexample saw, beside the claim."""
     found = re.search(r"the largest loss was (\S+ of \S+) claimed", said)
@@ -305,6 +366,7 @@ _TABLES: Mapping[str, Callable[[_Rows], Table]] = {
     "programs": _program_table,
     "traps": _trap_table,
     "mutants": _mutant_table,
+    "infer": _infer_table,
 }
 _ASKED: Mapping[str, Callable[[bool, Callable[[str], None]], Table]] = {
     "dpriv": dpriv.table,
