@@ -427,3 +427,18 @@ def test_a_proof_that_a_pair_contradicts_is_an_error_of_ours(monkeypatch):
     found = dp.sensitivity(total, at_most="1")
     assert (found.outcome, found.upper) == ("open", None)
     assert "report" in found.reason
+
+
+def never_returns(data):
+    total = 0
+    while True:
+        try:
+            total += sum(data)
+        except Exception:
+            return 0
+
+
+def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
+    monkeypatch.setattr("dpassay.prover.sensitivity.search.RUN_SECONDS", 0.01)
+    with pytest.raises(InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"):
+        sensitivity(never_returns)
