@@ -440,5 +440,5 @@ def never_returns(data):
 
 def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
     monkeypatch.setattr("dpassay.prover.sensitivity.search.RUN_SECONDS", 0.01)
-    with pytest.raises(InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"):
+    with pytest.raises(dp.InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"):
         sensitivity(never_returns)

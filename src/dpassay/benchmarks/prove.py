@@ -24,7 +24,7 @@ from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.parallel import processors, results_in_parallel
 
-PARTS = ("programs", "traps", "mutants", "dpriv", "sensitivity")
+PARTS = ("programs", "traps", "mutants", "papers", "dpriv", "sensitivity")
 TIME_LIMIT = 60.0
 PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
 """Of one core: what takes longer is called slow."""
