@@ -494,3 +494,20 @@ def test_text_that_the_function_does_not_run_is_refused(function):
     found = dp.sensitivity(function, relation="replace_one:entry", bounds=(0, 1))
     assert (found.outcome, found.upper) == ("open", None)
     assert "wraps another function" in found.reason
+
+
+def never_returns(data):
+    total = 0
+    while True:
+        try:
+            total += sum(data)
+        except Exception:
+            return 0
+
+
+def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
+    monkeypatch.setattr("dpassay.prover.sensitivity.search.RUN_SECONDS", 0.01)
+    with pytest.raises(
+        dp.InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"
+    ):
+        sensitivity(never_returns)

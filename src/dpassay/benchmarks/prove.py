@@ -26,7 +26,7 @@ from dpassay.core.text import rounded
 from dpassay.runs.kept import Kept
 from dpassay.runs.parallel import processors, results_in_parallel
 
-PARTS = ("programs", "traps", "mutants", "infer", "dpriv", "sensitivity")
+PARTS = ("programs", "traps", "mutants", "infer", "papers", "dpriv", "sensitivity")
 TIME_LIMIT = 60.0
 PROOF_SECONDS, REFUTATION_SECONDS = 5.0, 10.0
 """Of one core: what takes longer is called slow."""
@@ -113,7 +113,7 @@ def tables(
         for part in judged
     }
     asked = [_ASKED[part](quick, progress) for part in wanted if part in _ASKED]
-    judgements = {part: rows for part, rows in results.items() if part != "infer"}
+    judgements = {part: rows for part, rows in results.items() if part not in ("infer", "papers")}
     told = [_TABLES[part](rows) for part, rows in results.items()]
     return [*[_summary(judgements)] * bool(judgements), *told, *asked]
 
@@ -130,7 +130,8 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
     if part == "infer":
         return _inferred(program)
     try:
-        verdict = run(program.function, **_stated(program), time_limit=TIME_LIMIT)
+        more = {"radius": _judged(program).radius} if part == "papers" else {}
+        verdict = run(program.function, **_stated(program), **more, time_limit=TIME_LIMIT)
     except InvalidInput as refused:
         return Measured("refused", cpu_seconds() - begin, said=str(refused))
     except Exception as error:
@@ -226,6 +227,10 @@ def _programs(part: str) -> tuple[Program, ...]:
         from dpassay.benchmarks.prove_programs.traps import TRAPS
 
         return TRAPS
+    if part == "papers":
+        from dpassay.benchmarks.prove_programs.papers import JUDGED
+
+        return tuple(judged.program for judged in JUDGED)
     from dpassay.benchmarks.prove_programs.mutants import mutants
 
     return tuple(mutants())
@@ -352,6 +357,35 @@ def _infer_table(rows: _Rows) -> Table:
     return Table.of(title, cells, rows)
 
 
+def _papers_table(rows: _Rows) -> Table:
+    """The papers' claims: the reviewed verdict, reached by other means, beside what `dp.prove` says of the program."""
+
+    def judged(row: tuple[Program, Measured]) -> str:
+        agrees = _judged(row[0]).agrees(row[1].outcome)
+        return "FAIL" if agrees == "no" or result(*row) == "FAIL" else "pass" if agrees else "open"
+
+    cells: dict[str, Callable[[Any], Any]] = {
+        "claim": lambda row: _judged(row[0]).claim,
+        "part": lambda row: _judged(row[0]).part,
+        "verdict on the claim": lambda row: _judged(row[0]).verdict,
+        "program": lambda row: row[0].name,
+        "relation": lambda row: row[0].relation,
+        "bound": lambda row: _claim(row[0]),
+        "said": lambda row: row[1].outcome,
+        "agrees": lambda row: _judged(row[0]).agrees(row[1].outcome),
+        "seconds": lambda row: rounded(row[1].seconds),
+        "why not": lambda row: row[1].said.partition("Tried: ")[2][:100] or row[1].said[:100],
+        "verdict": judged,
+    }
+    return Table.of("The five papers' mechanisms, proved or refuted from their Python", cells, rows)
+
+
+def _judged(program: Program) -> Any:
+    from dpassay.benchmarks.prove_programs.papers import JUDGED
+
+    return next(judged for judged in JUDGED if judged.program is program)
+
+
 def _largest(said: str) -> str:
     """The largest loss that the search for a counterexample saw, beside the claim."""
     found = re.search(r"the largest loss was (\S+ of \S+) claimed", said)
@@ -367,6 +401,7 @@ _TABLES: Mapping[str, Callable[[_Rows], Table]] = {
     "traps": _trap_table,
     "mutants": _mutant_table,
     "infer": _infer_table,
+    "papers": _papers_table,
 }
 _ASKED: Mapping[str, Callable[[bool, Callable[[str], None]], Table]] = {
     "dpriv": dpriv.table,

@@ -21,7 +21,7 @@ from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.lengths import short_lengths
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
 from dpassay.prover.sensitivity.reading import Read, read, source_of
-from dpassay.prover.sensitivity.search import LENGTHS, Runs, Witness
+from dpassay.prover.sensitivity.search import LENGTHS, Endless, Runs, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
 from dpassay.replay import Rejected, seal_own
 
@@ -142,8 +142,18 @@ def sensitivity(
         The bound with its evidence. What is not understood is not guessed: `.upper` is None and `.reason` says why.
 
     Raises:
-        InvalidInput: not a Python function with readable source, or an unknown relation, bound or claim.
+        InvalidInput: not a Python function with readable source, an unknown relation, bound or claim, or a function
+            that does not return.
     """
+    try:
+        return _decided(function, relation, bounds, at_most, assume, seed)
+    except Endless as endless:
+        raise InvalidInput(str(endless)) from None
+
+
+def _decided(
+    function: Any, relation: str, bounds: tuple[Any, Any] | None, at_most: Any, assume: Sequence[str], seed: int
+) -> Sensitivity:
     definition, source, file, _ = source_of(function)
     if relation not in RELATIONS:
         raise InvalidInput(f"relation is {relation!r}: use {' or '.join(sorted(RELATIONS))}")

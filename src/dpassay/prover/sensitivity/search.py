@@ -3,6 +3,8 @@
 import itertools
 import math
 import random
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +18,8 @@ from dpassay.prover.sensitivity.reading import Read
 
 LENGTHS = (1, 2, 3, 4, 5, 8)
 MAX_SETTINGS = 6
+RUN_SECONDS = 5.0
+"""Of the processor, for one run of the user's function."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,29 @@ def _ordered(items: list[Any]) -> list[Any]:
 
 
 # Runs
+
+
+class Endless(BaseException):
+    """The user's function does not return, as its message says; no `Exception`, which that function may catch."""
+
+
+def _stopped(function: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
+    """The function's value; its Python is stopped after `RUN_SECONDS`, a loop within compiled code is not."""
+    end, before = time.thread_time() + RUN_SECONDS, sys.gettrace()
+
+    def watch(frame: Any, event: str, _: Any) -> Any:
+        if time.thread_time() > end:
+            raise Endless(
+                f"{function.__name__} had not returned after {RUN_SECONDS:g} s for n = {len(data)}, so nothing "
+                "was decided; give a function that ends"
+            )
+        return watch
+
+    sys.settrace(watch)
+    try:
+        return function(data, **arguments)
+    finally:
+        sys.settrace(before)
 
 
 class Runs:
@@ -180,7 +207,11 @@ class Runs:
         return all(_true(sympy.sympify(fact).subs(at)) for fact in self.facts if not (short and fact in self.added))
 
     def run(self, data: Sequence[Fraction], setting: Mapping[str, Any], maps: Mapping[Any, Sequence[int]]) -> float:
-        """The function's value, in floats."""
+        """The function's value, in floats.
+
+        Raises:
+            Endless: it does not return.
+        """
         import numpy as np
 
         given: Any = [float(x) for x in data]
@@ -192,7 +223,7 @@ class Runs:
         }
         arguments |= {str(name).removeprefix("position_"): list(map_) for name, map_ in maps.items()}
         with np.errstate(all="ignore"):
-            return float(self.function(given, **arguments))
+            return float(_stopped(self.function, given, arguments))
 
     def maps(self, n: int) -> dict[Any, list[int]]:
         """Permutations for the parameters that are some."""
