@@ -510,4 +510,4 @@ def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
     with pytest.raises(
         dp.InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"
     ):
-        sensitivity(never_returns)
+        dp.sensitivity(never_returns)

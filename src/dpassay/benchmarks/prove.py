@@ -137,7 +137,7 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
     except Exception as error:
         return Measured("error", cpu_seconds() - begin, said=f"{type(error).__name__}: {error}")
     seconds = cpu_seconds() - begin
-    looked = verdict.outcome == "holds" or (part, verdict.outcome) == ("mutants", "open")
+    looked = (part, verdict.outcome) == ("mutants", "open") or (verdict.outcome == "holds" and part != "papers")
     return Measured(
         verdict.outcome,
         seconds,

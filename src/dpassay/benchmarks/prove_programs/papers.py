@@ -218,8 +218,8 @@ class Judged:
     Attributes:
         program: its `outcome` is what `dp.prove` is to say; `hard` where an `open` is what we expect.
         claim: the claim's id.
-        asserts: what the claim, if true, makes of the program: "holds" where it calls it private, "refuted" where it says
-            that it is not, or that a bound cannot be smaller.
+        asserts: what the claim, if true, makes of the program: "holds" where it calls it private, "refuted" where it
+            says that it is not, or that a bound cannot be smaller.
         part: which part of the claim this is, and in which units.
         radius: how much a score may move.
     """
