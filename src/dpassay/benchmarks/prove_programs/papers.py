@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.benchmarks.prove_programs.record import Program
+from dpassay.benchmarks.prove_programs.record import Outcome, Program
 from dpassay.core.registry import expected_outcomes
 
 
@@ -249,7 +249,7 @@ _SPLIT = ("k >= 2", "first >= 1", "first < k")
 _ONE_ENTRY = "one of n entries changes"
 
 
-def _of(function: Any, relation: str, outcome: str, source: str, **more: Any) -> Program:
+def _of(function: Any, relation: str, outcome: Outcome, source: str, **more: Any) -> Program:
     return Program(function, relation, outcome, source, **more)
 
 
