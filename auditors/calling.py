@@ -183,8 +183,9 @@ class Caller:
         """
         for side, error in enumerate(self.error):
             if error is not None and self.raised[side] == self.called[side]:
+                hint = "; a sampler in JAX is an object with sample(key, dataset)" if "PRNG key" in str(error) else ""
                 raise InvalidInput(
-                    f"the sampler raises at every call on dataset {side + 1}: {_quoted(error)}"
+                    f"the sampler raises at every call on dataset {side + 1}: {_quoted(error)}{hint}"
                 ) from error
         return [
             f"the sampler raised at {self.raised[side]} of {self.called[side]} calls on dataset {side + 1}, "

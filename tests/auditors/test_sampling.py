@@ -235,6 +235,7 @@ def test_structures_and_expensive_mechanisms_are_traced():
     ("function", "batched", "message"),
     [
         (lambda rng, dataset: 1 / 0, False, "raises at every call on dataset 1: ZeroDivisionError"),
+        (lambda key, dataset: jax.random.laplace(key), False, "a sampler in JAX is an object with sample"),
         (lambda rng, dataset, n: 1 / 0, True, "batched sampler raises on dataset 1: ZeroDivisionError"),
         (lambda rng, dataset, n: np.zeros(3), True, "returned 3 outputs on dataset 1 when asked for 256"),
         (lambda rng, dataset, n: 3.0, True, "returned one value on dataset 1 when asked for 256"),
