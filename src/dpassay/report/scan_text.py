@@ -16,7 +16,7 @@ MEANINGS: Mapping[str, str] = {
     "holds": "Proved, or certified for the call shown.",
 }
 _MOST_HINTS = 10
-_LONG = 160
+_WHOLE: Mapping[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def title(scan: Scan) -> str:
@@ -52,8 +52,7 @@ def rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     shown += [("", text) for text in found["details"]]
     shown += [(f"dataset {number}", shortened(found[f"dataset{number}"], 300)) for number in (1, 2)]
     shown += [
-        ("reading", f"{each['relation']}: {each['outcome']}; {shortened(each['explanation'], _LONG)}")
-        for each in found["readings"]
+        ("reading", f"{each['relation']}: {each['outcome']}; {each['explanation']}") for each in found["readings"]
     ]
     shown += [("note", text) for text in found["notes"]]
     return [(label, text) for label, text in shown if text]
@@ -75,11 +74,11 @@ def plain_text(scan: Scan) -> str:
 
 
 def _line(found: Mapping[str, Any]) -> str:
-    return f"{found['name']}: {found['claim']}; {found['engine']}: {shortened(found['explanation'], _LONG)}"
+    return f"{found['name']}: {found['claim']}; {found['engine']}: {found['explanation']}"
 
 
 def _listed(heading: str, lines: Iterable[str]) -> str:
-    shown = [f"  {shortened(line, 300)}" for line in lines]
+    shown = [textwrap.fill(line, 100, initial_indent="  ", subsequent_indent="    ", **_WHOLE) for line in lines]
     return "\n".join([heading, *shown]) if shown else ""
 
 

@@ -152,7 +152,7 @@ def distance(kind: str, one: AddedNoise, two: AddedNoise) -> float:
 def farthest(
     mechanism: Callable[..., Any], pairs: Sequence[tuple[Any, Any]]
 ) -> tuple[tuple[Any, Any], AddedNoise, float] | None:
-    """Of pairs on which the same noise is added, the one that the data move farthest apart; None for none."""
+    """Of pairs on which the same noise is added, the shortest that the data move farthest apart; None for none."""
     best: tuple[tuple[Any, Any], AddedNoise, float] | None = None
     for pair in pairs:
         try:
@@ -164,6 +164,6 @@ def farthest(
         if abs(one.scale - two.scale) > _SAME * one.scale:
             continue
         apart = distance(one.kind, one, two)
-        if best is None or apart > best[2]:
+        if best is None or apart > best[2] or (apart == best[2] and len(repr(pair)) < len(repr(best[0]))):
             best = (pair[0], pair[1]), one, apart
     return best
