@@ -4,8 +4,8 @@ Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int", "bool
 "bounds", "values", "radius", "records"}, "claim": {"notion": "epsilon", "zcdp" or "gaussian", "bound"}, "assume":
 [condition on parameters], and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw:
 [{"when", "flip"}]}, "selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list:
-[formula about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
-(`replay.proof_expressions`), positions "line:column".
+[formula about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are
+texts (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -212,7 +212,7 @@ class _Proof:
         self.require_a_run()
 
     def of_one_entry(self, said: Expressions, start: Path, bound: Number) -> Number:
-        """What may be lost by one entry so that a user's entries, changed one after the other, lose at most the bound."""
+        """What one entry may lose so that a user's entries, changed one after the other, lose at most the bound."""
         records = said.number(start, self.public(str(self.inputs["relation"].get("records"))))
         start.show(self.symbols.compare(">=", records - ONE), "a user has one record or more", "the relation")
         share = self.symbols.inverse(records)

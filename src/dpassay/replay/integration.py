@@ -2,8 +2,8 @@
 
 Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool" | "list[...]"}, "relation":
 {"kind", "bounds", "values", "radius", "records"}, "claim": {"notion": "epsilon" | "zcdp" | "gaussian", "bound"},
-"assume": conditions; what refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event,
-and but for epsilon "order", the order of the Renyi divergence that is too large.
+"assume": conditions; what refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output":
+the event, and but for epsilon "order", the order of the Renyi divergence that is too large.
 
 An event is a list of events (of a list or tuple of that length), true, false, null, an integer, a text (of an equal
 text), or {"between": [low, high]}: a number in the closed interval, whose ends are exact numbers or null.
