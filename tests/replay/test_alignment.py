@@ -1015,6 +1015,15 @@ UNSOUND = {
     "an error by math of an array": _one(
         "xs = np.zeros(3)\nreturn len([len(math.exp(xs)) if x > 9 else 0 for x in [data]])"
     ),
+    "an error by a number that numpy makes a text": _one(
+        'xs = np.array([1, "a"])\nreturn len([xs[0] + 1 if x > 9 else 0 for x in [data]])'
+    ),
+    "an error by a number that np.where makes a text": _one(
+        'xs = np.where(np.zeros(1) > 1, "a", 1)\nreturn len([xs[0] + 1 if x > 9 else 0 for x in [data]])'
+    ),
+    "an error by a truth value of numpy as an index": _one(
+        "p = np.zeros(1) > 0\nxs = [0]\nreturn len([xs[p[0]] if x > 9 else 0 for x in [data]])"
+    ),
     "a prophecy of two loops at one place": _one(
         "xs = np.arange(3).cumsum().max()\nreturn 1",
         prophecies={"K": {"variable": "acc('⟨np.arange⟩')", "loop": "⟨np.arange⟩", "scope": None}},
@@ -1036,6 +1045,9 @@ REASONS = {
     "an error by an index that is a float": "may be a float",
     "an error by a count that numpy rounds": "may be a float",
     "an error by math of an array": "a number belongs here",
+    "an error by a number that numpy makes a text": "not None or a text",
+    "an error by a number that np.where makes a text": "not None or a text",
+    "an error by a truth value of numpy as an index": "no integer by its form",
     "a prophecy of two loops at one place": "one loop",
     "a cost below 0, by the square of the root of what is below 0": "no root of what is below 0",
     "an even power of a factor that is below 0": "a cost within the bound",

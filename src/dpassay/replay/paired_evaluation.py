@@ -322,9 +322,7 @@ class Evaluation:
         value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
         if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
             return value.aligned(long)
-        index = self.number(path, operation.operands[1], operation.position)
-        if not (index.one.whole and index.gap.whole):
-            raise Rejected(f"an index at {operation.position} is no integer by its form")
+        index = self.whole_number(path, operation.operands[1], operation.position)
         self.inside(path, value, index, operation.position)
         return self.at(value, index)
 
@@ -341,9 +339,7 @@ class Evaluation:
         """What numpy or Python checks: a size is not negative, a step above 0, a tuple has that length."""
         name = operation.operator
         if name == "step":
-            step = self.number(path, operation.operands[0], operation.position)
-            if not (step.one.whole and step.gap.whole):
-                raise Rejected(f"a step at {operation.position} is no integer by its form")
+            step = self.whole_number(path, operation.operands[0], operation.position)
             path.must(self.pairs.compared(">", step, Scalar(ZERO)), "a step above 0", operation.position)
             return step
         if name == "alike":
@@ -389,9 +385,7 @@ class Evaluation:
                 return found
 
             return Sequence(Scalar(literal(len(elements))), element)
-        count = self.number(path, operation.operands[-1], operation.position)
-        if not (count.one.whole and count.gap.whole):
-            raise Rejected(f"a count at {operation.position} is no integer by its form")
+        count = self.whole_number(path, operation.operands[-1], operation.position)
         count = self.pairs.lifted(lambda x: self.symbols.choice(self.symbols.compare(">", x), x, ZERO), count)
         if operation.operator == "range":
             return Sequence(count, Scalar)
@@ -399,10 +393,11 @@ class Evaluation:
         return Sequence(count, lambda _: value)
 
     def whole_number(self, path: Path, expression: Expression, position: str) -> Scalar:
-        """A number that is an integer by its form, as an index must be."""
-        found = self.number(path, expression, position)
-        if not (found.one.whole and found.gap.whole):
-            raise Rejected(f"an index at {position} is no integer by its form")
+        """A number that is an integer by its form, as an index must be; a truth value is none in numpy."""
+        value = self.value(path, expression)
+        found = self.as_number(path, value, position)
+        if isinstance(value, Truth) or not (found.one.whole and found.gap.whole):
+            raise Rejected(f"an index or a count at {position} is no integer by its form")
         return found
 
     def moved(self, value: Sequence, index: Number, by: Scalar) -> Value:

@@ -1073,7 +1073,8 @@ class _Reader:
                 self.shared |= _variables(value)
             if node.keywords:
                 return self.lifted(node, "float", (value, ARRAY))
-            return value if isinstance(value, Elementwise) else self._copied(value, node), ARRAY
+            copied = value if isinstance(value, Elementwise) else self._copied(value, node)
+            return self.textless(node, (copied, ARRAY))
         if name in ("zeros", "ones", "arange"):
             self.plain(node, 1)
             count = self.operation("size", (self.number(node.args[0]),), node)
@@ -1085,12 +1086,16 @@ class _Reader:
             raise _refuse(node, f"np.{name} has no keywords here")
         if name == "where" and len(arguments) == 3:
             self.evaluated(node, *arguments)
-            return self.lifted(node, "if", *arguments)
+            return self.lifted(node, "if", arguments[0], *(self.textless(node, each) for each in arguments[1:]))
         if name in ("maximum", "minimum") and len(arguments) == 2:
             return self.lifted(node, _SPELLED[name], *arguments)
         if name == "clip" and len(arguments) == 3:
             return self.lifted(node, "min", self.lifted(node, "max", *arguments[:2]), arguments[2])
         raise _refuse(node, f"np.{name} is not understood")
+
+    def textless(self, node: ast.AST, read: Read) -> Read:
+        """Values without a text, next to which numpy makes texts of numbers: such as have a smallest."""
+        return read if self.noiseless else self.lifted(node, "min", read)
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Read:
         name = function.attr
