@@ -828,6 +828,16 @@ for x in data:
     total += x
 """
 _KNOWN = {"⟨for⟩": {"invariant": ["d(total) == (delta() if changed() < index('⟨for⟩') else 0)", "cost() <= 0"]}}
+
+
+def _one(body, before="", parameters="epsilon: real", **found):
+    """A program of data that are one number, which is claimed to be private for a change of it."""
+    named = "".join(f", {name}" for name in re.findall(r"(\w+):", parameters))
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    text = f"import math\nimport numpy as np\n{before}def f(rng, data: float{named}):\n{lines}"
+    return alignment(text, "one_query", parameters, **found)
+
+
 UNSOUND = {
     "a shift that is the noise": _text(
         "first = rng.laplace(0, 1 / epsilon)\nreturn first + rng.laplace(0, 1 / epsilon)",
@@ -950,13 +960,101 @@ UNSOUND = {
         "relation": {"kind": "all_queries", "radius": "-1"},
     },
     "a branch by how numbers are rounded": _text("if 1 + 1e-20 == 1:\n    return data[0]\nreturn 1"),
+    "an even power of a factor that is below 0": _text(
+        f"{_TOTAL}return total + rng.laplace(0, 1 / (c * c))",
+        {"⟨rng.⟩": shift("-d(total)")},
+        loops=_KNOWN,
+        parameters="c: real",
+        claim="0",
+        assume=("c < 0",),
+    ),
+    "a cost below 0, by the square of the root of what is below 0": _text(
+        f"{_TOTAL}unused = rng.normal(0, 1)\nreturn total + rng.normal(0, 1)",
+        {"5:13": shift("sqrt(0 - 1000)"), "6:19": shift("-d(total)")},
+        loops=_KNOWN,
+        notion="zcdp",
+        claim="0",
+    ),
+    "the first entries, of which an added one pushes another out": _text(  # the loss is 2 epsilon
+        "total = 0\nfor x, i in zip(data, range(k)):\n    total += x\nreturn total + rng.laplace(0, 1 / epsilon)",
+        {"⟨rng.⟩": shift("-d(total)")},
+        loops={"⟨for⟩": {"invariant": ["abs(d(total)) <= (1 if changed() < index('⟨for⟩') else 0)", "cost() == 0"]}},
+        relation="add_or_remove_one:entry",
+        parameters="epsilon: real, k: int",
+        bounds=("-1", "1"),
+    ),
+    "products of truth values that numpy adds up to one": _one(
+        "p = np.array([data]) > 0\nq = p * p\nreturn q + q - 2 * q"
+    ),
+    "a largest truth value, which numpy adds up to one": _one(
+        "a = np.max(np.array([data]) > 0)\nreturn a + a - 2 * a", loops={"⟨np.max⟩": {"invariant": ["cost() == 0"]}}
+    ),
+    "a truth value in a list of numbers, which numpy adds up to one": _one(
+        "p = np.array([data]) > 0\nxs = [p[0], 3]\nreturn xs[0] + xs[0] - 2 * xs[0]"
+    ),
+    "the absolute value of a truth value": _one("p = np.abs(np.array([data]) > 0)\nreturn p + p - 2 * p"),
+    "two names of one array": _one("b = np.zeros(1)\na, c = b, 0\nb[0] = data\nreturn a"),
+    "a start of enumerate that changes": _text(
+        "c = s = 0\nfor i, x in enumerate(data, c):\n    c = 10\n    if i == 1:\n        s = x\nreturn s",
+        loops={
+            "⟨for⟩": {"invariant": ["c == (10 if index('⟨for⟩') > 0 else 0)", "s == 0", "d(s) == 0", "cost() == 0"]}
+        },
+    ),
+    "an error where None is compared": _one("y = None if data > 0 else 1\nreturn max(1, y)", free=["⟨None if⟩"]),
+    "a loop without end that Python does not come to": _one(
+        "if b:\n    return 0\nif 5 < data < spin():\n    return 1\nreturn 0",
+        "def spin():\n    while True:\n        pass\n    return 0\n\n\n",
+        parameters="epsilon: real, b: bool",
+    ),
+    "an error in what np.where does not choose": _one("return 0 * np.where(data > 0, 1 / data, 0)"),
+    "an error in a factor of an empty array": _one("z = np.zeros(0) * (1 / data)\nreturn 0"),
+    "an error by an index that is a float": _one("xs = [0]\nreturn len([xs[0.0] if x > 9 else 0 for x in [data]])"),
+    "an error by a count that numpy rounds": _one(
+        "return len([len([0] * np.floor(2)) if x > 9 else 0 for x in [data]])"
+    ),
+    "an error by math of an array": _one(
+        "xs = np.zeros(3)\nreturn len([len(math.exp(xs)) if x > 9 else 0 for x in [data]])"
+    ),
+    "an error by a number that numpy makes a text": _one(
+        'xs = np.array([1, "a"])\nreturn len([xs[0] + 1 if x > 9 else 0 for x in [data]])'
+    ),
+    "an error by a number that np.where makes a text": _one(
+        'xs = np.where(np.zeros(1) > 1, "a", 1)\nreturn len([xs[0] + 1 if x > 9 else 0 for x in [data]])'
+    ),
+    "an error by a truth value of numpy as an index": _one(
+        "p = np.zeros(1) > 0\nxs = [0]\nreturn len([xs[p[0]] if x > 9 else 0 for x in [data]])"
+    ),
+    "a prophecy of two loops at one place": _one(
+        "xs = np.arange(3).cumsum().max()\nreturn 1",
+        prophecies={"K": {"variable": "acc('⟨np.arange⟩')", "loop": "⟨np.arange⟩", "scope": None}},
+    ),
 }
 
 
 REASONS = {
+    "products of truth values that numpy adds up to one": "otherwise in numpy",
+    "a largest truth value, which numpy adds up to one": "otherwise in numpy",
+    "a truth value in a list of numbers, which numpy adds up to one": "otherwise in numpy",
+    "the absolute value of a truth value": "otherwise in numpy",
+    "two names of one array": "assigned one by one",
+    "a start of enumerate that changes": "s == 0",
+    "an error where None is compared": "not None or a text",
+    "a loop without end that Python does not come to": "behind its first sign",
+    "an error in what np.where does not choose": "a divisor other than 0",
+    "an error in a factor of an empty array": "a divisor other than 0",
+    "an error by an index that is a float": "may be a float",
+    "an error by a count that numpy rounds": "may be a float",
+    "an error by math of an array": "a number belongs here",
+    "an error by a number that numpy makes a text": "not None or a text",
+    "an error by a number that np.where makes a text": "not None or a text",
+    "an error by a truth value of numpy as an index": "no integer by its form",
+    "a prophecy of two loops at one place": "one loop",
+    "a cost below 0, by the square of the root of what is below 0": "no root of what is below 0",
+    "an even power of a factor that is below 0": "a cost within the bound",
+    "the first entries, of which an added one pushes another out": "the same branch in both runs",
     "a shift by the cost": "may not depend on the cost",
     "a prophecy of a real number": "cannot be foretold",
-    "a prophecy that comes true twice": "directly within",
+    "a prophecy that comes true twice": "one loop directly within",
     "an assumption about the data": "is not public",
     "an assumption about the neighbors": "is not public",
     "a claim about the data": "is not public",

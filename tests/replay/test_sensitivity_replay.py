@@ -46,7 +46,7 @@ SHARE = """if len(data) == 0:
 def inputs(body: str, bound: str, kind: str = REPLACE, bounds: Any = ("0", "1"), **more: Any) -> dict[str, Any]:
     """Of a function f(data, ...) with this body."""
     parameters = more.get("parameters", {})
-    text = f"import math\n\n\ndef f({', '.join(['data', *parameters])}):\n    {body}\n"
+    text = f"import math\nimport numpy as np\n\n\ndef f({', '.join(['data', *parameters])}):\n    {body}\n"
     return {
         "program": {"text": text, "entry": "f", "data": more.get("data", "list")},
         "parameters": parameters,
@@ -88,6 +88,7 @@ def test_a_true_bound_is_proved_and_no_smaller_one(body: str, bound: str, more: 
         computed("sensitivity", inputs(body, f"0.97*({bound})", **more))
 
 
+_K: dict[str, Any] = {"parameters": {"k": "int"}}
 FALSE: list[tuple[str, str, dict[str, Any]]] = [
     (SHARE, "1/2", {"kind": ADD}),  # no entry beside one
     ("return sum(data) + data[0]", "1", {}),
@@ -110,6 +111,15 @@ FALSE: list[tuple[str, str, dict[str, Any]]] = [
     ("return 1", "1/(n - 1)", {}),
     ("return sum(data)", "(n - 1)/(n - 1)", {}),
     ("return sum(data)", "1", {"bounds": None}),
+    # numpy's truth values add up to a truth value
+    ("p = data > 0.5\n    return np.sum(p + p - 2 * p)", "0", {"data": "array"}),
+    ("p = data > 0.5\n    q = p * p\n    return np.sum(q + q - 2 * q)", "0", {"data": "array"}),
+    ("q = np.abs(data > 0.5)\n    return np.sum(q + q - 2 * q)", "0", {"data": "array"}),
+    ("p = np.max(data > 0.5)\n    return p + p - 2 * p", "0", {"data": "array"}),
+    ("p = np.max(data > 0.5)\n    q = p if k > 0 else 3\n    return q + q - 2 * q", "0", {"data": "array", **_K}),
+    # a sum of less than no terms, where it is not reached
+    ("if k >= 0:\n        return sum(math.sqrt(i) for i in np.arange(k))\n    return sum(data)", "0", _K),
+    ("return np.where(sum(data) > 0, 1 / sum(data), 0) * 0", "0", {}),
 ]
 
 

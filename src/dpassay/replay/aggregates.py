@@ -31,6 +31,7 @@ from dpassay.replay.program_core import (
 
 MAX_DUTIES = 200
 MAX_POWER = 4
+_COUNTING = ("+", "-", "*", "/", "//", "%", "negate", "abs", "floor", "ceil", "round", "exp", "sqrt")
 TRUTHS = ("<", "<=", ">", ">=", "==", "!=", "and", "or", "not")
 
 
@@ -151,6 +152,18 @@ def is_truth(term: Term) -> bool:
         case Op("if", (_, one, two)):
             return is_truth(one) and is_truth(two)
     return isinstance(term, Op) and term.name in TRUTHS
+
+
+def _countable(term: Term) -> bool:
+    """Whether it may be a truth value, of which numpy makes truth values or small numbers, and Python integers."""
+    match term:
+        case Op("if", (_, one, two)):
+            return _countable(one) or _countable(two)
+        case Op("max" | "min", operands):
+            return any(map(_countable, operands))
+        case Fold("max" | "min" | "order", body=body):
+            return _countable(body)
+    return is_truth(term)
 
 
 def term_of(core: Core) -> tuple[Term, list[Duty]]:
@@ -406,6 +419,8 @@ class _Execution:
             self.require(op("!=", values[1], ZERO), path)
         elif name in ("log", "log1p", "sqrt"):
             self.require(op("<=" if name == "sqrt" else "<", Constant(-int(name == "log1p")), values[0]), path)
+        if name in _COUNTING and all(map(_countable, values)):
+            raise self.refuse("what may be truth values adds up otherwise in numpy than in Python")
         return values[0] if name in ("size", "float") else op(name, *values)
 
     def elementwise(self, made: Elementwise, names: Names, path: Path) -> _Listed:

@@ -332,7 +332,7 @@ class Runs:
         for name, power in symbols_in_common(number):
             if sign := self.sign(name):
                 path.show(self.symbols.compare(">", literal(sign) * of_symbol(name)), f"the sign of {name}", position)
-                outside = outside * Number(((((name, power),), Fraction(sign)),))
+                outside = outside * Number(((((name, power),), Fraction(sign if power % 2 else 1)),))
         rest = number * self.symbols.inverse(outside)
         return outside * self.symbols.absolute(rest)
 
@@ -407,8 +407,10 @@ class Runs:
     def loop(self, path: Path, loop: Loop) -> list[Left]:
         """The paths that leave a loop; those within it end at its head."""
         changed = assigned((loop,))
-        if self.extra and len(loop.over) == 1 and self.evaluation.sequence(path, loop.over[0]).aligned:
-            return self.longer(path, loop, changed)
+        if self.extra and len(loop.over) == 1:
+            source = self.evaluation.sequence(path, loop.over[0])
+            if source.aligned and path.values.get(f"limit@{loop.position}") == source.length:
+                return self.longer(path, loop, changed)
         self.arrive(path, loop, changed)
         if not path.guessed_right():
             return []
@@ -594,7 +596,9 @@ class Runs:
         """Raises unless the value is of the kind that the program's flow says, so that `anything` may stand for it."""
         kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
         expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
-        if not isinstance(value, expected):
+        number = value.number if isinstance(value, Maybe) else value
+        mixed = isinstance(number, Truth) or (isinstance(number, Scalar) and number.mixed)
+        if not isinstance(value, expected) or (mixed and not held.mixed and held.kind != "truth"):
             raise Rejected("a variable changes its kind")
 
     def forgotten(self, path: Path, loop: Loop, changed: set[str], skip: bool = False) -> Path:
@@ -634,14 +638,15 @@ class Runs:
         if held.special:
             special = self.some(f"{name}/special", "i", held.differs, index)
             kind = "i" if held.kind in ("int", "truth") else "r"
-            return Maybe(special, self.some(name, kind, held.differs, index))
+            number = self.some(name, kind, held.differs, index)
+            return Maybe(special, replace(number, mixed=held.mixed or held.kind == "truth"))
         if held.kind == "truth":
             if index is None:
                 one = self.symbols.symbol(name, "b")
                 return Truth(one, self.symbols.symbol(name, "b") if held.differs else one)
             number = self.some(name, "i", held.differs, index)
             return Truth(*(self.symbols.compare("==", side - ONE) for side in (number.one, number.two)))
-        return self.some(name, "i" if held.kind == "int" else "r", held.differs, index)
+        return replace(self.some(name, "i" if held.kind == "int" else "r", held.differs, index), mixed=held.mixed)
 
     def some(self, name: str, sort: str, differs: bool, index: Number | None) -> Scalar:
         """A number of that sort, and another one for its difference where it may differ."""

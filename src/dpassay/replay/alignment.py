@@ -91,8 +91,8 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
     for name, said in inputs.get("prophecies", {}).items():
         fields(said, f"the prophecy {name}", ("variable", "loop"), ("scope",))
         scope = said.get("scope")
-        if said["loop"] not in loops or loops[said["loop"]] != scope:
-            raise Rejected(f"the prophecy {name} is about a loop directly within {scope or 'the program'}")
+        if [around for at, around in loops if at == said["loop"]] != [scope]:
+            raise Rejected(f"the prophecy {name} is about one loop directly within {scope or 'the program'}")
         prophecies.append(Prophecy(name, _list_name(said["variable"]), said["loop"], scope))
     if zcdp and prophecies:
         raise Rejected("zCDP has no prophecies: a shift may depend on what comes before its draw alone")
@@ -101,7 +101,7 @@ def _alignment(inputs: Mapping[str, Any], core: Core) -> Alignment:
         "shift": (shifts, draws),
         "coin": (coins, draws),
         "selection": (selections, draws),
-        "loop": (invariants, loops),
+        "loop": (invariants, {at for at, _ in loops}),
         "free branch": (free, branches),
     }
     for what, (given, there) in named.items():
@@ -141,9 +141,9 @@ def _list_name(text: Any) -> str:
 
 def _positions(
     statements: tuple[Statement, ...], loop: str | None = None
-) -> tuple[set[str], set[str], dict[str, str | None]]:
-    """The draws, the branches, and the loops with the loop around each."""
-    draws, branches, loops = set[str](), set[str](), dict[str, str | None]()
+) -> tuple[set[str], set[str], list[tuple[str, str | None]]]:
+    """The draws, the branches, and the loops with the loop around each; `xs.cumsum().sum()` are two at one place."""
+    draws, branches, loops = set[str](), set[str](), list[tuple[str, str | None]]()
     for each in statements:
         inner: list[tuple[tuple[Statement, ...], str | None]] = []
         if isinstance(each, Draw):
@@ -152,13 +152,13 @@ def _positions(
             branches.add(each.position)
             inner = [(each.then, loop), (each.otherwise, loop)]
         elif isinstance(each, Loop):
-            loops[each.position] = loop
+            loops.append((each.position, loop))
             inner = [(each.head, each.position), (each.body, each.position)]
         elif isinstance(each, Block):
             inner = [(each.body, loop)]
         for body, around in inner:
             more = _positions(body, around)
-            draws, branches, loops = draws | more[0], branches | more[1], {**loops, **more[2]}
+            draws, branches, loops = draws | more[0], branches | more[1], loops + more[2]
     return draws, branches, loops
 
 

@@ -1,6 +1,6 @@
 """Expressions of a core program in two runs at once: their values, and what must hold for them to be defined."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dpassay.replay import Rejected
@@ -130,15 +130,28 @@ class Evaluation:
 
     def number(self, path: Path, expression: Expression, position: str) -> Scalar:
         """A number; one that may be special must be shown not to be."""
-        value = self.value(path, expression)
+        return self.as_number(path, self.value(path, expression), position)
+
+    def numbers(self, path: Path, operation: Operation) -> list[Scalar]:
+        """The operands; of truth values alone numpy makes truth values or small numbers, Python integers."""
+        values = [self.value(path, each) for each in operation.operands]
+        if operation.operator not in ("int", "float") and all(isinstance(each, Truth) for each in values):
+            raise Rejected(f"the truth values at {operation.position} add up otherwise in numpy than in Python")
+        return [self.as_number(path, each, operation.position) for each in values]
+
+    def as_number(self, path: Path, value: Value, position: str) -> Scalar:
+        """A value as a number."""
         if isinstance(value, Maybe):
             path.must(
                 self.pairs.compared("==", value.special, Scalar(ZERO)),
                 "a number that is not None or infinite",
                 position,
             )
-            return value.number
-        return self.pairs.number(value)
+            value = value.number
+        number = self.pairs.number(value)
+        if number.mixed:
+            raise Rejected(f"what may be a truth value or a number at {position} adds up otherwise in numpy")
+        return number
 
     def truth(self, path: Path, expression: Expression) -> Truth:
         """Whether a test holds."""
@@ -149,10 +162,7 @@ class Evaluation:
 
     def arithmetic(self, path: Path, operation: Operation) -> Value:
         """Sums, differences, products and powers."""
-        values = [self.value(path, each) for each in operation.operands]
-        if operation.operator not in ("*", "**") and all(isinstance(each, Truth) for each in values):
-            raise Rejected(f"the truth values at {operation.position} add up otherwise in numpy than in Python")
-        one, *rest = (self.number(path, each, operation.position) for each in operation.operands)
+        one, *rest = self.numbers(path, operation)
         pairs = self.pairs
         if operation.operator == "negate":
             return pairs.subtracted(Scalar(ZERO), one)
@@ -166,7 +176,7 @@ class Evaluation:
 
     def division(self, path: Path, operation: Operation) -> Value:
         """Quotients and remainders; the divisor must not be 0."""
-        one, two = (self.number(path, each, operation.position) for each in operation.operands)
+        one, two = self.numbers(path, operation)
         if operation.operator == "/":
             path.must(self.pairs.compared("!=", two, Scalar(ZERO)), "a divisor other than 0", operation.position)
             return self.pairs.divided(one, two)
@@ -189,16 +199,20 @@ class Evaluation:
         if name in ("==", "!="):
             alike = self.pairs.equal(one, two)
             return alike if name == "==" else Truth(negation(alike.one), negation(alike.two))
-        for side in (one, two):
-            if isinstance(side, Maybe):
-                orderly = [
-                    either(*(self.pairs.is_code(code, good) for good in (0, 2, 3)))
-                    for code in (side.special.one, side.special.two)
-                ]
-                path.must(Truth(*orderly), "numbers to compare, not None or a text", operation.position)
+        self.orderly(path, (one, two), operation.position)
         if name in (">", ">="):
             one, two = two, one
         return self.pairs.ordered(name in ("<", ">"), one, two)
+
+    def orderly(self, path: Path, values: Iterable[Value], position: str) -> None:
+        """Only numbers, infinite ones too, have an order."""
+        for each in values:
+            if isinstance(each, Maybe):
+                known = [
+                    either(*(self.pairs.is_code(code, good) for good in (0, 2, 3)))
+                    for code in (each.special.one, each.special.two)
+                ]
+                path.must(Truth(*known), "numbers to compare, not None or a text", position)
 
     def rounded(self, operator: str, one: Value, two: Value) -> bool:
         """Whether real numbers are compared for equality, or two literals that are not whole."""
@@ -239,7 +253,8 @@ class Evaluation:
 
     def extreme(self, path: Path, operation: Operation) -> Value:
         """The largest or smallest of its operands."""
-        found, *rest = (self.value(path, each) for each in operation.operands)
+        found, *rest = values = [self.value(path, each) for each in operation.operands]
+        self.orderly(path, values, operation.position)
         for each in rest:
             larger = self.pairs.ordered(True, *((found, each) if operation.operator == "max" else (each, found)))
             found = self.pairs.chosen(larger, each, found)
@@ -247,7 +262,7 @@ class Evaluation:
 
     def absolute(self, path: Path, operation: Operation) -> Value:
         """The absolute value."""
-        return self.pairs.lifted(self.symbols.absolute, self.number(path, operation.operands[0], operation.position))
+        return self.pairs.lifted(self.symbols.absolute, *self.numbers(path, operation))
 
     def none(self, path: Path, operation: Operation) -> Value:
         """`x is None`."""
@@ -258,7 +273,7 @@ class Evaluation:
 
     def whole(self, path: Path, operation: Operation) -> Value:
         """floor, ceil, int exactly; round as a function that is not known."""
-        numbers = [self.number(path, each, operation.position) for each in operation.operands]
+        numbers = self.numbers(path, operation)
         symbols, name = self.symbols, operation.operator
         if name == "floor":
             return self.pairs.lifted(symbols.floor, *numbers)
@@ -274,7 +289,7 @@ class Evaluation:
 
     def function(self, path: Path, operation: Operation) -> Value:
         """A pure function: of exp and log some facts are known, of others nothing."""
-        numbers = [self.number(path, each, operation.position) for each in operation.operands]
+        numbers = self.numbers(path, operation)
         name = operation.operator
         if name in ("log", "log2", "log10", "sqrt", "log1p"):
             least = Scalar(-ONE) if name == "log1p" else Scalar(ZERO)
@@ -307,9 +322,7 @@ class Evaluation:
         value, place = self.sequence(path, operation.operands[0]), operation.operands[1]
         if value.aligned and isinstance(place, Variable) and (long := path.long.get(place.name)) is not None:
             return value.aligned(long)
-        index = self.number(path, operation.operands[1], operation.position)
-        if not (index.one.whole and index.gap.whole):
-            raise Rejected(f"an index at {operation.position} is no integer by its form")
+        index = self.whole_number(path, operation.operands[1], operation.position)
         self.inside(path, value, index, operation.position)
         return self.at(value, index)
 
@@ -326,9 +339,7 @@ class Evaluation:
         """What numpy or Python checks: a size is not negative, a step above 0, a tuple has that length."""
         name = operation.operator
         if name == "step":
-            step = self.number(path, operation.operands[0], operation.position)
-            if not (step.one.whole and step.gap.whole):
-                raise Rejected(f"a step at {operation.position} is no integer by its form")
+            step = self.whole_number(path, operation.operands[0], operation.position)
             path.must(self.pairs.compared(">", step, Scalar(ZERO)), "a step above 0", operation.position)
             return step
         if name == "alike":
@@ -374,9 +385,7 @@ class Evaluation:
                 return found
 
             return Sequence(Scalar(literal(len(elements))), element)
-        count = self.number(path, operation.operands[-1], operation.position)
-        if not (count.one.whole and count.gap.whole):
-            raise Rejected(f"a count at {operation.position} is no integer by its form")
+        count = self.whole_number(path, operation.operands[-1], operation.position)
         count = self.pairs.lifted(lambda x: self.symbols.choice(self.symbols.compare(">", x), x, ZERO), count)
         if operation.operator == "range":
             return Sequence(count, Scalar)
@@ -384,10 +393,11 @@ class Evaluation:
         return Sequence(count, lambda _: value)
 
     def whole_number(self, path: Path, expression: Expression, position: str) -> Scalar:
-        """A number that is an integer by its form, as an index must be."""
-        found = self.number(path, expression, position)
-        if not (found.one.whole and found.gap.whole):
-            raise Rejected(f"an index at {position} is no integer by its form")
+        """A number that is an integer by its form, as an index must be; a truth value is none in numpy."""
+        value = self.value(path, expression)
+        found = self.as_number(path, value, position)
+        if isinstance(value, Truth) or not (found.one.whole and found.gap.whole):
+            raise Rejected(f"an index or a count at {position} is no integer by its form")
         return found
 
     def moved(self, value: Sequence, index: Number, by: Scalar) -> Value:
@@ -461,7 +471,8 @@ class Evaluation:
             raise Rejected(f"what is sorted at {operation.position} is not sorted by both runs")
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same list to sort in both runs", operation.position)
-        if not isinstance(value.element(self.symbols.fresh("place", "i")), Scalar):
+        element = value.element(self.symbols.fresh("place", "i"))
+        if not isinstance(element, Scalar) or element.mixed:
             raise Rejected(f"what is sorted at {operation.position} are no numbers")
         name = self.symbols.function("sorted", "r")
         return Sequence(value.length, lambda index: Scalar(self.symbols.element(name, index, lambda _: ())))

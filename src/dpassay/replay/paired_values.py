@@ -1,7 +1,7 @@
 """Values of two runs side by side: what the first run holds, and the difference or what the second run holds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpassay.replay import Rejected
@@ -35,10 +35,11 @@ class Truth:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: the first run's, and by how much the second run's is larger."""
+    """A number: the first run's, and by how much the second run's is larger; `mixed` if it may be a truth value."""
 
     one: Number
     gap: Number = ZERO
+    mixed: bool = False
 
     @property
     def two(self) -> Number:
@@ -111,6 +112,11 @@ class Pairs:
             return Scalar(one, two - one)
         raise Rejected("a number belongs where there is none")
 
+    def uncounted(self, value: Value) -> Scalar:
+        """A truth value among numbers: of such numpy and Python make different sums."""
+        number = self.number(value)
+        return replace(number, mixed=True) if isinstance(value, Truth) else number
+
     def truth(self, value: Value) -> Truth:
         """Whether Python takes it as true; a number is, unless it is 0."""
         if isinstance(value, Truth):
@@ -143,7 +149,7 @@ class Pairs:
 
     def special(self, value: Value) -> Maybe:
         """The value as one that may be special."""
-        return value if isinstance(value, Maybe) else Maybe(Scalar(ZERO), self.number(value))
+        return value if isinstance(value, Maybe) else Maybe(Scalar(ZERO), self.uncounted(value))
 
     def ordered(self, strictly: bool, one: Value, two: Value) -> Truth:
         """one < two, or one <= two, infinities included."""
@@ -193,13 +199,13 @@ class Pairs:
         if isinstance(one, Sequence) and isinstance(two, Sequence):
             first, second, length = one.element, two.element, self._chosen(test, one.length, two.length)
             return Sequence(length, lambda index: self.chosen(test, first(index), second(index)))
-        return self._chosen(test, self.number(one), self.number(two))
+        return self._chosen(test, self.uncounted(one), self.uncounted(two))
 
     def _chosen(self, test: Truth, one: Scalar, two: Scalar) -> Scalar:
-        first = self.symbols.choice(test.one, one.one, two.one)
+        first, mixed = self.symbols.choice(test.one, one.one, two.one), one.mixed or two.mixed
         if test.one == test.two:
-            return Scalar(first, self.symbols.choice(test.one, one.gap, two.gap))
-        return Scalar(first, self.symbols.choice(test.two, one.two, two.two) - first)
+            return Scalar(first, self.symbols.choice(test.one, one.gap, two.gap), mixed)
+        return Scalar(first, self.symbols.choice(test.two, one.two, two.two) - first, mixed)
 
     def difference(self, value: Value) -> Number:
         """By how much the second run's value is larger; for what is no number 0 if and only if it is the same."""

@@ -8,6 +8,7 @@ Noise that is added cancels in the difference; noise that is multiplied with wha
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dpassay.replay import Rejected
 from dpassay.replay.program_core import (
     Append,
     Assign,
@@ -29,6 +30,12 @@ from dpassay.replay.program_core import (
 _LISTING = {"slice", "joined", "replaced", "without", "sorted"}
 _RANK = {"": 0, "truth": 1, "int": 2, "real": 3}
 _COMPARING = {"<", "<=", ">", ">=", "==", "!=", "not", "invert", "and", "or", "is_none", "bool", "parts", "alike"}
+_COUNTED = {
+    **dict.fromkeys(("range", "size", "step"), slice(0, 1)),
+    **dict.fromkeys(("item", "repeat", "slice", "without", "round"), slice(1, None)),
+    "replaced": slice(1, 2),
+}
+"""The operands of which Python demands that they are integers."""
 _WHOLE = {"length", "floor", "ceil", "int", "round", "size", "step"}
 
 
@@ -43,6 +50,7 @@ class Held:
         noisily_different: so does its difference between the runs.
         differs: that difference may be other than 0.
         parts: of a tuple; the one element of a list.
+        mixed: it may be a truth value as well as a number.
     """
 
     kind: str = ""
@@ -51,6 +59,7 @@ class Held:
     noisily_different: bool = False
     differs: bool = False
     parts: tuple["Held", ...] = ()
+    mixed: bool = False
 
 
 NOTHING = Held()
@@ -76,6 +85,7 @@ def joined(*held: Held) -> Held:
             found.noisily_different or each.noisily_different,
             found.differs or each.differs,
             parts,
+            found.mixed or each.mixed or ("truth" in kinds and len(kinds) > 1),
         )
     return found
 
@@ -116,6 +126,7 @@ class Flow:
             elif isinstance(each, Append):
                 self.store(each.name, Held("list", parts=(self.value(each.value),)), reached)
             elif isinstance(each, Draw):
+                self.value(each.scale)
                 self.store(each.name, self.draw(each), reached)
             elif isinstance(each, Branch):
                 test = self.value(each.test)
@@ -135,6 +146,7 @@ class Flow:
         """A loop: where one run skips an iteration, all that it assigns differs."""
         for part in (loop.head, loop.body, loop.step):
             self.statements(part, reached)
+        self.value(loop.test)
         if any(self.value(each).differs for each in loop.over):  # one run skips an iteration
             for name in assigned((loop,)):
                 self.store(name, self.held.get(name, NOTHING), Held(differs=True))
@@ -175,6 +187,8 @@ class Flow:
     def operation(self, operation: Operation) -> Held:
         """What an operation gives."""
         name, held = operation.operator, [self.value(each) for each in operation.operands]
+        if any(each.kind == "real" for each in held[_COUNTED.get(name, slice(0, 0))]):
+            raise Rejected(f"an index or a count at {operation.position} may be a float")
         if name in ("tuple", "list", "repeat"):
             if name == "tuple":
                 return Held("tuple", parts=tuple(held))
@@ -215,12 +229,12 @@ class Flow:
 
     def arithmetic(self, name: str, held: list[Held]) -> Held:
         """What an operation on numbers gives."""
-        kind = self.kind(name, held)
-        special = name in ("if", "min", "max") and any(each.special for each in held)
+        one_of = joined(*held[int(name == "if") :]) if name in ("if", "min", "max") else NOTHING
+        kind = one_of.kind or self.kind(name, held)
         noisy, differs = any(each.noisy for each in held), any(each.differs for each in held)
         inner = any(each.noisily_different for each in held)
         if name in ("+", "-", "negate", "float"):
-            return Held(kind, special, noisy, inner, differs)
+            return Held(kind, False, noisy, inner, differs)
         if name in ("*", "/"):
             one, two = held
             mixed = (
@@ -228,8 +242,8 @@ class Flow:
                 or (two.noisy and one.differs)
                 or (name == "/" and two.noisy and two.differs)
             )
-            return Held(kind, special, noisy, inner or mixed, differs)
-        return Held(kind, special, noisy, inner or (noisy and differs), differs)
+            return Held(kind, False, noisy, inner or mixed, differs)
+        return Held(kind, one_of.special, noisy, inner or (noisy and differs), differs, mixed=one_of.mixed)
 
     def kind(self, name: str, held: list[Held]) -> str:
         """The kind of its result."""
@@ -237,10 +251,10 @@ class Flow:
             return "truth"
         if name in _WHOLE and len(held) == 1:
             return "int"
-        if name in ("+", "-", "*", "//", "%", "**", "negate", "abs", "min", "max"):
+        if name in ("+", "-", "*", "//", "%", "**", "negate", "abs"):
             known = all(each.kind in ("truth", "int", "") for each in held)
             return "int" if known else "real"
-        return joined(*held[1:]).kind if name == "if" else "real"
+        return "" if name in ("if", "min", "max") else "real"
 
 
 def _alike(held: Held) -> Held:

@@ -63,6 +63,8 @@ _PURE = {
     },
     "": {"abs", "round", "int", "float", "bool"},
 }
+_FLOATS = {"math": {"fabs"}, "np": {"floor", "ceil", "round"}}
+"""Of these, those whose whole numbers are floats, and so no indices."""
 _SPELLED = {"fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min"}
 _NOISELESS = {
     ("math", "prod"): ("prod", SCALAR),
@@ -359,8 +361,8 @@ class _Reader:
         values = [self.value(each) for each in source.elts]
         kept = []
         for place, (value, shape) in enumerate(values):
-            if shape == LIST and isinstance(value, Variable):
-                raise _refuse(source, "lists with names are assigned one by one")
+            if shape in LISTS and isinstance(value, Variable):
+                raise _refuse(source, "lists and arrays with names are assigned one by one")
             kept.append(self.kept(f"part{place}", value, target, shape))
         for each, part, (_, shape) in zip(target.elts, kept, values, strict=True):
             self.assign(each, part, shape, source)
@@ -544,7 +546,7 @@ class _Reader:
                 return target.elts, sources
             start = keywords.pop("start", iterable.args[1] if len(iterable.args) == 2 else ast.Constant(0))
             if called == "enumerate" and not keywords and len(target.elts) == 2 and iterable.args[:1]:
-                first, _ = self.value(start)
+                first = self.kept("begun", self.number(start), node, SCALAR)
                 return target.elts, [
                     (Operation("counter", (first, Constant(1)), self.at(node)), "counter"),
                     self.source(iterable.args[0], node, 1),
@@ -764,14 +766,25 @@ class _Reader:
             raise _refuse(node, f"{operator} on {', '.join(shape for _, shape in operands)} is not understood")
         places = [f"element{i}@{self.at(node)}" for i, (_, shape) in enumerate(operands) if shape == ARRAY]
         names = iter(places)
+        self.evaluated(node, *operands)
         inner = tuple(Variable(next(names)) if shape == ARRAY else value for value, shape in operands)
         sources = tuple(value for value, shape in operands if shape == ARRAY)
         return Elementwise(tuple(places), sources, self.operation(operator, inner, node), self.at(node)), ARRAY
 
+    def evaluated(self, node: ast.AST, *operands: Read) -> None:
+        """Numbers that Python evaluates here, even if they are not used for any element."""
+        for place, (value, shape) in enumerate(operands):
+            if shape == SCALAR and not isinstance(value, Constant | Variable):
+                self.add(Assign(f"operand{place}@{self.at(node)}", value, self.at(node)))
+
     def value_Compare(self, node: ast.Compare) -> Read:
         if (coin := self._coin(node)) is not None:
             return coin
-        sides = [self.value(each) for each in (node.left, *node.comparators)]
+        sides = [self.value(each) for each in (node.left, node.comparators[0])]
+        with self.capture() as later:  # which Python does not always come to
+            sides += [self.value(each) for each in node.comparators[1:]]
+        if later:
+            raise _refuse(node, "a chained comparison draws nothing and calls nothing behind its first sign")
         made = []
         for operator, one, two in zip(node.ops, sides, sides[1:], strict=False):
             made.append(self._compared(node, operator, one, two))
@@ -1026,7 +1039,12 @@ class _Reader:
             return self.reduction(node, spelled, node.args[0])
         if name in _PURE.get(module, ()):
             self.plain(node, 1)
-            return self.lifted(node, spelled, self.as_array(self.value(node.args[0])))
+            if module == "math":
+                made = self.operation(spelled, (self.number(node.args[0]),), node), SCALAR
+            else:
+                made = self.lifted(node, spelled, self.as_array(self.value(node.args[0])))
+            floats = name in _FLOATS[module]
+            return self.lifted(node, "float", made) if floats else made
         if module == "np":
             return self.numpy(node, name)
         raise _refuse(node, f"{module}.{name} is not understood")
@@ -1053,23 +1071,31 @@ class _Reader:
                 raise _refuse(node, f"np.{name} of {shape} is not understood")
             if shape == ARRAY:
                 self.shared |= _variables(value)
-            return value if isinstance(value, Elementwise) else self._copied(value, node), ARRAY
+            if node.keywords:
+                return self.lifted(node, "float", (value, ARRAY))
+            copied = value if isinstance(value, Elementwise) else self._copied(value, node)
+            return self.textless(node, (copied, ARRAY))
         if name in ("zeros", "ones", "arange"):
             self.plain(node, 1)
             count = self.operation("size", (self.number(node.args[0]),), node)
             if name == "arange":
                 return self.operation("range", (count,), node), ARRAY
-            return self.operation("repeat", (Constant(int(name == "ones")), count), node), ARRAY
+            return self.operation("repeat", (Constant(Fraction(name == "ones")), count), node), ARRAY
         arguments = [self.as_array(self.value(each)) for each in node.args]
         if node.keywords:
             raise _refuse(node, f"np.{name} has no keywords here")
         if name == "where" and len(arguments) == 3:
-            return self.lifted(node, "if", *arguments)
+            self.evaluated(node, *arguments)
+            return self.lifted(node, "if", arguments[0], *(self.textless(node, each) for each in arguments[1:]))
         if name in ("maximum", "minimum") and len(arguments) == 2:
             return self.lifted(node, _SPELLED[name], *arguments)
         if name == "clip" and len(arguments) == 3:
             return self.lifted(node, "min", self.lifted(node, "max", *arguments[:2]), arguments[2])
         raise _refuse(node, f"np.{name} is not understood")
+
+    def textless(self, node: ast.AST, read: Read) -> Read:
+        """Values without a text, next to which numpy makes texts of numbers: such as have a smallest."""
+        return read if self.noiseless else self.lifted(node, "min", read)
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Read:
         name = function.attr

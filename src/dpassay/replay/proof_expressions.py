@@ -182,6 +182,12 @@ class Expressions:
             return self._relational(path, node, name)
         if name in ("abs", "floor", "exp", "log", "sqrt") and len(node.args) == 1:
             inner = self.number(path, node.args[0])
+            if name == "sqrt":  # whose square is rewritten
+                path.show(
+                    self.symbols.compare(">=", inner),
+                    f"no root of what is below 0 in {ast.unparse(node)}",
+                    "the alignment",
+                )
             exact = {"abs": self.symbols.absolute, "floor": self.symbols.floor}
             return exact[name](inner) if name in exact else self.symbols.applied(name, [inner])
         if name in ("min", "max") and len(node.args) > 1:

@@ -220,7 +220,8 @@ class _Numbers:
 
         def axioms(made: Number) -> list[str]:
             if fold.kind == "sum":
-                return [symbols.compare(">=", count), *self.between(made, low * count, high * count)]
+                ends = both(symbols.compare(">=", count), *self.between(made, low * count, high * count))
+                return [implies(symbols.compare(">=", length), ends)]  # of a length below 0 there is no sum
             found = []
             for end in (ZERO, -ONE):
                 terms = both(symbols.compare(">=", low - end), symbols.compare("<=", high - ONE))
