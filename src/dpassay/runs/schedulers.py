@@ -1,6 +1,7 @@
 """Executors by name: processes of this machine, a Dask cluster on it, or the Dask scheduler at an address."""
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any
@@ -42,7 +43,7 @@ def local_cluster() -> Iterator[Any]:
     """A client of a new Dask cluster on this machine, one worker with one thread per processor."""
     from distributed import Client, LocalCluster
 
-    settings: Any = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "critical"}
+    settings: Any = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=processors(), **settings) as cluster, Client(cluster) as client:
         yield client
 
