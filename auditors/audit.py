@@ -431,15 +431,13 @@ def _samplers(
     seed: int,
     run: int,
     representation: Any,
-    executor: Executor | None,
+    executor: Executor | None = None,
 ) -> list["Sampler"]:
     from dpassay.auditors.sampling import Sampler
 
     # Streams are apart for every pair of every run, however many pairs another hypothesis of the same ledger has.
     return [
-        Sampler(
-            mechanism, one, two, seed=seed, run=run << 16 | index, representation=representation, executor=executor
-        )
+        Sampler(mechanism, one, two, seed=seed, run=run << 16 | index, representation=representation, executor=executor)
         for index, (one, two) in enumerate(pairs)
     ]
 

@@ -6,9 +6,9 @@ takes the steps of a loop one after another and leaves cores idle, so chunks are
 run in parallel. Anything else is called, output by output or in batches (`dpassay.auditors.calling`).
 
 No random stream is used twice: every (seed, run, phase, side) has its own, by NumPy's hash of these numbers, and every
-call continues it. Large draws may be shared out over an executor's workers (`dpassay.auditors.shared_draws`), which
-changes nothing of what is drawn. Blocks of outputs that repeat although chance cannot repeat them are an error, within a run and,
-through `Sampler.stamp`, between the runs of a ledger.
+call continues it. Workers of an executor may share large draws, which changes nothing of what is drawn
+(`dpassay.auditors.shared_draws`). Blocks of outputs that repeat although chance cannot repeat them are an error, within
+a run and, through `Sampler.stamp`, between the runs of a ledger.
 """
 
 import functools
@@ -39,14 +39,13 @@ from dpassay.auditors.shared_draws import (
     entropy,
     outputs_of,
     unchanged,
-    usable,
 )
 from dpassay.auditors.tracing import FEW, WATCHED, WORD, Traced, advance, trace
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.runs.fingerprint import contents
-from dpassay.runs.parallel import processors
+from dpassay.runs.parallel import processors, usable_executor
 
 PHASES = ("training", "selection", "test")
 
@@ -121,7 +120,7 @@ class Sampler:
         self.drawn = {phase: [0, 0] for phase in PHASES}
         self.seconds_per_sample = math.nan
         self._threads = threads or processors()
-        self._executor = None if executor is None else usable(executor)
+        self._executor = None if executor is None else usable_executor(executor)
         self._source: Source | None = None  # what the executor's workers draw from, once it is used
         self._last: Reading | None = None
         self._cost = math.nan  # seconds per sample of one core

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -284,27 +284,6 @@ def draw_shared(
     for number, (took, results) in results_in_parallel(functools.partial(_drawn, source, reading), tasks, executor):
         found[number], spent = results, spent + took
     return [result for results in found for result in results], spent / sum(job.size for job in jobs)
-
-
-def usable(executor: Any) -> Executor:
-    """The executor, where draws may be shared out over it.
-
-    Raises:
-        InvalidInput: it is none, or it forks this process.
-    """
-    if not isinstance(executor, Executor):
-        hint = ".get_executor()" if hasattr(executor, "get_executor") else ""
-        raise InvalidInput(
-            f"executor is a {type(executor).__name__}; give a concurrent.futures.Executor"
-            + (f", for example what its method {hint} returns" if hint else "")
-        )
-    context = getattr(executor, "_mp_context", None)
-    if isinstance(executor, ProcessPoolExecutor) and context is not None and context.get_start_method() == "fork":
-        raise InvalidInput(
-            "the executor forks this process, which JAX does not survive; give "
-            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
-        )
-    return executor
 
 
 def _drawn(source: Source, reading: Reading, compiled: bool, jobs: Sequence[Job]) -> tuple[float, list[Any]]:

@@ -1,6 +1,8 @@
-"""Whoever draws, and in whatever order, the counts are those of one process; a worker that draws otherwise is noticed."""
+"""Whoever draws, in whatever order, the counts are those of one process; who draws something else is noticed."""
 
+import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
 
 import jax
 import numpy as np
@@ -16,6 +18,7 @@ from dpassay.auditors.scorers import Column
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import from_callable
+from dpassay.experiments import run as run_experiment
 from dpassay.runs.parallel import SPAWN
 from tests.runs.test_parallel import Shuffled
 
@@ -93,7 +96,7 @@ def test_the_work_is_handed_out():
 
 @pytest.mark.parametrize("name", ["jit", "written"])
 def test_an_audit_is_that_of_one_process(name):
-    settings = {"claim": PrivacyClaim(0.5), "num_samples": 60_000 if name == "jit" else 8000}
+    settings: Any = {"claim": PrivacyClaim(0.5), "num_samples": 60_000 if name == "jit" else 8000}
     alone = run_audit(MECHANISMS[name], 0.0, 1.0, **settings).to_json()
     together = run_audit(MECHANISMS[name], 0.0, 1.0, executor=Shuffled(5), **settings).to_json()
     assert alone.pop("seconds") > 0 < together.pop("seconds")
@@ -159,11 +162,16 @@ def test_unusable_executors_are_told():
 
     for wrong, said in ((2, "executor is a int"), (Client(), r"its method .get_executor\(\) returns")):
         with pytest.raises(InvalidInput, match=said):
-            dp.audit(called, 0.0, 1.0, epsilon=1.0, num_samples=1000, executor=wrong)
-    with ProcessPoolExecutor(1) as forks:
-        if forks._mp_context.get_start_method() == "fork":
-            with pytest.raises(InvalidInput, match="forks this process"):
-                dp.audit(called, 0.0, 1.0, epsilon=1.0, num_samples=1000, executor=forks)
+            dp.audit(called, 0.0, 1.0, epsilon=1.0, num_samples=1000, executor=wrong)  # type: ignore[arg-type]
+    if "fork" in multiprocessing.get_all_start_methods():
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as forks:
+            for work in (
+                lambda: dp.audit(called, 0.0, 1.0, epsilon=1.0, num_samples=1000, executor=forks),
+                lambda: dp.verify(claims=["PP-LAM2"], executor=forks),
+                lambda: run_experiment("beta-knn", quick=True, executor=forks),
+            ):
+                with pytest.raises(InvalidInput, match="forks this process"):
+                    work()
 
 
 def test_processes_give_the_counts_of_one():

@@ -29,6 +29,27 @@ def processors() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+def usable_executor(executor: Any) -> Executor:
+    """The executor, where work may be shared out over it.
+
+    Raises:
+        InvalidInput: it is none, or it forks this process.
+    """
+    if not isinstance(executor, Executor):
+        hint = ".get_executor()" if hasattr(executor, "get_executor") else ""
+        raise InvalidInput(
+            f"executor is a {type(executor).__name__}; give a concurrent.futures.Executor"
+            + (f", for example what its method {hint} returns" if hint else "")
+        )
+    context = getattr(executor, "_mp_context", None)
+    if isinstance(executor, ProcessPoolExecutor) and context is not None and context.get_start_method() == "fork":
+        raise InvalidInput(
+            "the executor forks this process, which JAX does not survive; give "
+            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
+        )
+    return executor
+
+
 def results_in_parallel(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], workers: int | Executor
 ) -> Iterator[tuple[int, Any]]:
