@@ -28,12 +28,15 @@ from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
 from dpassay.auditors.rare_events import Census, Region
 from dpassay.auditors.shared_draws import (
+    DIFFERS,
+    MANY,
     SHARED,
     TASK_SECONDS,
     Job,
     Part,
     Reading,
     Source,
+    alike_there,
     blocks_of,
     draw_shared,
     entropy,
@@ -438,7 +441,19 @@ class Sampler:
             self._executor, self._source, reading, jobs, compiled=compiled, seconds=self._cost
         )
         self.seconds_per_sample = (time.perf_counter() - begin) / size
+        if len(jobs) >= MANY:
+            self._check_shared(reading, jobs[len(jobs) // 2], results[len(jobs) // 2], compiled)
         return results
+
+    def _check_shared(self, reading: Reading, job: Job, there: Any, compiled: bool) -> None:
+        """Does one job here, too."""
+        if compiled:
+            assert self._traced is not None
+            here = reading.compiled(self._traced, job.side)(job)
+        else:
+            here = reading.read(outputs_of(self._caller, self._traced, job))
+        if not alike_there(here, there):
+            raise InvalidInput(DIFFERS)
 
     def _words(self, side: int, phase: str) -> np.ndarray:
         return key_words(self._seed, self._run, PHASES.index(phase), side)

@@ -6,7 +6,8 @@ jobs, and it alone keeps what was seen.
 
 The streams are apart only if the sampler takes all of its randomness from them. One with a generator of its own would
 draw the same numbers in every process that begins alike, and no audit could trust their counts. So whoever draws must
-first draw again what the process that began drew on a stream of its own, to the bit.
+first draw again what the process that began drew on a stream of its own, to the bit; and of many jobs, that process
+does one, too.
 """
 
 import functools
@@ -34,6 +35,7 @@ from dpassay.runs.parallel import results_in_parallel
 T = TypeVar("T")
 
 TASK_SECONDS = 1.0  # of one core: what is handed out at a time
+MANY = 20  # jobs, of which one is done by the process that began, too
 SHARED = 0.5  # seconds of one core; less is not worth sending
 _PROOF_SECONDS, _PROOF_CALLS = 1.0, (4, 64)  # what draws the same there is found out with so many calls
 _KNOWN = 8  # samplers, and readings of them, that a process keeps ready
@@ -198,6 +200,21 @@ class Source:
         return cls(*settings, chunk, (held[0], held[1]), calls, _proof(caller, traced, calls))
 
 
+DIFFERS = (
+    "a worker draws other outputs than this process from equal generators; let the sampler depend on nothing else (a "
+    "generator of its own, the order of a set, files, the process), and give the workers the same versions and kind of "
+    "processor"
+)
+
+
+def alike_there(here: Any, there: Any) -> bool:
+    """Whether a job gave the same here and there; what of it was rare is not compared."""
+    if isinstance(here, Part):
+        here, there = here.result, there.result
+    pairs = zip(here, there, strict=True) if isinstance(here, list) else [(here, there)]
+    return all(np.array_equal(one, two, equal_nan=one.dtype.kind == "f") for one, two in pairs)
+
+
 class _Drawer:
     """A source made ready to draw in this process."""
 
@@ -217,11 +234,7 @@ class _Drawer:
                 raise InvalidInput(f"JAX cannot trace the sampler on a worker: {traced}")
             traced.chunk, self.traced = size, traced
         if _proof(self.caller, self.traced, source.calls) != source.proof:
-            raise InvalidInput(
-                "a worker draws other outputs than this process from equal generators; let the sampler depend on "
-                "nothing else (a generator of its own, the order of a set, files), and give the workers the same "
-                "versions and kind of processor"
-            )
+            raise InvalidInput(DIFFERS)
 
     def results(self, reading: Reading, compiled: bool, jobs: Sequence[Job]) -> tuple[float, list[Any]]:
         """Seconds, and what `draw_shared` gives for each job."""

@@ -123,6 +123,26 @@ def test_a_worker_that_draws_otherwise_is_noticed():
         sampler.counts(0, "test", 20_000, EVENTS)
 
 
+class Rarely:
+    """Differs in other processes, but so rarely that a few draws do not show it."""
+
+    def __init__(self):
+        self.here = True
+
+    def __getstate__(self):
+        return {"here": False}
+
+    def __call__(self, rng, dataset, num_samples):
+        outputs = dataset + rng.laplace(size=num_samples)
+        return outputs if self.here else np.where(outputs > 8, 8, outputs)
+
+
+def test_a_worker_that_rarely_draws_otherwise_is_noticed():
+    sampler = Sampler(from_callable(Rarely(), batched=True), 0.0, 1.0, executor=Shuffled(1))
+    with pytest.raises(InvalidInput, match="a worker draws other outputs than this process"):
+        sampler.scores(0, "test", 1_500_000, [EVENTS[0].scorer])
+
+
 own = np.random.default_rng(0)
 
 

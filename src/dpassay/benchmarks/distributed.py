@@ -24,7 +24,7 @@ from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import from_callable
 from dpassay.core.records import Table
 from dpassay.runs.parallel import own_processes, processors
-from dpassay.runs.schedulers import local_cluster
+from dpassay.runs.schedulers import DaskExecutor, local_cluster
 
 SAMPLES, QUICK = 100_000_000, 2_000_000
 CALLED = 10  # samples under jit for each that is called
@@ -117,7 +117,7 @@ def _dask(killed: list[int] | None) -> Iterator[Executor]:
         if killed is not None:
             killer.start()
         try:
-            yield client.get_executor()
+            yield DaskExecutor(client)
         finally:
             over.set()
             if killed is not None:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -145,11 +146,17 @@ def _refused(error: Exception) -> str:
         return "the executor cancelled work that it was given; run it again"
     if isinstance(error, ImportError):
         return f"a worker cannot import what it was sent ({text}); install on the workers what this process imports"
-    if type(error).__module__.partition(".")[0] == "distributed":  # such as a task that killed worker after worker
+    if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
         return f"the scheduler gave a task up ({text}); see the workers' logs, and run it again"
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and "pickle" in str(error).lower():
         return f"this cannot be sent to a worker ({text}); define what is run at the top of a module"
     return ""
+
+
+def _raised_in(error: Exception) -> str:
+    """The module whose code raised it."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return str(modules[-1]) if modules else ""
 
 
 def _begin(shared: dict[str, Any]) -> None:

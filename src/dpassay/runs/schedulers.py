@@ -1,9 +1,10 @@
 """Executors by name: processes of this machine, a Dask cluster on it, or the Dask scheduler at an address."""
 
 import contextlib
+import functools
 import logging
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
@@ -35,7 +36,33 @@ def executor_of(scheduler: str) -> Iterator[Executor]:
         )
     require("distributed")
     with local_cluster() if scheduler == LOCAL else _client(scheduler) as client:
-        yield client.get_executor()
+        yield DaskExecutor(client)
+
+
+class DaskExecutor(Executor):
+    """A Dask client's cluster; a result that is lost with the worker that holds it is computed again."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """Sends a call to the scheduler; equal calls are not one."""
+        promised: Future[Any] = Future()
+        task = self._client.submit(function, *arguments, pure=False, **more)
+        task.add_done_callback(functools.partial(_pass_on, promised))
+        promised.add_done_callback(lambda future: task.cancel() if future.cancelled() else None)
+        return promised
+
+
+def _pass_on(promised: Future[Any], task: Any) -> None:
+    """Hands over how a task ended, once its result is here."""
+    if task.cancelled():
+        promised.cancel()
+    if promised.set_running_or_notify_cancel():
+        try:
+            promised.set_result(task.result())
+        except Exception as error:
+            promised.set_exception(error)
 
 
 @contextlib.contextmanager
