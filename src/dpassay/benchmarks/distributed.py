@@ -28,7 +28,7 @@ from dpassay.runs.schedulers import DaskExecutor, local_cluster
 
 SAMPLES, QUICK = 100_000_000, 2_000_000
 CALLED = 10  # samples under jit for each that is called
-SECONDS_BETWEEN_KILLS = 5.0
+SECONDS_BETWEEN_KILLS = 3.0
 KILLS = 4
 
 
