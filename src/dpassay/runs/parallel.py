@@ -147,7 +147,8 @@ def _refused(error: Exception) -> str:
     if isinstance(error, ImportError):
         return f"a worker cannot import what it was sent ({text}); install on the workers what this process imports"
     if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
-        return f"the scheduler gave a task up ({text}); see the workers' logs, and run it again"
+        needs = "scheduler and workers need all that this process imports; else see their logs, and run it again"
+        return f"the scheduler gave a task up ({text}); {needs}"
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and "pickle" in str(error).lower():
         return f"this cannot be sent to a worker ({text}); define what is run at the top of a module"
     return ""
