@@ -140,7 +140,7 @@ def outputs_of(caller: Caller, traced: Traced | None, job: Job) -> Any:
 
 
 def blocks_of(rows: np.ndarray, discrete: Sequence[bool]) -> Iterator[tuple[bytes, Callable[[], float]]]:
-    """Digests of the blocks of a chunk's features that chance cannot repeat, and the bits of chance in each."""
+    """Digests of blocks that chance cannot repeat, and the bits of chance in each; rows have shape (samples, columns)."""
     if len(rows) < 8:
         return
     continuous = [index for index, flag in enumerate(discrete) if not flag]
@@ -151,7 +151,10 @@ def blocks_of(rows: np.ndarray, discrete: Sequence[bool]) -> Iterator[tuple[byte
 
 
 def entropy(block: np.ndarray, continuous: bool) -> float:
-    """Bits of chance in the rows of a block, by their frequencies; 16 a row where all are distinct real numbers."""
+    """Bits of chance in the rows of a block, shape (rows, columns), by their frequencies.
+
+    They are 16 a row where all are distinct real numbers.
+    """
     _, counts = np.unique(block, axis=0, return_counts=True)
     if continuous and len(counts) == len(block):
         return 16.0 * len(block)

@@ -30,7 +30,7 @@ class Laplace:
 
 class BatchedLaplace(Laplace):
     def sample_batch(self, key, dataset, num_samples):
-        return dataset + jax.random.laplace(key, (num_samples,))
+        return dataset + jax.random.laplace(key, (num_samples,))[::-1]  # another size has no common part
 
 
 def called(rng, dataset):
@@ -154,10 +154,17 @@ def test_a_sampler_with_a_generator_of_its_own_is_not_shared_out():
 
 
 class Repeating:
-    """Every chunk of a size is the same."""
+    """Other processes give the same chunk every time, but for the few draws by which they are known."""
+
+    def __init__(self):
+        self.here = True
+
+    def __getstate__(self):
+        return {"here": False}
 
     def __call__(self, rng, dataset, num_samples):
-        return dataset + np.random.default_rng(num_samples).laplace(size=num_samples)
+        own = rng if self.here or num_samples < 1000 else np.random.default_rng(1)
+        return dataset + own.laplace(size=num_samples)
 
 
 def test_chunks_that_repeat_are_noticed_across_workers():
@@ -166,14 +173,35 @@ def test_chunks_that_repeat_are_noticed_across_workers():
         sampler.counts(0, "test", 400_000, EVENTS)
 
 
-def changing(rng, dataset):
-    dataset[0] += rng.random() < 0.001
-    return float(dataset[0] + rng.laplace())
+class Changing:
+    """In other processes it counts its calls in the dataset, which its outputs do not show yet."""
+
+    def __init__(self):
+        self.here = True
+
+    def __getstate__(self):
+        return {"here": False}
+
+    def __call__(self, rng, dataset):
+        dataset["calls"] += 0 if self.here else 1
+        return dataset["value"] + rng.laplace()
 
 
 def test_a_dataset_that_workers_change_is_noticed():
-    with pytest.raises(InvalidInput, match="changes dataset"):
-        dp.audit(changing, np.zeros(1), np.ones(1), epsilon=1.0, num_samples=20_000, executor=Shuffled(1))
+    pair = {"value": 0.0, "calls": 0}, {"value": 1.0, "calls": 0}
+    with pytest.raises(InvalidInput, match="changes dataset 1"):
+        dp.audit(Changing(), *pair, epsilon=1.0, num_samples=20_000, executor=Shuffled(1))
+
+
+def test_workers_draw_by_the_chunks_of_this_process():
+    def counts(executor):
+        sampler = Sampler(BatchedLaplace(), 0.0, 1.0, executor=executor)
+        sampler.probe(64)
+        assert sampler._traced is not None
+        sampler._traced.chunk = 4096  # as where memory is short; each chunk has a key of its own
+        return sampler.counts(0, "test", 200_000, EVENTS)
+
+    assert counts(Shuffled(1)).tolist() == counts(None).tolist()
 
 
 def test_unusable_executors_are_told():

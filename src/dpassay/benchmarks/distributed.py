@@ -42,7 +42,7 @@ class NoisySum:
 
 
 def noisy_sum(generator: np.random.Generator, dataset: np.ndarray) -> float:
-    """The same, called once for each sample."""
+    """The same of a dataset of shape (n,), called once for each sample."""
     return float(dataset.sum() + generator.laplace())
 
 
