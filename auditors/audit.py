@@ -11,6 +11,7 @@ Sources: DP-Sniper (Bichsel et al. 2021) for the scheme of learned events; Shafe
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -130,6 +131,7 @@ def audit(
     ledger: "Ledger | Path | str | None" = None,
     claim: PrivacyClaim | None = None,
     more_pairs: Sequence[tuple[Any, Any]] = (),
+    executor: Executor | None = None,
 ) -> Verdict:
     """Tests a privacy claim on samples of a mechanism; `not refuted` never means private.
 
@@ -153,6 +155,8 @@ def audit(
         ledger: an SQLite file that carries evidence from run to run.
         claim: another kind of claim (Gaussian DP, zCDP, Renyi DP, a curve) instead of epsilon and delta.
         more_pairs: further pairs of datasets on which the claim must hold.
+        executor: whose workers share the draws, for example of processes that are spawned or of a Dask cluster. What is
+            drawn and counted does not depend on it; this process alone adds up and writes.
 
     Raises:
         InvalidInput: unusable input, in one line that says how to mend it.
@@ -177,6 +181,7 @@ def audit(
         seed=seed,
         ledger=ledger,
         more_pairs=more_pairs,
+        executor=executor,
     ).verdict
 
 
@@ -196,6 +201,7 @@ def run_audit(
     more_pairs: Sequence[tuple[Any, Any]] = (),
     command: str = "",
     progress: Callable[[str], None] = lambda _: None,
+    executor: Executor | None = None,
 ) -> Audit:
     """`audit`, with everything that was found.
 
@@ -216,7 +222,7 @@ def run_audit(
     sampled, name = as_mechanism(mechanism), name or mechanism_name(mechanism)
     run: LedgerRun | None = None
     if time_limit is None and ledger is None and num_samples is not None:
-        samplers = _samplers(sampled, pairs, seed, 0, representation)
+        samplers = _samplers(sampled, pairs, seed, 0, representation, executor)
         result = _fixed(samplers, claim, failure_probability, num_samples, seed, progress)
     else:
         if num_samples is None and time_limit is None:
@@ -227,7 +233,7 @@ def run_audit(
         nulls = claim.nulls(grid)
         if ledger is not None:
             run = _ledger_run(ledger, name, sampled, pairs, claim, representation, grid)
-        samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation)
+        samplers = _samplers(sampled, pairs, seed, 0 if run is None else run.run, representation, executor)
         deadline = None if time_limit is None else time.perf_counter() + time_limit  # imports and set-up do not count
         result = _anytime(samplers, claim, grid, nulls, failure_probability, num_samples, deadline, run, seed, progress)
     for sampler in samplers:
@@ -420,13 +426,18 @@ def _ledger_run(
 
 
 def _samplers(
-    mechanism: Mechanism, pairs: Sequence[tuple[Any, Any]], seed: int, run: int, representation: Any
+    mechanism: Mechanism,
+    pairs: Sequence[tuple[Any, Any]],
+    seed: int,
+    run: int,
+    representation: Any,
+    executor: Executor | None = None,
 ) -> list["Sampler"]:
     from dpassay.auditors.sampling import Sampler
 
     # Streams are apart for every pair of every run, however many pairs another hypothesis of the same ledger has.
     return [
-        Sampler(mechanism, one, two, seed=seed, run=run << 16 | index, representation=representation)
+        Sampler(mechanism, one, two, seed=seed, run=run << 16 | index, representation=representation, executor=executor)
         for index, (one, two) in enumerate(pairs)
     ]
 

@@ -20,7 +20,7 @@ _BATCH = 1 << 16  # largest chunk of a batched sampler
 _FIRST = 256  # first large one; a chunk is at most _FACTOR times the largest before it
 _FACTOR = 16
 _SLOW = 1.0  # seconds of one call, from which on chunks shrink to stay below the limit
-_REPEATED = 3  # the stream of these calls, behind those of the phases
+_REPEATED, PROOF = 3, 4  # the streams of calls made twice, behind those of the phases
 _REPEATS = 2  # calls made twice to see whether the generator decides
 
 
@@ -104,6 +104,11 @@ class Caller:
         """Largest number of samples of one chunk."""
         return min(self.largest, _FACTOR * self.tried) if self.batched else _CALLS
 
+    @property
+    def settled(self) -> bool:
+        """Whether chunks grow no more."""
+        return not self.batched or self.tried >= self.largest
+
     def outputs(self, side: int, phase: int, chunk: int, n: int) -> Any:
         """One chunk of outputs: a list, or for a batched sampler what it returned (array, tuple or dict of arrays)."""
         subject = f"the sampler on dataset {side + 1}"
@@ -121,7 +126,7 @@ class Caller:
     def repeats(self, side: int) -> bool:
         """Whether equal generators give equal outputs, on a stream that is used for nothing else."""
         first, second = (self.outputs(side, _REPEATED, 0, _REPEATS) for _ in range(2))
-        return _same(first, second)
+        return written(first) == written(second)
 
     def _batch(self, side: int, phase: int, chunk: int, n: int) -> Any:
         generator = np.random.default_rng([self.seed, self.run, phase, side, chunk])
@@ -223,17 +228,15 @@ def _numpy(output: Any) -> Any:
     return jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, output)
 
 
-def _same(first: Any, second: Any) -> bool:
+def written(outputs: Any) -> list[str]:
+    """Outputs as texts, which are equal only where the outputs are."""
     from dpassay.auditors.outputs import _record  # the one definition of what an output is
 
-    def rows(outputs: Any) -> list[Any]:
-        if isinstance(outputs, tuple | dict):
-            import jax
+    if isinstance(outputs, tuple | dict):
+        import jax
 
-            return [repr(leaf.tolist()) for leaf in jax.tree.leaves(outputs)]
-        return [repr(sorted(_record(output).items())) for output in outputs]
-
-    return rows(first) == rows(second)
+        return [repr(leaf.tolist()) for leaf in jax.tree.leaves(outputs)]
+    return [repr(sorted(_record(output).items())) for output in outputs]
 
 
 def _quoted(error: BaseException) -> str:

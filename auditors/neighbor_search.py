@@ -15,6 +15,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +26,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
+from dpassay.runs.parallel import usable_executor
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged, fewer where calls are slow
@@ -93,6 +95,7 @@ def search_black_box(
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
 ) -> Witness | None:
     """Looks for neighboring datasets on which samples refute a claim, and shrinks them.
 
@@ -115,7 +118,8 @@ def search_black_box(
     space = _space(relation, start, num_users, num_items, scale)
     if math.isinf(claim.parameter):
         raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
-    search = Search(mechanism, space, dataclasses.replace(claim, relation=None), failure_probability, seed)
+    claim = dataclasses.replace(claim, relation=None)
+    search = Search(mechanism, space, claim, failure_probability, seed, executor)
     say = progress or (lambda _: None)
     begin = time.monotonic()
     found = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
@@ -403,8 +407,17 @@ class Changed(InvalidInput):
 class Search:
     """Candidates, their outputs so far, and the tests that were made."""
 
-    def __init__(self, mechanism: Any, space: Any, claim: PrivacyClaim, failure_probability: float, seed: int) -> None:
-        """Prepares a search; the `space` makes pairs and has a `relation`."""
+    def __init__(
+        self,
+        mechanism: Any,
+        space: Any,
+        claim: PrivacyClaim,
+        failure_probability: float,
+        seed: int,
+        executor: Executor | None = None,
+    ) -> None:
+        """Prepares a search; the `space` makes pairs and has a `relation`, the `executor` shares the tests' draws."""
+        self.executor = None if executor is None else usable_executor(executor)
         self.mechanism, self.space, self.claim = mechanism, space, claim
         self.failure_probability, self.seed = failure_probability, seed
         self.rng = np.random.default_rng([seed, 0x5EA2C4])
@@ -506,7 +519,8 @@ class Search:
         self.tests += 1
         share = self.failure_probability / (self.tests * (self.tests + 1))
         # Another seed than the search's: nothing that chose this pair is counted again.
-        sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=1_000_000 + self.tests)
+        number = 1_000_000 + self.tests
+        sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=number, executor=self.executor)
         run = run_one_shot(
             [sampler], self.claim, failure_probability=share, num_samples=size, seed=self.seed, progress=lambda _: None
         )

@@ -25,6 +25,7 @@ FIRST = 1 << 15  # training samples that say which outputs are rare
 APART = 3  # columns that hardly ever vary, tried by themselves
 SUGGESTED = 20  # events of rare outputs whose bound is predicted
 LARGEST_TRAINING = 1_000_000
+LARGEST_SELECTION = 1 << 24  # they are kept, unlike those of the test
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
 BRACKETS = 101  # parameters of a curve tried at once
 
@@ -75,7 +76,7 @@ def plan(num_samples: int) -> Plan:
         training = max(num_samples // 4, 1)
         return Plan(training, 0, num_samples - training)
     training = min(num_samples // 10, LARGEST_TRAINING)
-    selection = num_samples // 6
+    selection = min(num_samples // 6, LARGEST_SELECTION)
     refining = min(num_samples // 12, LARGEST_REFINING)
     return Plan(training, selection, num_samples - training - selection, refining if refining >= LEAST_REFINING else 0)
 

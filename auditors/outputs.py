@@ -51,7 +51,7 @@ class Encoder:
     Attributes:
         names: of the columns, for humans: "output", "output[3]", "len(output)", "output is NaN".
         discrete: whether a column takes few values, so that counting them makes sense.
-        encode: from outputs to feature vectors with NaN for what is no number.
+        encode: from outputs to feature vectors with NaN for what is no number; can be sent to other processes.
         blanks: shape (columns,), float32, what stands for NaN in features.
         low: shape (columns,), float32; numbers below it, or above `high`, are not told apart.
         high: shape (columns,), float32.
@@ -373,24 +373,11 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
         groups.append(
             [_fit_leaf(label, *pair, representation, share) for label, pair in zip(labels, pairs, strict=True)]
         )
-
-    def encode(outputs: Any) -> Any:
-        arrays = jax.tree_util.tree_leaves(outputs)
-        traced = any(isinstance(array, jax.Array) for array in arrays)
-        xp = jax.numpy if traced else np
-        parts = [
-            part
-            for array, group in zip(arrays, groups, strict=True)
-            for piece, leaf in zip(_split(array if traced else np.asarray(array)), group, strict=True)
-            for part in leaf.encode(piece, xp)
-        ]
-        return parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=1)
-
     leaves = [leaf for group in groups for leaf in group]
     return Encoder(
         tuple(name for leaf in leaves for name in leaf.names),
         tuple(flag for leaf in leaves for flag in leaf.discrete),
-        encode,
+        partial(_encode_arrays, groups),
         np.concatenate([leaf.blanks for leaf in leaves]),
         np.concatenate([leaf.low for leaf in leaves]).astype(np.float32),
         np.concatenate([leaf.high for leaf in leaves]).astype(np.float32),
@@ -398,6 +385,21 @@ def _fit_arrays(outputs1: Any, outputs2: Any, representation: Representation) ->
         traceable=all(leaf.bits is None for leaf in leaves),
         found=tuple(sentence for leaf in leaves if leaf.bits is not None for sentence in leaf.bits.found),
     )
+
+
+def _encode_arrays(groups: Sequence[Sequence[_Leaf]], outputs: Any) -> Any:
+    import jax
+
+    arrays = jax.tree_util.tree_leaves(outputs)
+    traced = any(isinstance(array, jax.Array) for array in arrays)
+    xp = jax.numpy if traced else np
+    parts = [
+        part
+        for array, group in zip(arrays, groups, strict=True)
+        for piece, leaf in zip(_split(array if traced else np.asarray(array)), group, strict=True)
+        for part in leaf.encode(piece, xp)
+    ]
+    return parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=1)
 
 
 def _split(array: Any) -> list[Any]:
@@ -479,29 +481,11 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
     inner = _fit_arrays(
         jax.tree.map(lambda leaf: leaf[:cut], array), jax.tree.map(lambda leaf: leaf[cut:], array), representation
     )
-    pattern = _pattern(array)
     first = jax.tree.map(lambda leaf: leaf[:1], array)
-    row = inner.features(first)
-
-    def encode(outputs: Any) -> np.ndarray:
-        stacked = _conform(outputs if not isinstance(outputs, list) else plain(outputs), pattern)
-        if stacked is not None:
-            rows = inner.encode(stacked)
-            return np.concatenate([rows, np.zeros((len(rows), 1), rows.dtype)], axis=1)
-        # Some output is unlike those of training: it is "unseen", whatever it is.
-        rows = np.concatenate([np.repeat(row, len(outputs), axis=0), np.ones((len(outputs), 1), row.dtype)], axis=1)
-        singles = [_conform(plain([value]), pattern) for value in outputs]
-        known = [index for index, single in enumerate(singles) if single is not None]
-        if known:
-            joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[singles[index] for index in known])
-            rows[known, :-1] = inner.encode(joined)
-            rows[known, -1] = 0
-        return rows
-
     return Encoder(
         (*inner.names, UNSEEN),
         (*inner.discrete, True),
-        encode,
+        partial(_encode_objects, inner, _pattern(array), inner.features(first)),
         np.append(inner.blanks, np.float32(0)),
         np.append(inner.low, np.float32(0)),
         np.append(inner.high, np.float32(0)),
@@ -509,6 +493,24 @@ def _fit_objects(outputs1: list[Any], outputs2: list[Any], representation: Repre
         False,
         inner.found,
     )
+
+
+def _encode_objects(inner: Encoder, pattern: Any, row: np.ndarray, outputs: Any) -> np.ndarray:
+    import jax
+
+    stacked = _conform(outputs if not isinstance(outputs, list) else plain(outputs), pattern)
+    if stacked is not None:
+        rows = inner.encode(stacked)
+        return np.concatenate([rows, np.zeros((len(rows), 1), rows.dtype)], axis=1)
+    # Some output is unlike those of training: it is "unseen", whatever it is.
+    rows = np.concatenate([np.repeat(row, len(outputs), axis=0), np.ones((len(outputs), 1), row.dtype)], axis=1)
+    singles = [_conform(plain([value]), pattern) for value in outputs]
+    known = [index for index, single in enumerate(singles) if single is not None]
+    if known:
+        joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *[singles[index] for index in known])
+        rows[known, :-1] = inner.encode(joined)
+        rows[known, -1] = 0
+    return rows
 
 
 @dataclass(frozen=True)
@@ -561,30 +563,15 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
         if len(columns) >= _COLUMNS:
             break
         columns += _entries(place, found, half, len(records), representation)
-    known = frozenset(places)
-    vocabularies = {
-        place: frozenset(value for _, value in found) for place, found in places.items() if place[1] == "category"
+    known = {
+        place: frozenset(value for _, value in found) if place[1] == "category" else None
+        for place, found in places.items()
     }
-
-    def unseen(row: Record) -> bool:
-        return any(
-            at not in known or (at in vocabularies and value not in vocabularies[at]) for at, value in row.items()
-        )
-
-    def encode(outputs: Any) -> np.ndarray:
-        different, places = _distinct(outputs)
-        rows = [_record(output, split) for output in different]
-        result = np.zeros((len(rows), len(columns) + 1), np.float32)
-        for index, column in enumerate(columns):
-            result[:, index] = [column.of(row.get(column.place)) for row in rows]
-        result[:, -1] = [unseen(row) for row in rows]
-        return result if places is None else result[places]
-
     every = [*columns, _Entry(UNSEEN, True, ("", ""), float, low=0.0, high=0.0)]
     return Encoder(
         tuple(column.name for column in every),
         tuple(column.discrete for column in every),
-        encode,
+        partial(_encode_records, columns, known, split),
         np.array([column.blank for column in every], np.float32),
         np.array([column.low for column in every], np.float32),
         np.array([column.high for column in every], np.float32),
@@ -592,6 +579,25 @@ def _fit_records(outputs1: list[Any], outputs2: list[Any], representation: Repre
         traceable=False,
         warnings=_unread(together, records, split),
     )
+
+
+def _encode_records(
+    columns: Sequence["_Entry"],
+    known: Mapping[Place, frozenset[Any] | None],
+    split: frozenset[str],
+    outputs: Sequence[Any],
+) -> np.ndarray:
+    """`known` has the categories of each place, None for a place of another kind."""
+    different, places = _distinct(outputs)
+    rows = [_record(output, split) for output in different]
+    result = np.zeros((len(rows), len(columns) + 1), np.float32)
+    for index, column in enumerate(columns):
+        result[:, index] = [column.of(row.get(column.place)) for row in rows]
+    result[:, -1] = [
+        any(at not in known or ((told := known[at]) is not None and value not in told) for at, value in row.items())
+        for row in rows
+    ]
+    return result if places is None else result[places]
 
 
 def _distinct(outputs: Sequence[Any]) -> tuple[Sequence[Any], np.ndarray | None]:
@@ -645,9 +651,9 @@ def _entries(
 ) -> list[_Entry]:
     name, kind = place
     if kind == "member":
-        return [_Entry(name, True, place, lambda value: float(value is not None))]
+        return [_Entry(name, True, place, _given)]
     if kind == "length":
-        return [_Entry(name, True, place, lambda value: -1.0 if value is None else float(value))]
+        return [_Entry(name, True, place, _length)]
     entries = []
     if kind == "category":
         counts = Counter(value for _, value in found)
@@ -658,7 +664,7 @@ def _entries(
             ranked = sorted(counts, key=lambda value: ((ones[value] + 0.5) / (counts[value] + 1), value))
             code = {value: float(rank) for rank, value in enumerate(ranked)}
             neutral = float(len(ranked) // 2)
-            entries.append(_Entry(f"{name} (rank)", True, place, lambda entry: code.get(entry, neutral)))
+            entries.append(_Entry(f"{name} (rank)", True, place, partial(_rank, code, neutral)))
         return entries
     numbers = [np.array([float(value) for index, value in found if (index < half) == first]) for first in (True, False)]
     values = np.concatenate(numbers)
@@ -681,24 +687,39 @@ def _entries(
     told = bool(np.isnan(values).any())
     entries.append(_Entry(_moved(shown, offset), discrete, place, column, blank, float(low[0]), float(high[0]), told))
     if split:
-        entries.append(_Entry(_rest(shown), False, place, lambda value: _beyond_single(column(value))))
+        entries.append(_Entry(_rest(shown), False, place, partial(_beyond_single, column)))
     for label, test in (("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf)):
         if test(values).any():
             entries.append(_Entry(f"{name} is {label}", True, place, partial(_passes, test)))
     if representation == "bits" and not exact:
         entries += _bit_entries(place, values)
     if len(found) < total and not re.search(r"\[\d+\]$", name):  # positions: the length tells
-        entries.append(_Entry(f"{name} is a number", True, place, lambda value: float(value is not None)))
+        entries.append(_Entry(f"{name} is a number", True, place, _given))
     return entries
 
 
 def _bit_entries(place: Place, values: np.ndarray) -> list[_Entry]:
     from dpassay.auditors.bits import columns
 
-    def of(index: int, value: Any) -> float:
-        return 0.0 if value is None else float(columns(np.array([float(value)]))[0][0, index])
+    return [_Entry(name, True, place, partial(_bit_of, index)) for index, name in enumerate(columns(values)[1])]
 
-    return [_Entry(name, True, place, partial(of, index)) for index, name in enumerate(columns(values)[1])]
+
+def _bit_of(index: int, value: Any) -> float:
+    from dpassay.auditors.bits import columns
+
+    return 0.0 if value is None else float(columns(np.array([float(value)]))[0][0, index])
+
+
+def _given(value: Any) -> float:
+    return float(value is not None)
+
+
+def _length(value: Any) -> float:
+    return -1.0 if value is None else float(value)
+
+
+def _rank(code: Mapping[Any, float], neutral: float, value: Any) -> float:
+    return code.get(value, neutral)
 
 
 def _passes(test: Callable[[Any], Any], entry: Any) -> float:
@@ -729,7 +750,8 @@ def _whole(integers: _Integers, neutral: int, value: Any) -> float:
     return float(number - integers.offset[0])
 
 
-def _beyond_single(number: float) -> float:
+def _beyond_single(column: Callable[[Any], float], value: Any) -> float:
+    number = column(value)
     return 0.0 if math.isnan(number) else number - float(np.float32(number))
 
 

@@ -6,8 +6,9 @@ takes the steps of a loop one after another and leaves cores idle, so chunks are
 run in parallel. Anything else is called, output by output or in batches (`dpassay.auditors.calling`).
 
 No random stream is used twice: every (seed, run, phase, side) has its own, by NumPy's hash of these numbers, and every
-call continues it. Blocks of outputs that repeat although chance cannot repeat them are an error, within a run and,
-through `Sampler.stamp`, between the runs of a ledger.
+call continues it. Workers of an executor may share large draws, which changes nothing of what is drawn
+(`dpassay.auditors.shared_draws`). Blocks of outputs that repeat although chance cannot repeat them are an error, within
+a run and, through `Sampler.stamp`, between the runs of a ledger.
 """
 
 import functools
@@ -16,22 +17,38 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from dpassay.auditors.batches import alike, head, joined, listed, size_of, taken
+from dpassay.auditors.batches import alike, head, joined, size_of, taken
 from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
-from dpassay.auditors.rare_events import Census
+from dpassay.auditors.rare_events import Census, Region
+from dpassay.auditors.shared_draws import (
+    DIFFERS,
+    MANY,
+    SHARED,
+    TASK_SECONDS,
+    Job,
+    Part,
+    Reading,
+    Source,
+    alike_there,
+    blocks_of,
+    draw_shared,
+    entropy,
+    outputs_of,
+    unchanged,
+)
 from dpassay.auditors.tracing import FEW, WATCHED, WORD, Traced, advance, trace
 from dpassay.core.errors import InvalidInput
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.runs.fingerprint import contents
-from dpassay.runs.parallel import processors
+from dpassay.runs.parallel import processors, usable_executor
 
 PHASES = ("training", "selection", "test")
 
@@ -72,6 +89,7 @@ class Sampler:
         representation: Representation = "values",
         call_limit: float = 60.0,
         threads: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         """Prepares the streams of (seed, run); draws nothing.
 
@@ -85,9 +103,10 @@ class Sampler:
             representation: "values" or "bits", see `dpassay.auditors.outputs`.
             call_limit: seconds after which a call of a sampler counts as hanging.
             threads: that share the chunks of a traced sampler; None takes one per core. Counts do not depend on it.
+            executor: whose workers share large draws. Nothing that is drawn depends on it.
 
         Raises:
-            InvalidInput: no mechanism, or unusable numbers.
+            InvalidInput: no mechanism, unusable numbers, or an executor that forks.
         """
         mechanism = as_mechanism(mechanism)
         for name, value in (("seed", seed), ("run", run)):
@@ -104,6 +123,10 @@ class Sampler:
         self.drawn = {phase: [0, 0] for phase in PHASES}
         self.seconds_per_sample = math.nan
         self._threads = threads or processors()
+        self._executor = None if executor is None else usable_executor(executor)
+        self._source: Source | None = None  # what the executor's workers draw from, once it is used
+        self._last: Reading | None = None
+        self._cost = math.nan  # seconds per sample of one core
         self._seed, self._run, self._limit = int(seed), int(run), float(call_limit)
         self._next = {phase: [0, 0] for phase in PHASES}  # first unused key or chunk of each stream
         self._kept: list[Any] = [None, None]  # training outputs drawn before they were asked for
@@ -151,7 +174,7 @@ class Sampler:
     def _probe(self, num: int) -> tuple[list[Any], list[np.ndarray]]:
         """What `probe` draws, as outputs and as features."""
         if self._traced is not None and not self._fitted:
-            self.seconds_per_sample = self._traced.calibrate(self._limit)
+            self.seconds_per_sample = self._cost = self._traced.calibrate(self._limit)
         halves = [[self._raw(side, "training", part) for part in (num - num // 2, num // 2)] for side in (0, 1)]
         self.check_datasets()
         self.warnings += self._caller.warnings()
@@ -195,11 +218,7 @@ class Sampler:
             InvalidInput: it did not.
         """
         for side, before in enumerate(self._contents):
-            if before is not None and contents(self._caller.datasets[side]) != before:
-                raise InvalidInput(
-                    f"the sampler changes dataset {side + 1}, so that later calls are about other data; "
-                    "let it work on a copy, for example copy.deepcopy(dataset)"
-                )
+            unchanged(side, before, self._caller.datasets[side])
 
     def draw(self, side: int, phase: str, n: int) -> np.ndarray:
         """Feature vectors of the next n samples of a stream, float32, shape (n, columns)."""
@@ -210,14 +229,14 @@ class Sampler:
         if self.traced and n > FEW:  # a few are not worth compiling for
             assert self._traced is not None
             jobs = self._starts(side, phase, n, self._traced.chunk)
-            drawn = self._run_rows(jobs, self._traced.encoded(side, self.encoder))
+            drawn = self._run_jobs(self._reading("rows"), jobs)
             if self.census is not None:
                 self._pick(side, jobs, [self.census.region.holds(rows) for rows in drawn])
             drawn = [self.encoder.filled(rows) for rows in drawn]
             self._check_block(drawn[0])
             parts += drawn
         else:
-            parts += self._features(side, phase, n)
+            parts += self._read(side, phase, n, self._reading("rows", region=self._region))
         empty = np.zeros((0, len(self.encoder.names)), np.float32)
         rows = parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
         self._saw(side, rows)
@@ -234,7 +253,7 @@ class Sampler:
         n -= checked
         if (traced := self._traced) is not None and traced.alike and n > FEW:
             jobs = self._starts(side, phase, n, traced.chunk)
-            outputs = joined([*kept, *self._run_jobs(lambda job: traced.outputs(side, *job), jobs)])
+            outputs = joined([*kept, *self._in_threads(lambda job: traced.outputs(side, job.start, job.size), jobs)])
         else:
             outputs = joined([*kept, *self._chunks(side, phase, n)])
         encoded = np.asarray(self.encoder.encode(outputs))
@@ -265,28 +284,22 @@ class Sampler:
         self._fit()
         if self.traced and scorers and n > FEW:
             assert self._traced is not None
-            region = None if self.census is None else self.census.region
+            region = self._region
             jobs = self._starts(side, phase, n, self._traced.chunk)
-            parts = self._run_rows(jobs, self._traced.scores(side, self.encoder, scorers, region))
+            parts = self._run_jobs(self._reading("scores", scorers, region), jobs)
             if region is not None:
                 self._pick(side, jobs, [rows[:, -1] > 0 for rows in parts])
             return np.concatenate([rows[:, : len(scorers)] for rows in parts])
-        result, start = np.empty((n, len(scorers)), np.float32), 0
-        for features in self._features(side, phase, n):
-            for column, scorer in enumerate(scorers):
-                result[start : start + len(features), column] = np.asarray(scorer(features))
-            start += len(features)
-        return result
+        empty = np.empty((0, len(scorers)), np.float32)
+        return np.concatenate([empty, *self._read(side, phase, n, self._reading("scores", scorers, self._region))])
 
     def counts(self, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
         """How many of the next n samples lie in each event, int64, shape (events,)."""
         self._fit()
-        totals = np.zeros(len(events), np.int64)
         if self.traced and len(events) and n > FEW:
             return self._count(side, phase, n, events)
-        for features in self._features(side, phase, n):
-            totals += np.array([np.count_nonzero(np.asarray(event.contains(features))) for event in events], np.int64)
-        return totals
+        reading = self._reading("counts", events, self._region)
+        return np.sum([np.zeros(len(events), np.int64), *self._read(side, phase, n, reading)], axis=0)
 
     @property
     def _fitted(self) -> bool:
@@ -326,19 +339,16 @@ class Sampler:
 
     def _check_block(self, rows: np.ndarray) -> None:
         """Raises when a block of outputs was seen before although chance cannot repeat it."""
-        if len(rows) < 8:
-            return
-        continuous = [index for index, flag in enumerate(self.encoder.discrete) if not flag]
-        for block in [rows[:8, continuous], *([rows[:4096]] if len(rows) >= 64 else [])]:
-            if block.shape[1] == 0:
-                continue
-            content = hashlib.blake2b(np.ascontiguousarray(block).tobytes(), digest_size=16).digest()
-            if content in self._blocks and _entropy(block, bool(continuous)) >= _BITS:
-                raise InvalidInput(
-                    "the sampler repeats its random stream: two chunks of outputs are identical; "
-                    "draw all randomness from the generator or key that is passed in"
-                )
-            self._blocks.add(content)
+        for content, bits in blocks_of(rows, self.encoder.discrete):
+            self._check_content(content, bits)
+
+    def _check_content(self, content: bytes, bits: Callable[[], float]) -> None:
+        if content in self._blocks and bits() >= _BITS:
+            raise InvalidInput(
+                "the sampler repeats its random stream: two chunks of outputs are identical; "
+                "draw all randomness from the generator or key that is passed in"
+            )
+        self._blocks.add(content)
 
     def _stamp(self, drawn: tuple[list[np.ndarray], ...]) -> None:
         """Sets the stamp once the first rows of both sides hold enough chance, each by itself."""
@@ -349,7 +359,7 @@ class Sampler:
         for size in _STAMP_SIZES:
             if min(map(len, first)) < size:
                 return
-            if sum(_entropy(rows[:size], continuous) for rows in first) >= _STAMP_BITS:
+            if sum(entropy(rows[:size], continuous) for rows in first) >= _STAMP_BITS:
                 content = b"".join(rows[:size].tobytes() for rows in first)
                 self.stamp = hashlib.blake2b(content, digest_size=16).hexdigest()
                 break
@@ -361,89 +371,145 @@ class Sampler:
         """The outputs themselves: an array or a pytree of arrays, or a list."""
         return joined(list(self._chunks(side, phase, n)))
 
-    def _features(self, side: int, phase: str, n: int) -> Iterator[np.ndarray]:
-        """Feature vectors, chunk by chunk, none of which repeats another."""
-        for outputs in self._chunks(side, phase, n):
-            encoded = np.asarray(self.encoder.encode(outputs))
-            if self.census is not None:
-                own = self.census.region.encoder
-                self.census.add_all(side, outputs, encoded if own is self.encoder else np.asarray(own.encode(outputs)))
-            features = self.encoder.filled(encoded)
-            self._check_block(features)
-            yield features
+    def _read(self, side: int, phase: str, n: int, reading: Reading) -> Iterator[np.ndarray]:
+        """What is read of the next n samples, chunk by chunk, none of which repeats another."""
+        jobs = self._chunk_jobs(side, phase, n)
+        while n > 0:
+            if self._shares(n) and self._caller.settled:
+                for part in self._shared(reading, list(jobs), compiled=False):
+                    for content, bits in part.blocks:
+                        self._check_content(content, functools.partial(float, bits))
+                    yield self._kept_part(side, part)
+                return
+            job = next(jobs)
+            part = reading.read(self._outputs(job))
+            assert part.features is not None
+            self._check_block(part.features)
+            yield self._kept_part(side, part)
+            n -= job.size
+
+    def _kept_part(self, side: int, part: Part) -> np.ndarray:
+        if self.census is not None and part.rare is not None:
+            self.census.add(side, *part.rare)
+        return part.result
 
     def _chunks(self, side: int, phase: str, n: int) -> Iterator[Any]:
         """Outputs, chunk by chunk."""
-        done = 0
-        while done < n:
-            start, traced, first = time.perf_counter(), self._traced, self._next[phase][side]
-            if traced is not None:
-                size = min(n - done, traced.chunk)
-                words = advance(self._words(side, phase), first)
-                outputs = traced.outputs(side, words, size)
-                outputs = outputs if traced.alike else listed(outputs)
-                self._next[phase][side] += traced.stride(size)
+        return map(self._outputs, self._chunk_jobs(side, phase, n))
+
+    def _outputs(self, job: Job) -> Any:
+        start = time.perf_counter()
+        outputs = outputs_of(self._caller, self._traced, job)
+        if self._traced is None:
+            self.seconds_per_sample = self._cost = (time.perf_counter() - start) / job.size
+        return outputs
+
+    def _chunk_jobs(self, side: int, phase: str, n: int) -> Iterator[Job]:
+        """The jobs that draw the next n samples, each at most a chunk, which for some samplers grows as they draw."""
+        while n > 0:
+            if self._traced is not None:
+                (job,) = self._starts(side, phase, min(n, self._traced.chunk), self._traced.chunk)
             else:
-                size = min(n - done, self._caller.chunk)
-                outputs = self._caller.outputs(side, PHASES.index(phase), first, size)
+                size = min(n, self._caller.chunk)
+                job = Job(side, PHASES.index(phase), self._next[phase][side], size)
                 self._next[phase][side] += 1
-                self.seconds_per_sample = (time.perf_counter() - start) / size
-            self.drawn[phase][side] += size
-            done += size
-            yield outputs
+                self.drawn[phase][side] += size
+            n -= job.size
+            yield job
+
+    @property
+    def _region(self) -> Region | None:
+        return None if self.census is None else self.census.region
+
+    def _reading(self, kind: Any, parts: Sequence[Any] = (), region: Region | None = None) -> Reading:
+        """A reading of the columns; the last one, where it is of the same objects, so that workers know it."""
+        reading = Reading(self.encoder, kind, tuple(parts), region)
+        if self._last is None or not self._last.same(reading):
+            self._last = reading
+        return self._last
+
+    def _shares(self, n: int) -> bool:
+        """Whether so many samples are worth sending to the executor's workers."""
+        return self._executor is not None and n * self._cost >= SHARED
+
+    def _shared(self, reading: Reading, jobs: Sequence[Job], *, compiled: bool) -> list[Any]:
+        assert self._executor is not None
+        if self._source is None:
+            self._source = Source.of(self._caller, self._traced, self._contents, self._cost)
+        begin, size = time.perf_counter(), sum(job.size for job in jobs)
+        results, self._cost = draw_shared(
+            self._executor, self._source, reading, jobs, compiled=compiled, seconds=self._cost
+        )
+        self.seconds_per_sample = (time.perf_counter() - begin) / size
+        if len(jobs) >= MANY:
+            self._check_shared(reading, jobs[len(jobs) // 2], results[len(jobs) // 2], compiled)
+        return results
+
+    def _check_shared(self, reading: Reading, job: Job, there: Any, compiled: bool) -> None:
+        """Does one job here, too."""
+        if compiled:
+            assert self._traced is not None
+            here = reading.compiled(self._traced, job.side)(job)
+        else:
+            here = reading.read(outputs_of(self._caller, self._traced, job))
+        if not alike_there(here, there):
+            raise InvalidInput(DIFFERS)
 
     def _words(self, side: int, phase: str) -> np.ndarray:
         return key_words(self._seed, self._run, PHASES.index(phase), side)
 
-    def _starts(self, side: int, phase: str, n: int, per_job: int) -> list[tuple[np.ndarray, int]]:
-        """Where the jobs that draw the next n samples start, and how many samples each draws."""
+    def _starts(self, side: int, phase: str, n: int, per_job: int) -> list[Job]:
+        """The jobs of a traced sampler that draw the next n samples."""
         assert self._traced is not None
         base, jobs = self._words(side, phase), []
         for start in range(0, n, per_job):
             size = min(per_job, n - start)
-            jobs.append((advance(base, self._next[phase][side]), size))
+            jobs.append(Job(side, PHASES.index(phase), advance(base, self._next[phase][side]), size))
             self._next[phase][side] += self._traced.stride(size)
         self.drawn[phase][side] += n
         return jobs
 
-    def _run_rows(self, jobs: list[tuple[np.ndarray, int]], function: Callable[..., Any]) -> list[np.ndarray]:
-        """Rows of a compiled function of chunks."""
-        return self._run_jobs(lambda job: np.asarray(function(job[0]))[: job[1]], jobs)
-
     def _count(self, side: int, phase: str, n: int, events: Sequence[Any]) -> np.ndarray:
         assert self._traced is not None
-        region = None if self.census is None else self.census.region
-        function, chunk = self._traced.counts(side, self.encoder, events, region), self._traced.chunk
+        region, chunk = self._region, self._traced.chunk
         chunks, most = -(-n // chunk), _DISPATCH if region is None else WATCHED
-        jobs = self._starts(side, phase, n, chunk * min(-(-chunks // self._threads), max(1, most // chunk)))
-        if region is None:
-            found = self._run_jobs(lambda job: np.asarray(function(*job), np.int64), jobs)
-        else:
-            marked = self._run_jobs(lambda job: [np.asarray(part) for part in function(*job)], jobs)
-            self._pick(side, jobs, [_unpacked(marks, size) for (_, marks), (_, size) in zip(marked, jobs, strict=True)])
-            found = [counts for counts, _ in marked]
+        each = -(-chunks // self._threads)
+        if self._shares(n):
+            each = max(1, int(TASK_SECONDS / (self._cost * chunk)))
+        jobs = self._starts(side, phase, n, chunk * min(each, max(1, most // chunk)))
+        found = self._run_jobs(self._reading("counts", events, region), jobs)
+        if region is not None:
+            self._pick(side, jobs, [_unpacked(marks, job.size) for (_, marks), job in zip(found, jobs, strict=True)])
+            found = [counts for counts, _ in found]
         return np.asarray(np.sum(found, axis=0, dtype=np.int64), np.int64)
 
-    def _pick(self, side: int, jobs: list[tuple[np.ndarray, int]], rare: list[np.ndarray]) -> None:
+    def _pick(self, side: int, jobs: list[Job], rare: list[np.ndarray]) -> None:
         """Draws the rare ones of a compiled function's samples again, for the census."""
         assert self._traced is not None
         assert self.census is not None
         traced = self._traced
         starts: list[np.ndarray] = []
         places: list[np.ndarray] = []
-        for (words, _), marks in zip(jobs, rare, strict=True):
+        for job, marks in zip(jobs, rare, strict=True):
             found = np.flatnonzero(marks)
             for chunk in np.unique(found // traced.chunk):
-                starts.append(advance(words, traced.stride(int(chunk) * traced.chunk)))
+                starts.append(advance(job.start, traced.stride(int(chunk) * traced.chunk)))
                 places.append(found[found // traced.chunk == chunk] % traced.chunk)
-        number, trials = sum(map(len, places)), sum(size for _, size in jobs)
+        number, trials = sum(map(len, places)), sum(job.size for job in jobs)
         self.census.add(side, traced.picked(side, starts, places) if number else None, number, trials)
 
-    def _run_jobs(self, work: Callable[[Any], Any], jobs: list[tuple[np.ndarray, int]]) -> list[Any]:
+    def _run_jobs(self, reading: Reading, jobs: list[Job]) -> list[Any]:
+        """What is read of each job under one jit."""
+        assert self._traced is not None
+        if self._shares(sum(job.size for job in jobs)):
+            return self._shared(reading, jobs, compiled=True)
+        return self._in_threads(reading.compiled(self._traced, jobs[0].side), jobs)
+
+    def _in_threads(self, work: Callable[[Job], Any], jobs: list[Job]) -> list[Any]:
         assert self._traced is not None
         start = time.perf_counter()
         results = [work(jobs[0])] if len(jobs) == 1 else list(_pool(os.getpid(), self._threads).map(work, jobs))
-        chunks = sum(-(-size // self._traced.chunk) for _, size in jobs)
+        chunks = sum(-(-job.size // self._traced.chunk) for job in jobs)
         self.seconds_per_sample = (time.perf_counter() - start) / (chunks * self._traced.chunk)
         return results
 
@@ -452,14 +518,6 @@ def _unpacked(marks: np.ndarray, size: int) -> np.ndarray:
     """The first bits of uint32 words, the lowest of each first; shape (size,)."""
     some = marks[: -(-size // WORD)].astype("<u4").view(np.uint8)
     return np.unpackbits(some, bitorder="little")[:size]
-
-
-def _entropy(block: np.ndarray, continuous: bool) -> float:
-    """Bits of chance in the rows of a block, by their frequencies; 16 a row where all are distinct real numbers."""
-    _, counts = np.unique(block, axis=0, return_counts=True)
-    if continuous and len(counts) == len(block):
-        return 16.0 * len(block)
-    return float(-(counts * np.log2(counts / counts.sum())).sum())
 
 
 @functools.cache

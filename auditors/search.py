@@ -12,6 +12,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ def search(
     fixed: Sequence[str] = (),
     minimal: bool = True,
     progress: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
 ) -> Witness | None:
     """Looks for neighboring datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
 
@@ -135,6 +137,7 @@ def search(
         fixed: components of `Size` that shrinking keeps, for example "num_neighbors".
         minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
         progress: called with one line when a stage ends.
+        executor: whose workers share the draws of the tests on samples; candidates are compared here.
 
     Returns:
         A witness with notes on its minimality, or None when nothing was found in time. None is no proof of privacy.
@@ -148,7 +151,7 @@ def search(
 
         if start is not None or scale is not None:
             raise InvalidInput("a strategy says itself what is in its datasets: leave start and scale out")
-        options: Any = {"time_limit": time_limit, "seed": seed, "progress": progress}
+        options: Any = {"time_limit": time_limit, "seed": seed, "progress": progress, "executor": executor}
         claim = PrivacyClaim(float(epsilon), float(delta))
         return search_strategy(mechanism, str(relation), datasets, claim=claim, **options).witness
     start = None if start is None else start_numbers(start)
@@ -166,7 +169,10 @@ def search(
             time_limit=time_limit,
             seed=seed,
             progress=progress,
+            executor=executor,
         )
+    if executor is not None:
+        raise InvalidInput("an exact search draws nothing that workers could share; leave the executor out")
     scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     begin = time.monotonic()

@@ -18,6 +18,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,7 @@ def search_strategy(
     seed: int = 0,
     remember: bool = True,
     progress: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
 ) -> StrategySearch:
     """Looks for neighboring datasets of a strategy on which samples refute a claim, and shrinks them.
 
@@ -144,6 +146,7 @@ def search_strategy(
         seed: of everything random.
         remember: keep the pair found in Hypothesis' database, and try first what is there.
         progress: called with a line when a step advances.
+        executor: whose workers share the draws of the tests.
 
     Raises:
         InvalidInput: Hypothesis is missing, no strategy, a relation without meaning for its datasets, a mechanism that
@@ -165,7 +168,7 @@ def search_strategy(
     begin = time.monotonic()
     neighbors = learned_neighbors(datasets, relation, seed, begin + LOOKING * time_limit)
     claim = dataclasses.replace(claim, relation=None)
-    search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember)
+    search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember, executor)
     search.window = SEARCHING * time_limit
     witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
     if witness is not None:
@@ -261,8 +264,9 @@ class _StrategySearch(Search):
         failure_probability: float,
         seed: int,
         remember: bool,
+        executor: Executor | None,
     ) -> None:
-        super().__init__(mechanism, neighbors, claim, failure_probability, seed)
+        super().__init__(mechanism, neighbors, claim, failure_probability, seed, executor)
         self.pairs = neighbors.pairs()
         self.best: dict[Any, Candidate] = {}
         self.failed = 0

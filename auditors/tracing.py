@@ -39,11 +39,12 @@ class Traced:
         chunk: samples that a compiled function draws at a time.
         batched: whether the mechanism draws whole chunks by itself.
         alike: whether outputs have the same structure, shapes and types on both datasets.
+        wide: whether it computes in 64 bits.
     """
 
     def __init__(self, mechanism: Any, datasets: tuple[Any, Any], *, wide: bool, as_argument: bool) -> None:
         """Traces both sides; raises whatever tracing raises."""
-        self.mechanism, self.datasets, self._wide, self._as_argument = mechanism, datasets, wide, as_argument
+        self.mechanism, self.datasets, self.wide, self._as_argument = mechanism, datasets, wide, as_argument
         self.batched = callable(getattr(mechanism, "sample_batch", None))
         self.chunk = LARGE
         self._compiled: dict[Any, Compiled] = {}
@@ -215,7 +216,7 @@ class Traced:
         return jax.tree.map(jnp.asarray, tuple(outputs) if isinstance(outputs, list) else outputs)
 
     def _shape(self, side: int) -> Any:
-        with jax.enable_x64(self._wide):
+        with jax.enable_x64(self.wide):
             result = jax.eval_shape(
                 lambda words, data: self._sample(side, words, data, SMALL), np.zeros(2, np.uint32), self._argument(side)
             )
@@ -240,7 +241,7 @@ class Traced:
         key = (name, _signature(data) if self._as_argument else side, _signature(rest))
         words = np.zeros((keys, 2) if keys else 2, np.uint32)
         # JAX's 64-bit types are on per thread: whoever traces or calls enters them.
-        with self._lock, jax.enable_x64(self._wide):
+        with self._lock, jax.enable_x64(self.wide):
             if key not in self._compiled:
                 options = _OPTIONS if jax.default_backend() == "cpu" else None
                 lowered = jax.jit(function, compiler_options=options).lower(data, words, *rest)
@@ -248,7 +249,7 @@ class Traced:
         compiled, fixed = self._compiled[key], rest[place:]
 
         def call(words: Any, *first: Any) -> Any:
-            with jax.enable_x64(self._wide):
+            with jax.enable_x64(self.wide):
                 return compiled(data, words, *first, *fixed)
 
         call.compiled = compiled  # type: ignore[attr-defined]
@@ -262,9 +263,13 @@ class Traced:
         return int(analysis.temp_size_in_bytes) + int(analysis.output_size_in_bytes)
 
 
-def trace(mechanism: Any, datasets: tuple[Any, Any]) -> "Traced | Exception":
-    """The mechanism under jit, the datasets as arguments where possible; the error when JAX cannot trace it."""
-    wide = bool(jax.config.read("jax_enable_x64")) or _uses_64_bits(mechanism, datasets[0])
+def trace(mechanism: Any, datasets: tuple[Any, Any], *, wide: bool | None = None) -> "Traced | Exception":
+    """The mechanism under jit, the datasets as arguments where possible; the error when JAX cannot trace it.
+
+    `wide` says whether in 64 bits; None finds out.
+    """
+    if wide is None:
+        wide = bool(jax.config.read("jax_enable_x64")) or _uses_64_bits(mechanism, datasets[0])
     failure: Exception = TypeError("the sampler cannot be traced")
     for as_argument in (True, False) if all(map(_numeric, datasets)) else (False,):
         try:

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 AREAS = ("mechanisms", "auditors", "attacks", "proofs")
 # The extra `all`: everything but the adapters.
-WHOLE = ("models", "notebooks", "papers", "parquet", "plots", "prove", "tables")
+WHOLE = ("distributed", "models", "notebooks", "papers", "parquet", "plots", "prove", "tables")
 ADAPTERS = ("opendp", "diffprivlib", "opacus", "dp-accounting")
 
 

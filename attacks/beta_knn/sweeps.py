@@ -27,7 +27,7 @@ def sweep(
     attack: Attack | None = None,
     targets: np.ndarray | int | None = None,
     paired: bool = False,
-    jobs: int = 1,
+    jobs: int | Executor = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """The attack on every combination of recommender, similarity and beta.
@@ -41,7 +41,7 @@ def sweep(
         attack: every other choice of the attacker.
         targets: rows, shape (targets,), or a number; see `simulate`.
         paired: whether to measure the advantage, too, which takes twice as long.
-        jobs: processes; several take one combination each at a time. The rows are the same.
+        jobs: processes, or an executor; several take one combination each at a time. The rows are the same.
         progress: told what was simulated.
 
     Returns:

@@ -176,7 +176,7 @@ def test_host_program_keeps_its_precision():
                 assert jnp.zeros(1).dtype == (jnp.float64 if wide else jnp.float32)
                 traced = sampler._traced
                 assert traced is not None
-                assert traced._wide == (wide or isinstance(mechanism, DoubleLaplace))
+                assert traced.wide == (wide or isinstance(mechanism, DoubleLaplace))
 
 
 def test_large_numbers_of_samples_are_counted_in_64_bits(monkeypatch):

@@ -9,7 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 
 import pytest
 
@@ -19,7 +26,7 @@ from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import verification
 from dpassay.judging.parallel import judge_in_parallel
-from dpassay.runs.parallel import results_in_parallel
+from dpassay.runs.parallel import SPAWN, results_in_parallel
 
 CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
 
@@ -64,30 +71,38 @@ def test_a_dead_process_ends_the_work():
 
 
 class Shuffled(Executor):
-    """Ends its work in an order of its own, when it is asked to."""
+    """Ends its work in an order of its own, each task done so often; `lose` is given the results on their way back."""
 
-    def __init__(self, seed):
-        self.order, self.waiting, self.submitted = random.Random(seed), [], 0
-        self.thread = None
+    def __init__(self, seed, times=1, lose=lambda results: results):
+        self.order, self.times, self.lose, self.submitted = random.Random(seed), times, lose, 0
+        self.waiting: list = []
+        self.lock = threading.Lock()
 
     def submit(self, function, /, *arguments, **more):
-        self.submitted += 1
         future: Future = Future()
-        self.waiting.append((future, pickle.dumps((function, arguments, more))))  # as a cluster would send it
-        if self.thread is None:
-            self.thread = threading.Timer(0.05, self.work)
-            self.thread.start()
+        with self.lock:
+            self.submitted += 1
+            if not self.waiting:
+                threading.Timer(0.05, self.work).start()
+            self.waiting.append((future, pickle.dumps((function, arguments, more))))  # as a cluster would send it
         return future
 
     def work(self):
-        self.order.shuffle(self.waiting)
-        for future, sent in self.waiting:
-            if future.set_running_or_notify_cancel():
+        with self.lock:
+            waiting, self.waiting = self.waiting, []
+        self.order.shuffle(waiting)
+        begun = [(future, sent) for future, sent in waiting if future.set_running_or_notify_cancel()]
+        for (future, _), result in zip(begun, self.lose([self.done(sent) for _, sent in begun]), strict=True):
+            (future.set_exception if isinstance(result, BaseException) else future.set_result)(result)
+
+    def done(self, sent):
+        try:
+            for _ in range(self.times):
                 function, arguments, more = pickle.loads(sent)
-                try:
-                    future.set_result(pickle.loads(pickle.dumps(function(*arguments, **more))))
-                except Exception as error:
-                    future.set_exception(error)
+                result = function(*arguments, **more)
+            return pickle.loads(pickle.dumps(result))
+        except Exception as error:
+            return error
 
 
 @pytest.fixture(params=["threads", "shuffled"])
@@ -133,6 +148,33 @@ def test_an_executor_that_broke_is_told():
 
     with pytest.raises(InvalidInput, match="died"):
         list(results_in_parallel(math.comb, [(4, 2)], Broken(1)))
+
+
+def test_what_is_done_twice_counts_once_and_what_is_lost_or_swapped_is_told():
+    tasks = [(number, 3) for number in range(20)]
+    found = sorted(results_in_parallel(math.comb, tasks, Shuffled(1, times=2)))
+    assert found == [(n, math.comb(n, 3)) for n in range(20)]
+    with pytest.raises(InvalidInput, match="one task's result back for another's"):
+        list(results_in_parallel(math.comb, tasks, Shuffled(1, lose=lambda results: results[::-1])))
+    with pytest.raises(InvalidInput, match="one task's result back for another's"):
+        list(results_in_parallel(math.comb, tasks, Shuffled(1, lose=lambda results: [results[0], *results[:-1]])))
+    with pytest.raises(InvalidInput, match="cancelled work that it was given"):
+        list(results_in_parallel(math.comb, tasks, Shuffled(1, lose=lambda results: [CancelledError(), *results[1:]])))
+
+
+def test_what_cannot_be_sent_is_told_in_one_line():
+    local = lambda number: number  # noqa: E731
+    with (
+        ProcessPoolExecutor(1, mp_context=SPAWN) as executor,
+        pytest.raises(InvalidInput, match="cannot be sent to a worker"),
+    ):
+        list(results_in_parallel(local, [(1,), (2,)], executor))
+    for error, said in (
+        (ModuleNotFoundError("No module named 'mine'"), "install on the workers"),
+        (type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})("t"), "gave a task up"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            list(results_in_parallel(math.comb, [(4, 2)], Shuffled(1, lose=lambda _, error=error: [error])))
 
 
 def test_an_executor_judges():

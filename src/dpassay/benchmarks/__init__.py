@@ -13,6 +13,7 @@ BENCHMARKS = {
     "accounting": "certified bounds of a thousand random compositions (peer: dp-accounting)",
     "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
     "calibration": "false-alarm rates of audits of correct mechanisms",
+    "distributed": "one audit on one process, on several, and on Dask clusters whose workers are killed",
     "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",
     "planted": "whether audits catch the leaks that they say they would have caught",
     "pairs": "violating pairs found and shrunk in drawn datasets: forty broken mechanisms, ten sound ones",
@@ -35,6 +36,7 @@ def run(
     resume: Path | None = None,
     seeds: int | None = None,
     parts: Sequence[str] = (),
+    num_samples: int | None = None,
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
@@ -47,6 +49,7 @@ def run(
         progress: called with a short text before every task.
         seeds: runs of every row, for the benchmarks that average over seeds.
         parts: only these tables, for the benchmarks that have several long ones; all if empty.
+        num_samples: of each dataset, for the benchmark that takes any number of them.
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
@@ -70,8 +73,10 @@ def run(
         raise InvalidInput(f"the benchmark {name} does not average over seeds: leave --seeds out")
     if parts and "parts" not in accepted:
         raise InvalidInput(f"the benchmark {name} has no parts: leave --part out")
+    if num_samples is not None and "num_samples" not in accepted:
+        raise InvalidInput(f"the benchmark {name} has a number of samples of its own: leave --num-samples out")
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
-    given |= {"seeds": seeds, "parts": parts}
+    given |= {"seeds": seeds, "parts": parts, "num_samples": num_samples}
     arguments = {key: value for key, value in given.items() if key in accepted}
     result = {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
     return plain({**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result)

@@ -8,6 +8,7 @@ import click
 
 from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, line, path_type, two_numbers
 from dpassay.commands.reading import dataset_options
+from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
@@ -127,6 +128,7 @@ file_options = grouped(
 @isolate_option
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--ledger", type=path_type(), help="Carry evidence from run to run in this SQLite file.")
+@scheduler_option
 @file_options
 def audit(
     target: Target,
@@ -137,6 +139,7 @@ def audit(
     same_stream: bool,
     sensitivity: float | None,
     isolate: str | None,
+    scheduler: str | None,
     files: Files,
     **settings: Any,
 ) -> int:
@@ -158,7 +161,7 @@ def audit(
             click.echo(line(f"{path}: read as {dataset.read_as}"), err=True)
     datasets = read[0].value, read[1].value
     if same_stream:
-        _only_streams(settings, files)
+        _only_streams({**settings, "scheduler": scheduler}, files)
         content = _replayed(mechanism, datasets, claim, sensitivity, settings["seed"], target.target)
         return _reported(content, None, mechanism, files, outputs)
     assert claim is not None, "only --same-stream needs no claim"
@@ -169,7 +172,11 @@ def audit(
 
     ledger = settings["ledger"]
     kept = f"the evidence so far is in {ledger}, and the next run adds to it" if ledger else "nothing was written"
-    with interruptible(kept), live_status(target.target, settings["time_limit"]) as status:
+    with (
+        interruptible(kept),
+        executor_for(scheduler) as executor,
+        live_status(target.target, settings["time_limit"]) as status,
+    ):
         found = run_audit(
             mechanism,
             *datasets,
@@ -177,6 +184,7 @@ def audit(
             name=target.target,
             command=command_line(),
             progress=status.note,
+            executor=executor,
             **settings,
         )
     return _reported(found.to_json(), found.certificate, mechanism, files, outputs)
@@ -184,7 +192,7 @@ def audit(
 
 def _only_streams(settings: dict[str, Any], files: Files) -> None:
     """Refuses what only an audit on samples has a use for."""
-    unused = {name: settings[name] for name in ("num_samples", "time_limit", "ledger")}
+    unused = {name: settings[name] for name in ("num_samples", "time_limit", "ledger", "scheduler")}
     unused |= {"certificate": files.certificate_path}
     unused |= {"representation": "bits"} if settings["representation"] == "bits" else {}
     for name, value in unused.items():

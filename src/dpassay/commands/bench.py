@@ -24,6 +24,7 @@ REPOSITORY = "https://github.com/dpassay/dpassay"
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
 @click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
+@click.option("--num-samples", type=click.IntRange(min=10_000), help="Of each dataset, in `distributed`.")
 def bench(
     name: str,
     quick: bool,
@@ -33,6 +34,7 @@ def bench(
     resume: Path | None,
     seeds: int | None,
     parts: tuple[str, ...],
+    num_samples: int | None,
 ) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
@@ -58,6 +60,7 @@ def bench(
             progress=lambda text: click.echo(f"  {text}", err=True),
             seeds=seeds,
             parts=parts,
+            num_samples=num_samples,
             **options,
         )
     with outputs.attempt():

@@ -10,6 +10,7 @@ import click
 
 from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
 from dpassay.commands.reading import check_unused, rating_options
+from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, require
 from dpassay.data.reading import Reading
@@ -35,6 +36,7 @@ from dpassay.data.reading import Reading
 @click.option(
     "--resume", type=path_type(), metavar="FILE", help="Keep finished runs in this file, and go on from them."
 )
+@scheduler_option
 @click.option("--runs", type=path_type(), metavar="FILE", help="Write the numbers of every run as a Parquet table.")
 def experiment(
     name: str,
@@ -44,6 +46,7 @@ def experiment(
     seed: int,
     output: Path | None,
     resume: Path | None,
+    scheduler: str | None,
     runs: Path | None,
 ) -> int:
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
@@ -56,7 +59,7 @@ def experiment(
     outputs = Outputs(*table_files(output), resume, runs)
     if runs is not None:
         require("parquet")
-    with interruptible(what_is_kept(resume)):
+    with interruptible(what_is_kept(resume)), executor_for(scheduler) as executor:
         result = run(
             name,
             (data[0], data[1]) if len(data) == 2 else next(iter(data), None),
@@ -65,6 +68,7 @@ def experiment(
             resume=resume,
             progress=lambda text: click.echo(f"  {text}", err=True),
             reading=reading,
+            executor=executor,
         )
     from dpassay.report.terminal import print_tables
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dpassay.commands.output import Outputs, as_json, interruptible, path_type
+from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
 from dpassay.core.errors import InvalidInput
@@ -33,6 +34,7 @@ from dpassay.core.errors import InvalidInput
 @click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
 @isolate_option
 @click.option("--seed", default=0, show_default=True, help="Seed of the search.")
+@scheduler_option
 @click.option("--json", "json_path", type=path_type(), help="Write the witness as JSON.")
 def search(
     target: Target,
@@ -47,6 +49,7 @@ def search(
     time_limit: float,
     isolate: str | None,
     seed: int,
+    scheduler: str | None,
     json_path: Path | None,
 ) -> int:
     """Search for neighboring datasets that break a mechanism's claim, and shrink what is found.
@@ -76,11 +79,18 @@ def search(
     }
     from dpassay.report.terminal import live_status
 
-    with interruptible("nothing was written"), live_status(target.target, time_limit) as status:
+    if scheduler is not None and not sampled:
+        raise InvalidInput("an exact search draws nothing that workers could share; add --black-box, or leave it out")
+    with (
+        interruptible("nothing was written"),
+        executor_for(scheduler) as executor,
+        live_status(target.target, time_limit) as status,
+    ):
         if sampled:
             from dpassay.auditors.neighbor_search import search_black_box
 
             shared |= {"failure_probability": failure_probability, "progress": status.note}
+            shared |= {"executor": executor}
             found = search_black_box(mechanism, relation, claim=claim, **shared)
         else:
             from dpassay.auditors.search import search as search_exactly

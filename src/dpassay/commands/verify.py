@@ -1,6 +1,7 @@
 """`dpassay verify`: the main job."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ import click
 from dpassay.commands.output import VIOLATED, Outputs, as_json, command_line, interruptible, path_type
 from dpassay.commands.reading import given_ratings, rating_options
 from dpassay.commands.replay import recheck_theorems
+from dpassay.commands.scheduling import executor_for, scheduler_option
+from dpassay.core.errors import InvalidInput
 from dpassay.core.files import write_file
 from dpassay.data.reading import Reading
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Less work where that does not weaken a verdict.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes that judge at once. Default: one for each processor.")
+@scheduler_option
 @click.option("--json", "json_path", type=path_type(), help="Write the verdicts as JSON.")
 @click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
 @click.option(
@@ -57,6 +61,7 @@ def verify(
     quick: bool,
     seed: int,
     jobs: int | None,
+    scheduler: str | None,
     json_path: Path | None,
     html_path: Path | None,
     markdown: Path | None,
@@ -77,6 +82,8 @@ def verify(
         for claim in chosen:
             click.echo(f"{claim.id:12} {claim.statement}")
         return 0
+    if jobs is not None and scheduler is not None:
+        raise InvalidInput("--jobs is the number of processes without a scheduler; leave it or --scheduler out")
     outputs = Outputs(json_path, html_path, mapping_path, folders=(certificates, markdown, add_evidence))
     from dpassay.replay.kernel import definitions
     from dpassay.runs.parallel import processors
@@ -85,7 +92,9 @@ def verify(
     if kernel and theorems and not recheck_theorems(theorems, coqchk=False):
         return VIOLATED
     ratings = given_ratings(data, reading)
-    result = _judge_with_progress(len(chosen), paper, claims, ratings, quick, seed, jobs or processors())
+    with executor_for(scheduler) as executor:
+        workers = executor or jobs or processors()
+        result = _judge_with_progress(len(chosen), paper, claims, ratings, quick, seed, workers)
     result = result.rechecked() if kernel else result
     from dpassay.report.html import render
     from dpassay.report.markdown import index, mapping, pages
@@ -118,7 +127,13 @@ def verify(
 
 
 def _judge_with_progress(
-    total: int, paper: str | None, claims: Sequence[str], data: "Ratings | None", quick: bool, seed: int, jobs: int
+    total: int,
+    paper: str | None,
+    claims: Sequence[str],
+    data: "Ratings | None",
+    quick: bool,
+    seed: int,
+    jobs: int | Executor,
 ) -> "Run":
     from dpassay.judging.verification import run
     from dpassay.report.terminal import progress_bar

@@ -16,6 +16,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
     "tables": ("pandas",),
+    "distributed": ("dask", "distributed"),
     "dp-accounting": ("dp_accounting",),
     "opendp": ("opendp",),
     "diffprivlib": ("diffprivlib",),

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ EXPERIMENTS = {
 }
 """Name -> the module whose `run` does what a `dpassay.experiments.request.Request` asks for."""
 
+SHARED = ("beta-knn",)
+"""Those whose settings several processes measure."""
+
 SHORT = ("ppns", "beta-knn")
 """Those that keep no runs."""
 
@@ -39,6 +43,7 @@ def run(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
     reading: Reading = PLAIN,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Runs one of `EXPERIMENTS`.
 
@@ -51,6 +56,7 @@ def run(
         resume: the file that keeps finished runs, for the long experiments.
         progress: called with a short text when a long step advances.
         reading: how rating files are to be read.
+        executor: whose workers measure, for the experiments of `SHARED`. What they find does not depend on it.
 
     Returns:
         A JSON-able result: "format", "version", "experiment", "quick", "seed", "inputs" (name, hash and size of each
@@ -59,18 +65,24 @@ def run(
 
     Raises:
         InvalidInput: unknown experiment, unreadable data, an extra that is not installed, or `resume` for an experiment
-            that keeps nothing.
+            that keeps nothing, or an executor for one that has no use for it.
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
     if resume is not None and name in SHORT:
         raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
+    if executor is not None and name not in SHARED:
+        raise InvalidInput(
+            f"the experiment {name} runs in one process: leave the scheduler out (it is for {', '.join(SHARED)})"
+        )
     from dpassay.core.records import plain
     from dpassay.experiments.request import Request
+    from dpassay.runs.parallel import usable_executor
     from dpassay.runs.results import FORMAT
 
+    usable = None if executor is None else usable_executor(executor)
     require("papers")
     with explained():
         work = importlib.import_module(EXPERIMENTS[name]).run
     header = {"format": FORMAT, "version": 1, "experiment": name, "quick": quick, "seed": seed}
-    return {**header, **plain(work(Request(data, quick, seed, resume, progress, reading)))}
+    return {**header, **plain(work(Request(data, quick, seed, resume, progress, reading, usable)))}

@@ -1,6 +1,7 @@
 """What an experiment is asked for."""
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ class Request:
     resume: Path | None = None
     progress: Callable[[str], None] = lambda _: None
     reading: Reading = PLAIN
+    executor: Executor | None = None
 
     @property
     def small(self) -> bool:

@@ -22,6 +22,7 @@ from dpassay.judging.judge import Judged, judge
 from dpassay.judging.kept_verdicts import KeptVerdicts
 from dpassay.judging.parallel import judge_in_parallel
 from dpassay.report.certificate_text import rows
+from dpassay.runs.parallel import usable_executor
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def verify(
     claims: Sequence[str] | None = None,
     quick: bool = False,
     data: Ratings | Path | None = None,
+    executor: Executor | None = None,
 ) -> list[Verdict]:
     """Judges the papers' claims.
 
@@ -105,11 +107,14 @@ def verify(
         quick: less work where that does not weaken a verdict.
         data: ratings, or where to read them; None takes the small synthetic set. Claims about a dataset that was not
             given come back `open`.
+        executor: of processes, which judge the claims; None judges them here, one after the other. The verdicts are the
+            same.
 
     Raises:
         InvalidInput: unknown paper or claim, unreadable data, or the extra `papers` is not installed.
     """
-    return [item.verdict for item in run(paper, claims, quick=quick, data=data).judged]
+    jobs = 1 if executor is None else usable_executor(executor)
+    return [item.verdict for item in run(paper, claims, quick=quick, data=data, jobs=jobs).judged]
 
 
 def run(

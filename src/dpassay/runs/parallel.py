@@ -1,11 +1,21 @@
 """Work in several processes at once, or on whatever else is a `concurrent.futures.Executor`."""
 
 import contextlib
+import functools
 import multiprocessing
 import os
+import pickle
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from typing import Any, cast
 
 from dpassay.core.errors import InvalidInput
@@ -20,6 +30,27 @@ def processors() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+def usable_executor(executor: Any) -> Executor:
+    """The executor, where work may be shared out over it.
+
+    Raises:
+        InvalidInput: it is none, or it forks this process.
+    """
+    if not isinstance(executor, Executor):
+        hint = ".get_executor()" if hasattr(executor, "get_executor") else ""
+        raise InvalidInput(
+            f"executor is a {type(executor).__name__}; give a concurrent.futures.Executor"
+            + (f", for example what its method {hint} returns" if hint else "")
+        )
+    context = getattr(executor, "_mp_context", None)
+    if isinstance(executor, ProcessPoolExecutor) and context is not None and context.get_start_method() == "fork":
+        raise InvalidInput(
+            "the executor forks this process, which JAX does not survive; give "
+            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
+        )
+    return executor
+
+
 def results_in_parallel(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], workers: int | Executor
 ) -> Iterator[tuple[int, Any]]:
@@ -32,7 +63,7 @@ def results_in_parallel(
             which stays open.
 
     Raises:
-        InvalidInput: a process died.
+        InvalidInput: a process died, or an executor gave work up or back for another.
         Exception: what the function raises.
     """
     if workers == 1 or (len(tasks) < 2 and isinstance(workers, int)):
@@ -40,10 +71,28 @@ def results_in_parallel(
             yield number, function(*task)
         return
     with submitting(workers, len(tasks), function=function) as submit:
-        call = _call if isinstance(workers, int) else function
-        futures = {submit(call, *task): number for number, task in enumerate(tasks)}
+        call = _call if isinstance(workers, int) else functools.partial(_numbered, function)
+        futures = {submit(call, number, *task): number for number, task in enumerate(tasks)}
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            number, result = future.result()
+            if number != futures[future]:
+                raise InvalidInput("the executor gave one task's result back for another's; take another executor")
+            yield number, result
+
+
+@contextlib.contextmanager
+def own_processes() -> Iterator[Executor]:
+    """An executor of one process per processor; they end with the block, in the midst of work where it raises."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(processors(), mp_context=SPAWN, initializer=_begin, initargs=({},))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
 @contextlib.contextmanager
@@ -58,7 +107,7 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
         shared: what each process finds in `worker`; an executor gets none of it.
 
     Raises:
-        InvalidInput: a process died.
+        InvalidInput: a process died, or an executor cannot do what it was given.
     """
     others = set(multiprocessing.active_children())
     own = None
@@ -78,12 +127,37 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
             "a working process died: for want of memory (run it again, with fewer jobs; what was kept is not done "
             'twice), or because a script that starts processes lacks the guard if __name__ == "__main__"'
         ) from error
+    except Exception as error:
+        if isinstance(workers, Executor) and (reason := _refused(error)):
+            raise InvalidInput(reason) from error
+        raise
     finally:
         given_up = [future for future in futures if future.cancel() or not future.done()]
         if own is not None:
             own.shutdown(wait=not given_up)
             for process in set(multiprocessing.active_children()) - others if given_up else ():
                 process.terminate()
+
+
+def _refused(error: Exception) -> str:
+    """Why an executor did not do what it was given, where the error is the executor's; else ""."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    if isinstance(error, CancelledError):
+        return "the executor cancelled work that it was given; run it again"
+    if isinstance(error, ImportError):
+        return f"a worker cannot import what it was sent ({text}); install on the workers what this process imports"
+    if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
+        needs = "scheduler and workers need all that this process imports; else see their logs, and run it again"
+        return f"the scheduler gave a task up ({text}); {needs}"
+    if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and "pickle" in str(error).lower():
+        return f"this cannot be sent to a worker ({text}); define what is run at the top of a module"
+    return ""
+
+
+def _raised_in(error: Exception) -> str:
+    """The module whose code raised it."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return str(modules[-1]) if modules else ""
 
 
 def _begin(shared: dict[str, Any]) -> None:
@@ -99,5 +173,9 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _call(*task: Any) -> Any:
-    return worker["function"](*task)
+def _call(number: int, *task: Any) -> tuple[int, Any]:
+    return number, worker["function"](*task)
+
+
+def _numbered(function: Callable[..., Any], number: int, *task: Any) -> tuple[int, Any]:
+    return number, function(*task)

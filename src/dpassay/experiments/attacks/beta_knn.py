@@ -98,7 +98,7 @@ def _recommender(ratings: Ratings) -> Recommender:
 
 
 def _effort(request: Request) -> dict[str, Any]:
-    jobs = 1 if request.quick else processors()
+    jobs = request.executor or (1 if request.quick else processors())
     return {"targets": TARGETS[request.quick], "paired": True, "jobs": jobs, "progress": request.progress}
 
 

@@ -1,0 +1,89 @@
+"""Executors by name: processes of this machine, a Dask cluster on it, or the Dask scheduler at an address."""
+
+import contextlib
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import one_line, require
+from dpassay.runs.parallel import own_processes, processors
+
+PROCESSES, LOCAL = "processes", "local"
+_SECONDS = 20  # that a scheduler has to answer
+
+
+@contextlib.contextmanager
+def executor_of(scheduler: str) -> Iterator[Executor]:
+    """The executor that a name stands for, until the block ends; a scheduler at an address goes on.
+
+    Args:
+        scheduler: "processes", "local", or an address such as "tcp://host:8786".
+
+    Raises:
+        InvalidInput: another word, no Dask installed, or nobody answers at the address.
+    """
+    if scheduler == PROCESSES:
+        with own_processes() as pool:
+            yield pool
+        return
+    if scheduler != LOCAL and ":" not in scheduler:
+        raise InvalidInput(
+            f"scheduler is {scheduler!r}; give {PROCESSES}, {LOCAL}, or the address of a Dask scheduler such as "
+            "tcp://host:8786"
+        )
+    require("distributed")
+    with local_cluster() if scheduler == LOCAL else _client(scheduler) as client:
+        yield DaskExecutor(client)
+
+
+class DaskExecutor(Executor):
+    """A Dask client's cluster; a result that is lost with the worker that holds it is computed again."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """Sends a call to the scheduler; equal calls are not one."""
+        promised: Future[Any] = Future()
+        task = self._client.submit(function, *arguments, pure=False, **more)
+        task.add_done_callback(functools.partial(_pass_on, promised))
+        promised.add_done_callback(lambda future: task.cancel() if future.cancelled() else None)
+        return promised
+
+
+def _pass_on(promised: Future[Any], task: Any) -> None:
+    """Hands over how a task ended, once its result is here."""
+    if task.cancelled():
+        promised.cancel()
+    if promised.set_running_or_notify_cancel():
+        try:
+            promised.set_result(task.result())
+        except Exception as error:
+            promised.set_exception(error)
+
+
+@contextlib.contextmanager
+def local_cluster() -> Iterator[Any]:
+    """A client of a new Dask cluster on this machine, one worker with one thread per processor."""
+    from distributed import Client, LocalCluster
+
+    settings: Any = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=processors(), **settings) as cluster, Client(cluster) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def _client(address: str) -> Iterator[Any]:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=_SECONDS)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"no Dask scheduler answers at {address} ({one_line(error)}); start one with: dask scheduler"
+        ) from error
+    with client:
+        yield client

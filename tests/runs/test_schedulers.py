@@ -1,0 +1,132 @@
+"""Executors by name give the audit of one process, also when a worker of a Dask cluster is killed in its midst."""
+
+import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpassay.auditors import sampling, shared_draws
+from dpassay.auditors.audit import run_audit
+from dpassay.commands.main import main
+from dpassay.core import extras
+from dpassay.core.errors import InvalidInput
+from dpassay.core.privacy import PrivacyClaim
+from dpassay.runs.parallel import results_in_parallel
+from dpassay.runs.schedulers import DaskExecutor, executor_of, local_cluster
+
+SAMPLES = 30_000
+
+
+def mortal(rng, dataset):
+    """Noise; the first worker that comes so far is killed, once."""
+    value, marker = dataset
+    noise = rng.laplace()
+    worker = multiprocessing.parent_process() is not None
+    if noise > 8 and worker and isinstance(marker, str) and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return value + noise
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch):
+    """Everything is shared out, a chunk at a time."""
+    monkeypatch.setattr(sampling, "SHARED", 0.0)
+    monkeypatch.setattr(sampling, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(shared_draws, "TASK_SECONDS", 0.0)
+
+
+def found(marker, executor=None):
+    pair = (0.0, str(marker)), (1.0, str(marker))
+    content = run_audit(mortal, *pair, claim=PrivacyClaim(0.5), num_samples=SAMPLES, executor=executor).to_json()
+    return {**content, "seconds": None}
+
+
+def test_a_killed_worker_of_a_cluster_changes_no_count(tmp_path):
+    pytest.importorskip("distributed")
+    alone = found(tmp_path / "marker")
+    assert not (tmp_path / "marker").exists()
+    with local_cluster() as client:
+        first = {worker.pid for worker in client.cluster.workers.values()}
+        assert found(tmp_path / "marker", DaskExecutor(client)) == alone
+        assert (tmp_path / "marker").exists()
+        assert {worker.pid for worker in client.cluster.workers.values()} != first
+
+
+def test_a_task_that_kills_every_worker_is_told():
+    pytest.importorskip("distributed")
+    with local_cluster() as client, pytest.raises(InvalidInput, match="the scheduler gave a task up"):
+        list(results_in_parallel(os._exit, [(1,), (1,)], DaskExecutor(client)))
+
+
+def test_errors_and_cancelled_work_of_a_cluster_come_back():
+    pytest.importorskip("distributed")
+    with local_cluster() as client:
+        executor = DaskExecutor(client)
+        assert list(executor.map(math.factorial, range(4))) == [1, 1, 2, 6]
+        with pytest.raises(ValueError, match="factorial"):
+            executor.submit(math.factorial, -1).result()
+        waiting = [executor.submit(time.sleep, 0.2) for _ in range(40)]
+        assert waiting[-1].cancel()
+        for future in waiting:
+            future.cancel()
+        with pytest.raises(InvalidInput, match=r"cannot be sent to a worker|gave a task up"):
+            list(results_in_parallel(threading.Lock().acquire, [(), ()], executor))
+
+
+def test_a_killed_process_is_told(tmp_path):
+    with executor_of("processes") as executor, pytest.raises(InvalidInput, match="a working process died"):
+        found(tmp_path / "marker", executor)
+    with executor_of("processes") as executor:  # it is killed once
+        assert found(tmp_path / "marker", executor) == found(tmp_path / "marker")
+
+
+def test_unusable_schedulers_are_told_in_one_line(monkeypatch, tmp_path, capsys):
+    with pytest.raises(InvalidInput, match="give processes, local, or the address"), executor_of("nowhere"):
+        pass
+    monkeypatch.setattr(extras, "_installed", lambda package: package != "distributed")
+    with pytest.raises(InvalidInput, match=r"pip install 'dpassay\[distributed\]'"), executor_of("local"):
+        pass
+    (tmp_path / "data.json").write_text("[1]")
+    dataset = str(tmp_path / "data.json")
+    command = ["audit", "ppns", "--dataset1", dataset, "--dataset2", dataset, "--epsilon", "1", "--scheduler", "local"]
+    assert main(command) == 2
+    assert "pip install 'dpassay[distributed]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["verify", "--claim", "PP-LAM2", "--jobs", "2", "--scheduler", "processes"], "leave it or --scheduler out"),
+        (["search", "ppns", "--relation", "add_or_remove_one:rating", "--epsilon", "1"], "nothing that workers"),
+        (["experiment", "dpp", "--quick"], "runs in one process"),
+    ],
+)
+def test_what_no_scheduler_helps_is_told(words, said, capsys):
+    scheduled: Any = words if "--scheduler" in words else [*words, "--scheduler", "processes"]
+    assert main(scheduled) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_commands_share_their_work_out(tmp_path, capsys):
+    for name, value in (("one", 0.0), ("two", 1.0)):
+        (tmp_path / f"{name}.json").write_text(f"[{value}, null]")
+    audit = ["audit", f"{__name__}:mortal", "--epsilon", "0.5", "--num-samples", str(SAMPLES)]
+    audit += ["--dataset1", str(tmp_path / "one.json"), "--dataset2", str(tmp_path / "two.json")]
+    texts = []
+    for scheduler in ([], ["--scheduler", "processes"]):
+        for words in (audit, ["verify", "--claim", "PP-LAM2", "--claim", "PP-PMF", "--quick"]):
+            code = main([*words, *scheduler])
+            texts.append(
+                (code, [line.split() for line in capsys.readouterr().out.splitlines() if "samples of" in line])
+            )
+    assert texts[:2] == texts[2:]
+    assert texts[0][0] == 1
+    assert len(texts[0][1]) == 1
+    assert texts[1][0] == 0
