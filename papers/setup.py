@@ -6,6 +6,8 @@ from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+from setuptools.errors import SetupError
 
 METRICS = [f"authors_{metric}{k}" for metric in ("HR", "NDCG", "MRR") for k in (5, 10)]
 READ = {  # the fields of runs that verdicts read; the repository has all
@@ -28,10 +30,18 @@ class BuildPapers(build_py):
             file.write_text(json.dumps(result), encoding="utf-8")
 
 
+class NoSources(sdist):
+    """The sources lie outside this folder, where a source distribution cannot have them."""
+
+    def run(self) -> None:
+        """Refuses."""
+        raise SetupError("only a wheel is built here (python -m build --wheel papers): dpassay's sources have all of it")
+
+
 base = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
 requirements = [each for each in base["optional-dependencies"]["papers"] if each != "dpassay-papers"]
 setup(
-    cmdclass={"build_py": BuildPapers},
+    cmdclass={"build_py": BuildPapers, "sdist": NoSources},
     version=base["version"],
     python_requires=base["requires-python"],
     install_requires=[f"dpassay=={base['version']}", *requirements],
