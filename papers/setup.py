@@ -35,7 +35,9 @@ class NoSources(sdist):
 
     def run(self) -> None:
         """Refuses."""
-        raise SetupError("only a wheel is built here (python -m build --wheel papers): dpassay's sources have all of it")
+        raise SetupError(
+            "only a wheel is built here (python -m build --wheel papers): dpassay's sources have all of it"
+        )
 
 
 base = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]

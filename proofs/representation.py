@@ -202,7 +202,9 @@ def _ideal(id: str, variant: str) -> tuple[str, str]:
 @functools.cache
 def _of_every_paper(name: str) -> dict[tuple[str, str], Any]:
     """IDEAL or DIFFERENCES of all papers' `representation`, which are looked up by name as their deciders are."""
-    modules = (importlib.import_module(f"dpassay.proofs.{paper.replace('-', '_')}.representation") for paper in papers())
+    modules = (
+        importlib.import_module(f"dpassay.proofs.{paper.replace('-', '_')}.representation") for paper in papers()
+    )
     return {subject: value for module in modules for subject, value in getattr(module, name).items()}
 
 

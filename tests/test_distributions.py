@@ -1,4 +1,4 @@
-"""What users install: both wheels and the sources from a clean clone; the base in an environment of its own, then all."""
+"""What users install: both wheels and the sources from a clean clone, in environments of the base and of both."""
 
 import importlib.metadata
 import importlib.resources
