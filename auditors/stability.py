@@ -28,6 +28,7 @@ from dpassay.auditors.stable_maps import StableMap, one_line_of, plain, python_m
 from dpassay.core.certificate import Certificate
 from dpassay.core.claims import Evidence, Verdict
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import require
 from dpassay.replay import OWN, Rejected, check, seal_own
 from dpassay.replay.distances import Exact, NoDistance, bound, distance, key
 from dpassay.replay.stability import encoded
@@ -125,6 +126,7 @@ def check_stability(
         InvalidInput: Hypothesis is missing, something of the claim is missing or means nothing, or a function whose
             two calls on the same data differ, that changes its data, or that fails on all.
     """
+    require("search")
     if not isinstance(max_examples, int) or max_examples < 1:
         raise InvalidInput(f"max_examples is {max_examples!r}; give an integer above 0")
     if not 0 < time_limit < math.inf:

@@ -21,7 +21,7 @@ from dpassay.auditors.randomness import Randomness, trace
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.records import Table
-from dpassay.core.registry import PAPERS, expected_outcomes, find_claim
+from dpassay.core.registry import expected_outcomes, find_claim, papers
 from dpassay.mechanisms import MECHANISMS, describe, mechanism
 from dpassay.proofs.decisions import Decider, checked, shown
 
@@ -202,7 +202,9 @@ def _ideal(id: str, variant: str) -> tuple[str, str]:
 @functools.cache
 def _of_every_paper(name: str) -> dict[tuple[str, str], Any]:
     """IDEAL or DIFFERENCES of all papers' `representation`, which are looked up by name as their deciders are."""
-    modules = (importlib.import_module(f"dpassay.proofs.{paper.replace('-', '_')}.representation") for paper in PAPERS)
+    modules = (
+        importlib.import_module(f"dpassay.proofs.{paper.replace('-', '_')}.representation") for paper in papers()
+    )
     return {subject: value for module in modules for subject, value in getattr(module, name).items()}
 
 

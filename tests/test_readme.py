@@ -11,7 +11,7 @@ import click
 import pytest
 
 from dpassay.commands.main import commands
-from dpassay.core.registry import PAPERS
+from dpassay.core.registry import papers
 
 pytest_plugins = ["pytester"]
 
@@ -75,7 +75,7 @@ def test_verdicts_are_counted_as_on_the_pages():
     index = (ROOT / "docs/verdicts/index.md").read_text(encoding="utf-8")
     readme = README.read_text(encoding="utf-8")
     counted = re.findall(r"\]\(docs/verdicts/([a-z-]+\.md)\).*\| ([^|]+) \| ([^|]+) \|$", readme, re.M)
-    assert len(counted) == len(PAPERS)
+    assert len(counted) == len(papers())
     words = {"hold": "holds", "misprints": "misprint"}
     total = Counter[str]()
     for page, *told in counted:

@@ -9,6 +9,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from dpassay.core.extras import explained
+
 _HOME = {
     name.name: node.module
     for node in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
@@ -22,7 +24,8 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'dpassay' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    with explained():
+        value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

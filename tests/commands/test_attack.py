@@ -15,7 +15,7 @@ import pytest
 
 from dpassay.attacks.settings import AttackSettings, setting
 from dpassay.commands import attack as attack_commands
-from dpassay.commands.attack import SETTINGS, _option, _options, attack
+from dpassay.commands.attack import SETTINGS, _option, _options, attack, kinds_of
 from dpassay.commands.main import main
 from dpassay.core.errors import InvalidInput
 from dpassay.report.attack_text import ATTACKS
@@ -93,7 +93,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / f"{kind.report}.py").write_text(WORK)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(attack_commands, "SETTINGS", {"presence": (Plain, Item)})
+    monkeypatch.setattr(attack_commands, "kinds_of", lambda _: (Plain, Item))
     yield tmp_path
     for name in ("fake_attack", "fake_attack_items"):
         sys.modules.pop(name, None)
@@ -307,7 +307,7 @@ def test_help_of_an_attack_explains_every_option_and_needs_no_jax(name):
         assert len(option.help or "") > 3, option.name
 
 
-@pytest.mark.parametrize("kind", [kind for kinds in SETTINGS.values() for kind in kinds])
+@pytest.mark.parametrize("kind", [kind for name in SETTINGS for kind in kinds_of(name)])
 def test_settings_name_the_module_that_takes_them(kind):
     parameters = inspect.signature(importlib.import_module(kind.report).run).parameters
     assert list(parameters) == ["ratings", "progress", "settings"]
@@ -318,7 +318,7 @@ def test_settings_name_the_module_that_takes_them(kind):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_misspelled_metric_is_refused_before_the_run_with_those_there_are(capsys, name):
-    for kind in SETTINGS[name]:
+    for kind in kinds_of(name):
         said = refused(capsys, name, "--method", kind.methods()[0], "--fail-above", "advantag=0.1", "--data", "absent")
         assert f"no metric is called 'advantag'; choose from {', '.join(kind.metrics)}" in said
 
@@ -331,6 +331,6 @@ def test_a_metric_that_this_attack_cannot_measure_does_not_pass(capsys):
 
 
 def test_no_method_is_of_two_kinds():
-    for kinds in SETTINGS.values():
-        methods = [method for kind in kinds for method in kind.methods()]
+    for name in SETTINGS:
+        methods = [method for kind in kinds_of(name) for method in kind.methods()]
         assert len(set(methods)) == len(methods)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpassay.core.registry import NOTATION, PAPERS, all_claims
+from dpassay.core.registry import all_claims, notation, papers
 
 COMMON = "Pr E e exp ln log log2 max min sum prod int sqrt ceil inf det tr rank tanh DP JAX"
 PRODUCTS = "pk jk kP mn mnd nd Lz HD HDx dt"  # letters side by side are multiplied
@@ -44,14 +44,14 @@ def symbols(text: str, formula: bool) -> set[str]:
 def texts(paper: str) -> list[tuple[str, str, bool]]:
     return [
         (claim.id, text, text is claim.formula)
-        for claim in PAPERS[paper]
+        for claim in papers()[paper]
         for text in (claim.formula, claim.statement, claim.predicate, *claim.assumptions)
     ]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", papers())
 def test_every_symbol_of_a_papers_claims_is_explained(paper: str) -> None:
-    explained = {name for symbol, _ in NOTATION[paper] for name in names(symbol)}
+    explained = {name for symbol, _ in notation()[paper] for name in names(symbol)}
     absent = {
         (name, claim)
         for claim, text, formula in texts(paper)
@@ -60,11 +60,11 @@ def test_every_symbol_of_a_papers_claims_is_explained(paper: str) -> None:
     assert not absent
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", papers())
 def test_every_explained_symbol_is_used(paper: str) -> None:
     used = {name for _, text, _ in texts(paper) for name in names(text)}
-    assert [symbol for symbol, _ in NOTATION[paper] if names(symbol) and not names(symbol) & used] == []
-    assert all(meaning and len(symbol) < 40 for symbol, meaning in NOTATION[paper])
+    assert [symbol for symbol, _ in notation()[paper] if names(symbol) and not names(symbol) & used] == []
+    assert all(meaning and len(symbol) < 40 for symbol, meaning in notation()[paper])
 
 
 def test_an_unexplained_symbol_would_be_found() -> None:

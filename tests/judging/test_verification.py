@@ -30,7 +30,7 @@ def claim(monkeypatch):
     module.decide = lambda claim, context: module.answer(claim) if callable(module.answer) else module.answer
     monkeypatch.setitem(sys.modules, "fake_decider", module)
     fake = Claim("T-1", "test", "nowhere", "Squares are not negative.", "x^2 >= 0", "fake_decider:decide")
-    monkeypatch.setitem(registry.PAPERS, "test", (fake,))
+    monkeypatch.setitem(registry.papers(), "test", (fake,))
     return fake, module
 
 

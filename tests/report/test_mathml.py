@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.core.registry import NOTATION, all_claims
+from dpassay.core.registry import all_claims, notation
 from dpassay.report.mathml import mathml
 
 PUT_BETWEEN = {"mfrac": "({})/({})", "msub": "{}_{}", "msup": "{}^{}", "msubsup": "{}_{}^{}", "munder": "{}_{}"}
@@ -103,7 +103,7 @@ def test_greek_letters_are_those_of_their_names(name):
 
 
 def test_every_claim_and_symbol_is_typeset_with_all_its_digits_and_brackets():
-    texts = [claim.formula for claim in all_claims()] + [symbols for rows in NOTATION.values() for symbols, _ in rows]
+    texts = [claim.formula for claim in all_claims()] + [symbols for rows in notation().values() for symbols, _ in rows]
     for text in texts:
         shown = Counter("".join(ET.fromstring(mathml(text)).itertext()))
         for sign in "0123456789,;":

@@ -9,31 +9,41 @@ import types
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import click
 from click.core import ParameterSource
 
-from dpassay.attacks.alterego.settings import AlterEgoSettings
-from dpassay.attacks.beta_knn.settings import ItemSettings, UserSettings
-from dpassay.attacks.presence.settings import PresenceSettings
-from dpassay.attacks.reconstruction.settings import ReconstructionSettings
-from dpassay.attacks.settings import AttackSettings
-from dpassay.attacks.sketch.settings import SketchSettings
 from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
 from dpassay.commands.reading import given_ratings, rating_options
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library
 from dpassay.data.reading import Reading
 from dpassay.report.attack_text import ATTACKS
 
+if TYPE_CHECKING:
+    from dpassay.attacks.settings import AttackSettings
+
+Kind: TypeAlias = "type[AttackSettings]"
+
 # Where an attack has several kinds of settings, the method decides which.
-SETTINGS: Mapping[str, tuple[type[AttackSettings], ...]] = {
-    "beta-knn": (UserSettings, ItemSettings),
-    "sketch": (SketchSettings,),
-    "reconstruction": (ReconstructionSettings,),
-    "presence": (PresenceSettings,),
-    "alterego": (AlterEgoSettings,),
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "beta-knn": ("UserSettings", "ItemSettings"),
+    "sketch": ("SketchSettings",),
+    "reconstruction": ("ReconstructionSettings",),
+    "presence": ("PresenceSettings",),
+    "alterego": ("AlterEgoSettings",),
 }
+
+
+def kinds_of(name: str) -> tuple[Kind, ...]:
+    """The settings of an attack.
+
+    Raises:
+        InvalidInput: the attacks are not installed; the message says what to install.
+    """
+    module = library(f"dpassay.attacks.{name.replace('-', '_')}.settings")
+    return tuple(getattr(module, kind) for kind in SETTINGS[name])
 
 
 class _Attacks(click.Group):
@@ -43,7 +53,7 @@ class _Attacks(click.Group):
         return list(SETTINGS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        return _subcommand(name, SETTINGS[name]) if name in SETTINGS else None
+        return _subcommand(name, kinds_of(name)) if name in SETTINGS else None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -56,9 +66,6 @@ def attack() -> None:
 
     Exits with 1 when a limit of --fail-above is exceeded.
     """
-
-
-Kind = type[AttackSettings]
 
 
 def _subcommand(name: str, kinds: Sequence[Kind]) -> click.Command:

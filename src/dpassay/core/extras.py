@@ -1,4 +1,4 @@
-"""Libraries that not every installation has, and the extras of `pip install` that bring them."""
+"""What not every installation has, and the extras of `pip install` that bring it: libraries, and rooms of our own."""
 
 import contextlib
 import importlib
@@ -8,10 +8,15 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 
+ROOMS = ("attacks", "experiments", "judging", "mechanisms", "models", "proofs", "results")
+"""The folders of dpassay that judge the papers: a distribution of their own, `dpassay-papers`."""
+PAPERS = tuple(f"dpassay.{room}" for room in ROOMS)
 PROVE = ("cvc5", "sympy", "z3")
+SEARCH = ("hypothesis",)
 EXTRAS = {
     "prove": PROVE,
-    "papers": (*PROVE, "hypothesis", "statsmodels"),
+    "search": SEARCH,
+    "papers": (*PAPERS, *PROVE, *SEARCH, "statsmodels"),
     "models": ("equinox", "optax"),
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
@@ -46,11 +51,11 @@ def explained() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
-        if extra is None or _installed(package):
+        named = [(package, extra) for extra, packages in EXTRAS.items() for package in packages]
+        missed = next((each for each in named if f"{error.name}.".startswith(f"{each[0]}.")), None)
+        if missed is None or _installed(missed[0]):
             raise
-        raise InvalidInput(_line(package, extra)) from None
+        raise InvalidInput(_line(*missed)) from None
 
 
 def library(module: str) -> Any:
@@ -79,4 +84,5 @@ def _installed(package: str) -> bool:
 
 
 def _line(package: str, extra: str) -> str:
-    return f"{package.replace('_', '-')} is not installed: pip install 'dpassay[{extra}]'"
+    name = "dpassay-papers" if package in PAPERS else package.replace("_", "-")
+    return f"{name} is not installed: pip install 'dpassay[{extra}]'"

@@ -1,11 +1,11 @@
-"""The explicit list of papers and claims, and the reviewed verdicts on them. Importing it costs no JAX and no solver.
+"""The explicit list of papers and claims, and the reviewed verdicts on them. Reading it costs no JAX and no solver.
 
-Claims are looked up by name, as their deciders are: they lie beside what decides them, in `dpassay.proofs.<paper>`.
+Claims are looked up by name, as their deciders are: they lie beside what decides them, in `dpassay.proofs.<paper>`,
+which not every installation has.
 """
 
 import difflib
 import functools
-import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from typing import Any
 
 from dpassay.core.claims import Claim, Level
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import library
 
 _HOMES = {
     "xmap": "dpassay.proofs.xmap.claims",
@@ -23,17 +24,30 @@ _HOMES = {
     "pricdr": "dpassay.proofs.pricdr.claims",
 }
 
-PAPERS: dict[str, tuple[Claim, ...]] = {name: importlib.import_module(home).CLAIMS for name, home in _HOMES.items()}
-TITLES: dict[str, str] = {name: importlib.import_module(home).TITLE for name, home in _HOMES.items()}
-NOTATION: dict[str, tuple[tuple[str, str], ...]] = {
-    name: importlib.import_module(home).NOTATION for name, home in _HOMES.items()
-}
-"""What the symbols of each paper's claims mean: (symbols, meaning)."""
+
+@functools.cache
+def papers() -> dict[str, tuple[Claim, ...]]:
+    """Paper -> its claims.
+
+    Raises:
+        InvalidInput: they are not installed; the message says what to install.
+    """
+    return {name: library(home).CLAIMS for name, home in _HOMES.items()}
+
+
+def titles() -> dict[str, str]:
+    """Paper -> its title and authors."""
+    return {name: library(home).TITLE for name, home in _HOMES.items()}
+
+
+def notation() -> dict[str, tuple[tuple[str, str], ...]]:
+    """Paper -> what the symbols of its claims mean: (symbols, meaning)."""
+    return {name: library(home).NOTATION for name, home in _HOMES.items()}
 
 
 def all_claims() -> tuple[Claim, ...]:
     """Every registered claim, in the papers' order."""
-    return tuple(claim for claims in PAPERS.values() for claim in claims)
+    return tuple(claim for claims in papers().values() for claim in claims)
 
 
 def find_claim(claim_id: str) -> Claim | None:
@@ -47,9 +61,9 @@ def select(paper: str | None = None, claims: list[str] | None = None) -> tuple[C
     Raises:
         InvalidInput: an unknown paper or claim id.
     """
-    if paper is not None and paper not in PAPERS:
-        raise InvalidInput(f"no paper is called {paper!r}; choose from {', '.join(PAPERS)}")
-    chosen = all_claims() if paper is None else PAPERS[paper]
+    if paper is not None and paper not in papers():
+        raise InvalidInput(f"no paper is called {paper!r}; choose from {', '.join(papers())}")
+    chosen = all_claims() if paper is None else papers()[paper]
     if not claims:
         return chosen
     known = {claim.id for claim in chosen}

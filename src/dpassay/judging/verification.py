@@ -15,7 +15,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import require
-from dpassay.core.registry import NOTATION, TITLES, select
+from dpassay.core.registry import notation, select, titles
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.judging.judge import Judged, judge
@@ -68,8 +68,8 @@ class Run:
             "seed": self.seed,
             "command": self.command,
             "seconds": round(self.seconds, 1),
-            "papers": {paper: TITLES.get(paper, paper) for paper in papers},
-            "notation": {paper: [list(row) for row in NOTATION.get(paper, ())] for paper in papers},
+            "papers": {paper: titles().get(paper, paper) for paper in papers},
+            "notation": {paper: [list(row) for row in notation().get(paper, ())] for paper in papers},
             "claims": {item.claim.id: _claim(item.claim) for item in self.judged},
             "verdicts": [_verdict(item) for item in self.judged],
         }

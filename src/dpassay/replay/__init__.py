@@ -20,7 +20,7 @@ from dpassay.core.certificate import Certificate, read
 from dpassay.core.claims import Claim
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import explained
-from dpassay.core.registry import NOTATION, Reviewed, expected_outcomes, find_claim, reviewed_evidence
+from dpassay.core.registry import Reviewed, expected_outcomes, find_claim, notation, papers, reviewed_evidence
 
 # kind -> module with `compute(inputs) -> result`; imported one by one, since the solvers are slow to load.
 CHECKERS: Mapping[str, str] = {
@@ -189,12 +189,14 @@ def replay(path: str | Path) -> Replay:
     them (`dpassay.replay.budget`).
 
     Raises:
-        InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver that it
-            needs is not installed.
+        InvalidInput: the file is not a readable certificate (see `dpassay.core.certificate.read`), or a solver or
+            the papers' claims, which it needs, are not installed.
     """
     certificate = read(Path(path))
+    filed = OWN.get(certificate.kind)
+    if filed is None:
+        papers()  # where they are not installed it can neither check nor fail
     try:
-        filed = OWN.get(certificate.kind)
         shown = None if filed else conclusion(certificate)
         result = computed(certificate.kind, certificate.inputs)
         if shown is None and (certificate.claim, certificate.statement) != (filed, result["statement"]):
@@ -238,7 +240,7 @@ def _on_subject(claim: Claim, certificate: Certificate) -> None:
 
 def _words_of_claim(claim: Claim, certificate: Certificate) -> None:
     """What a cited theorem takes from the claim must be there, or in the meaning of the paper's symbols."""
-    symbols = (meaning for _, meaning in NOTATION.get(claim.paper, ()))
+    symbols = (meaning for _, meaning in notation().get(claim.paper, ()))
     said = "\n".join((claim.statement, claim.formula, *claim.assumptions, *symbols))
     for theorem in certificate.result.get("rests_on", []) if certificate.kind == "proof" else []:
         for hypothesis, where in theorem["hypotheses"].items():

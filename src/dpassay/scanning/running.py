@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import require
 from dpassay.core.version import __version__
 from dpassay.runs.parallel import processors
 from dpassay.scanning.candidates import shown_place
@@ -105,8 +106,9 @@ def scan(
         progress: called with a short text when a step advances.
 
     Raises:
-        InvalidInput: no such package, or no Python source in it.
+        InvalidInput: no such package, or no Python source in it; or Hypothesis is missing.
     """
+    require("search")
     if not 0 < failure_probability < 1:
         raise InvalidInput(f"failure_probability is {failure_probability}; it must lie between 0 and 1")
     if not 0 < time_limit < float("inf"):
