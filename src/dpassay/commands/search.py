@@ -74,9 +74,9 @@ def search(
         "time_limit": time_limit,
         "seed": seed,
     }
-    from dpassay.report.terminal import live_status
+    from dpassay.report.progress import Progress
 
-    with interruptible("nothing was written"), live_status(target.target, time_limit) as status:
+    with interruptible("nothing was written"), Progress(target.target, time_limit) as status:
         if sampled:
             from dpassay.auditors.neighbor_search import search_black_box
 

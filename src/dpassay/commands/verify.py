@@ -85,7 +85,7 @@ def verify(
     if kernel and theorems and not recheck_theorems(theorems, coqchk=False):
         return VIOLATED
     ratings = given_ratings(data, reading)
-    result = _judge_with_progress(len(chosen), paper, claims, ratings, quick, seed, jobs or processors())
+    result = _judge_with_progress(paper, claims, ratings, quick, seed, jobs or processors())
     result = result.rechecked() if kernel else result
     from dpassay.report.html import render
     from dpassay.report.markdown import index, mapping, pages
@@ -118,14 +118,14 @@ def verify(
 
 
 def _judge_with_progress(
-    total: int, paper: str | None, claims: Sequence[str], data: "Ratings | None", quick: bool, seed: int, jobs: int
+    paper: str | None, claims: Sequence[str], data: "Ratings | None", quick: bool, seed: int, jobs: int
 ) -> "Run":
     from dpassay.judging.verification import run
-    from dpassay.report.terminal import progress_bar
+    from dpassay.report.progress import Progress
     from dpassay.runs.kept import cache_folder
 
     kept = "what verify had judged is kept, and the same command goes on from it"
-    with interruptible(kept), progress_bar(total) as bar:
+    with interruptible(kept), Progress("verify") as shown:
         return run(
             paper,
             claims,
@@ -135,7 +135,5 @@ def _judge_with_progress(
             command=command_line(),
             jobs=jobs,
             cache=cache_folder(),
-            started=lambda claim: bar.start(claim.id),
-            finished=lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds),
-            progress=bar.note,
+            progress=shown.note,
         )
