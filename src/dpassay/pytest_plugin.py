@@ -201,6 +201,7 @@ def assert_proved(
     assume: Sequence[str] = (),
     bounds: tuple[Any, Any] | None = None,
     radius: float | str | None = None,
+    records: int | str | None = None,
     time_limit: float = 60,
 ) -> "Verdict":
     """Fails the test unless the claim is proved for every input from the function's source; see `dp.prove`.
@@ -223,6 +224,7 @@ def assert_proved(
         assume=assume,
         bounds=bounds,
         radius=radius,
+        records=records,
         time_limit=time_limit,
     )
     if found.verdict.outcome == "refuted":

@@ -51,6 +51,16 @@ def test_a_proof_of_a_broken_program_fails_and_so_does_a_refuted_right_one(monke
     assert summed[6] == len(rows)
 
 
+def test_outputs_that_no_audit_reads_stop_nothing(monkeypatch):
+    def holds_itself(rng, data, epsilon):
+        output = [rng.laplace(scale=1 / epsilon)]
+        return [*output, output, [[[[[[[[[output]]]]]]]]]]
+
+    odd = dataclasses.replace(BY_NAME["bad_argmax"], function=holds_itself, outcome="beyond")
+    _, rows = lines(lambda function, **_: verdict("open"), "mutants", monkeypatch, [odd])
+    assert "unusable: " in rows[0][5]
+
+
 def test_a_proved_mutant_that_an_audit_refutes_fails(monkeypatch):
     broken = [dataclasses.replace(BY_NAME[name], outcome="beyond") for name in ("bad_argmax", "bad_smart_sum")]
     summed, rows = lines(lambda function, **_: verdict("holds"), "mutants", monkeypatch, broken)

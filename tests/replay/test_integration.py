@@ -176,7 +176,7 @@ def changed(inputs: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
         (changed(HALF_NOISE, "data2", to=["1", "0"]), "different lengths"),
         (changed(SVT, "relation", "kind", to="one_query"), "more than one"),
         (changed(SVT, "relation", "kind", to="monotone_queries"), "up and some go down"),
-        (changed(HALF_NOISE, "relation", "kind", to="add_or_remove_one:entry"), "an entry more"),
+        (changed(HALF_NOISE, "relation", "kind", to="add_or_remove_one:entry"), "one entry more"),
         (changed(HALF_NOISE, "relation", "kind", to="anything"), "use one of"),
         (changed(HALF_NOISE, "relation", "bounds", to=["-1", "1/2"]), "outside the bounds"),
         (changed(HALF_NOISE, "relation", "values", to="bool") | {"data2": ["1/2"]}, "no value of sort"),

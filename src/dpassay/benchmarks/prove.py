@@ -56,7 +56,7 @@ class Measured:
         inferred: the smallest bound that was proved, an expression.
         loss: the largest privacy loss that was met, nats; None where none was looked for.
         allowed: what the inferred bound allows where it was met.
-        audited: what an audit said of a proof, or of a mutant that is open; "" where there was none.
+        audited: what an audit said of a proof, or of a mutant that is open, or why nothing; "" where none was asked.
         red: whether the verdict warns of an error of ours.
     """
 
@@ -215,7 +215,10 @@ def _stated(program: Program) -> dict[str, Any]:
 def _audited(program: Program, seed: int) -> str:
     from dpassay.benchmarks.prove_programs.audits import audit_program
 
-    return audit_program(program, AUDIT_SAMPLES, seed).outcome
+    try:
+        return audit_program(program, AUDIT_SAMPLES, seed).outcome
+    except InvalidInput as refused:  # outputs that no audit reads, as a list that holds itself
+        return f"unusable: {refused}"
 
 
 @cache

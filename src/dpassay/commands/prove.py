@@ -16,8 +16,8 @@ from dpassay.core.errors import InvalidInput
 @click.option(
     "--relation",
     metavar="R",
-    help="one_query, all_queries, monotone_queries, replace_one:entry or add_or_remove_one:entry. Default: the "
-    "decorator's.",
+    help="one_query, all_queries, monotone_queries, replace_one:entry, add_or_remove_one:entry, replace_one:user or "
+    "add_or_remove_one:user. Default: the decorator's.",
 )
 @click.option("--epsilon", metavar="EXPRESSION", help="The claim, nats: a formula in the parameters. Default: epsilon.")
 @click.option("--zcdp", metavar="EXPRESSION", help="Claim zCDP with this rho instead.")
@@ -27,6 +27,7 @@ from dpassay.core.errors import InvalidInput
 )
 @click.option("--bounds", metavar="LOW:HIGH", help="The least and the largest entry: numbers or parameters.")
 @click.option("--radius", metavar="NUMBER", help="How much an entry may change where the relation says at most 1.")
+@click.option("--records", metavar="NUMBER", help="How many entries one user may have: a number or a parameter.")
 @click.option("--infer", is_flag=True, help="Also find the smallest bound that can be proved, and the largest loss.")
 @click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
 @isolate_option

@@ -81,10 +81,13 @@ class Neighbors:
             "bounds": None if problem.bounds is None else list(problem.bounds),
             "values": problem.values,
             "radius": problem.radius,
+            "records": problem.records,
         }
         self._exact = exact
         self.kind, self.single = problem.relation, problem.single
+        self.adding = problem.relation.startswith("add_or_remove_one")
         self.radius = _fraction(evaluate(problem.radius, exact))
+        self.records = int(_fraction(evaluate(problem.records, exact)))
         self.whole = problem.values in ("int", "bool")
         if problem.bounds is not None:
             low, high = (_fraction(evaluate(each, exact)) for each in problem.bounds)
@@ -108,9 +111,9 @@ class Neighbors:
 
     def columns(self) -> list[tuple[Fraction, Fraction]]:
         """What one entry may be before and after."""
-        if self.kind == "replace_one:entry":
+        if self.kind.startswith("replace_one"):
             return [(a, b) for a, b in itertools.product(self.entries, repeat=2) if a != b]
-        if self.kind == "add_or_remove_one:entry":
+        if self.adding:
             return []
         moved = [(base, base + step) for base in self.entries for step in (self.radius, -self.radius)]
         half = [(Fraction(0), self.radius / 2)]  # which shows what is rounded
@@ -119,9 +122,10 @@ class Neighbors:
     def simple(self, size: int) -> Iterator[Pair]:
         """Patterns with one step: the first entries move one way, the others another way or not at all."""
         still = [(each, each) for each in self.entries[:3]]
-        if self.kind == "add_or_remove_one:entry":
-            for fill, extra in itertools.product(self.entries[:3], self.entries):
-                yield self._pair([(fill, fill)] * (size - 1), extra)
+        if self.adding:
+            for more in range(min(self.records, size), 0, -1):
+                for fill, extra in itertools.product(self.entries[:3], self.entries):
+                    yield self._pair([(fill, fill)] * (size - more), (extra,) * more)
             return
         one = self.kind in ("one_query", "replace_one:entry")
         columns = self.columns()
@@ -132,6 +136,7 @@ class Neighbors:
             counts = dict.fromkeys((size - 1, 1, size // 2))
             orders = [[other] * k + [first] + [other] * (size - 1 - k) for k in range(size)]
             if not one:
+                counts |= {self.records: None} if self.records < size else {}
                 orders = [[first] * count + [other] * (size - count) for count in counts]
             for chosen in orders:
                 pair = self._pair(chosen[::-1] if first[0] < 0 else chosen)
@@ -149,14 +154,16 @@ class Neighbors:
         return apart, first[1] - first[0] == other[1] - other[0], other[1] == other[0]
 
     def near(self, pair: Pair) -> Iterator[Pair]:
-        """Pairs with one entry changed, or one more."""
+        """Pairs with one entry changed, or one more; none where several are added."""
         first, second = ([Fraction(each) for each in data] for data in pair)
         if len(first) != len(second):
             longer, shorter, swapped = (first, second, False) if len(first) > len(second) else (second, first, True)
+            if len(longer) - len(shorter) > 1:
+                return
             place = next(k for k in range(len(longer)) if longer[:k] + longer[k + 1 :] == shorter)
             for k, value in itertools.product(range(len(shorter) + 1), self.entries[:3]):
                 rest = [*shorter[:k], value, *shorter[k:]]
-                made = self._pair([(each, each) for each in rest], longer[place])
+                made = self._pair([(each, each) for each in rest], (longer[place],))
                 yield made[::-1] if swapped else made
             return
         columns = list(zip(first, second, strict=True))
@@ -185,10 +192,10 @@ class Neighbors:
         for entry in set(first) & set(second):
             yield _without(first, entry), _without(second, entry)
 
-    def _pair(self, columns: list[tuple[Fraction, Fraction]], extra: Fraction | None = None) -> Pair:
-        """The columns; with an entry more on the first side."""
+    def _pair(self, columns: list[tuple[Fraction, Fraction]], extra: Sequence[Fraction] = ()) -> Pair:
+        """The columns; with entries more on the first side."""
         first, second = (tuple(_text(column[side]) for column in columns) for side in (0, 1))
-        return (first if extra is None else (*first, _text(extra))), second
+        return (*first, *map(_text, extra)), second
 
 
 def _without(data: Data, entry: str) -> Data:

@@ -17,6 +17,8 @@ RELATIONS = {
     "monotone_queries": "every entry of the list changes by at most {radius}, all up or all down",
     "replace_one:entry": "one entry of the list is replaced",
     "add_or_remove_one:entry": "one entry is added to the list or removed from it",
+    "replace_one:user": "the entries of one user, {records} at most, are replaced",
+    "add_or_remove_one:user": "the entries of one user, {records} at most, are added to the list or removed from it",
 }
 """Relation -> what it says of two neighboring lists."""
 _ONE_VALUE = {
@@ -43,6 +45,7 @@ class Problem:
         bounds: the least and the largest entry, as texts of numbers or names of parameters; None for any.
         values: what entries are: "real", "int" or "bool".
         radius: how much an entry may change in the first three relations, a number as text.
+        records: how many entries one user may have in the last two relations, a number or a parameter as text.
         notion: "epsilon" (pure differential privacy, nats), "zcdp" (Bun and Steinke 2016) or "gaussian" (mu; Dong, Roth
             and Su 2022).
         bound: the claimed parameter, an expression in the public parameters.
@@ -55,6 +58,7 @@ class Problem:
     bounds: tuple[str, str] | None = None
     values: str = "real"
     radius: str = "1"
+    records: str = "1"
     notion: str = "epsilon"
     bound: str = "epsilon"
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +67,9 @@ class Problem:
 
     def neighbors(self) -> str:
         """In words, which inputs are neighbors."""
-        words = (_ONE_VALUE if self.single else RELATIONS)[self.relation].format(radius=self.radius)
+        words = (_ONE_VALUE if self.single else RELATIONS)[self.relation].format(
+            radius=self.radius, records=self.records
+        )
         kind = {"int": "integers", "bool": "booleans"}.get(self.values, "numbers")
         among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
         return f"{words}; {'the data are one of the' if self.single else 'entries are'} {kind}{among}"
@@ -74,6 +80,25 @@ class Problem:
         if self.notion != "gaussian":
             return self
         return replace(self, notion="zcdp", bound=f"({self.bound})**2 / 2")
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the neighbors differ in the entries of one user."""
+        return self.relation.endswith(":user")
+
+    @property
+    def by_entry(self) -> "Problem":
+        """A claim about one entry from which this one follows, as a user's entries are changed one after the other."""
+        if not self.by_user:
+            return self
+        power = "**2" if self.notion == "zcdp" else ""
+        bound = f"({self.bound}) / ({self.records}){power}"
+        return replace(self, relation=self.relation.replace(":user", ":entry"), bound=bound, records="1")
+
+    def by_users(self, bound: str) -> str:
+        """What a user's entries lose, where one loses the bound."""
+        power = "**2" if self.notion == "zcdp" else ""
+        return f"({bound}) * ({self.records}){power}"
 
     def limits(self, name: str) -> list[Fraction]:
         """Numbers that conditions on a parameter mention, and some on either side of them."""
@@ -95,6 +120,7 @@ class Problem:
                 "bounds": None if self.bounds is None else list(self.bounds),
                 "values": self.values,
                 "radius": self.radius,
+                **({"records": self.records} if self.by_user else {}),
             },
             "claim": {"notion": self.notion, "bound": self.bound},
             "assume": list(self.assume),
@@ -111,6 +137,7 @@ class _Stated:
     assume: Sequence[str] = ()
     bounds: tuple[Any, Any] | None = None
     radius: float | str = 1
+    records: int | str | None = None
 
 
 def mechanism_function(
@@ -121,6 +148,7 @@ def mechanism_function(
     assume: Sequence[str] = (),
     bounds: tuple[Any, Any] | None = None,
     radius: float | str = 1,
+    records: int | str | None = None,
 ) -> Callable[[_Function], _Function]:
     """Says of a function `f(rng, data, **public parameters)` what `dp.prove` is to prove; it runs as before.
 
@@ -131,8 +159,9 @@ def mechanism_function(
         assume: conditions on the parameters, such as "c >= 1".
         bounds: the least and the largest entry: numbers or names of parameters.
         radius: how much an entry may change where the relation speaks of "at most 1".
+        records: how many entries one user may have, a number or the name of a parameter.
     """
-    stated = _Stated(relation, epsilon, claim, tuple(assume), bounds, radius)
+    stated = _Stated(relation, epsilon, claim, tuple(assume), bounds, radius, records)
 
     def mark(function: _Function) -> _Function:
         setattr(function, STATED, stated)
@@ -151,6 +180,7 @@ def problem_of(
     assume: Sequence[str] = (),
     bounds: tuple[Any, Any] | None = None,
     radius: float | str | None = None,
+    records: int | str | None = None,
 ) -> Problem:
     """What is to be proved; what is not given here is what the function's decorator says.
 
@@ -172,6 +202,7 @@ def problem_of(
     reach = _text(stated.radius if radius is None else radius, program)
     if (size := _literal(reach)) is not None and size <= 0:
         raise InvalidInput(f"radius {reach}: an entry changes by more than 0")
+    many, least = _records(relation, stated.records if records is None else records, program)
     ends = [_literal(end) for end in within or ()]
     if None not in ends and ends != sorted(ends):  # type: ignore[type-var]
         raise InvalidInput(f"bounds {ends[0]} to {ends[1]}: no entry is in them; give the least first")
@@ -181,12 +212,32 @@ def problem_of(
         within,
         "bool" if bounds is not None and set(map(type, bounds)) == {bool} else _VALUES.get(program.entries, "real"),
         reach,
+        many,
         notion,
         bound,
         program.parameters,
-        _assumed((*stated.assume, *given), bound, program),
+        (*_assumed((*stated.assume, *given), bound, program), *least),
         program.single,
     )
+
+
+def _records(relation: str, given: int | str | None, program: Program) -> tuple[str, tuple[str, ...]]:
+    """How many entries a user has, and what is assumed of it."""
+    if not relation.endswith(":user"):
+        if given is not None:
+            raise InvalidInput(f"records is given, but {relation} is about entries; say {relation.split(':')[0]}:user")
+        return "1", ()
+    if given is None:
+        raise InvalidInput(
+            f"{relation}: say with records= how many entries one user may have, such as 3 or a parameter"
+        )
+    records = _text(given, program)
+    number = _literal(records)
+    if number is None and program.parameters.get(records) != "int":
+        raise InvalidInput(f"records {records!r}: give a whole number or the name of an int parameter")
+    if number is not None and not (number >= 1 and number.denominator == 1):
+        raise InvalidInput(f"records {records}: give a whole number from 1 on")
+    return records, (f"{records} >= 1",) if number is None else ()
 
 
 def _assumed(given: Sequence[str], bound: str, program: Program) -> tuple[str, ...]:

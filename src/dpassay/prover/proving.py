@@ -179,6 +179,7 @@ def prove(
     time_limit: float = 60,
     bounds: tuple[Any, Any] | None = None,
     radius: float | str | None = None,
+    records: int | str | None = None,
     claim: PrivacyClaim | None = None,
     seed: int = 0,
 ) -> Verdict:
@@ -191,7 +192,8 @@ def prove(
         function: a plain Python function with its source at hand.
         relation: which lists are neighbors: "one_query" (one entry changes by at most 1), "all_queries" (every entry
             does), "monotone_queries" (every entry, all up or all down), "replace_one:entry",
-            "add_or_remove_one:entry". Optional when the function is decorated with `dp.mechanism_function`.
+            "add_or_remove_one:entry", "replace_one:user", "add_or_remove_one:user".
+            Optional when the function is decorated with `dp.mechanism_function`.
         epsilon: the claim, nats: an expression in the parameters or a number; the parameter `epsilon` by default.
         assume: conditions on the parameters, such as "c >= 1".
         infer: also find the smallest bound that can be proved, and the largest loss.
@@ -199,6 +201,8 @@ def prove(
             much as an idle one.
         bounds: the least and the largest entry: numbers or names of parameters.
         radius: how much an entry may change where the relation says "at most 1".
+        records: how many entries one user may have where the relation is about users, wherever they stand in the list:
+            a number or the name of an int parameter. Proved of one entry at a time (group privacy).
         claim: another claim instead of epsilon: `dp.PrivacyClaim.zcdp("rho")` or `dp.PrivacyClaim.gaussian("mu")`.
         seed: of the runs that the checker's reading is compared with.
 
@@ -221,6 +225,7 @@ def prove(
             time_limit=time_limit,
             bounds=bounds,
             radius=radius,
+            records=records,
             claim=claim,
             seed=seed,
             progress=progress,

@@ -107,7 +107,7 @@ class Search:
     """One search."""
 
     def __init__(self, program: Program, problem: Problem, seconds: float = MAX_SECONDS, infer: bool = False):
-        self.program, self.problem, self.infer, self.seconds = program, problem.accounted, infer, seconds
+        self.program, self.problem, self.infer, self.seconds = program, problem.by_entry.accounted, infer, seconds
         self.stated = problem
         self.whole = problem.values != "real"
         self.tried: list[str] = []
@@ -651,6 +651,9 @@ class Attempts:
         result = self.search.stated.inputs(self.search.program)
         if costs.claim is not None:
             bound = costs.claim if self.search.stated.notion != "gaussian" else self.root(f"2 * ({costs.claim})")
+            if self.search.stated.by_user:
+                whole = number_of(self.search.stated.by_users(bound), self.explored.entry)
+                bound = tidy(Printer(self.explored.entry).poly(whole))
             result["claim"] = {**result["claim"], "bound": bound}
         lists = {name: texts for name, texts in inductive.lists.items() if name in self.explored.numeric and texts}
         lists |= {name: [f"same({name}[k])"] for name in self.explored.tuples}

@@ -1,11 +1,11 @@
 """Checks that a mechanism is private by an alignment of two runs; the theorem is in docs/theorems/alignments.md.
 
 Inputs: {"program": {"text", "entry"}, "parameters": {name: "real", "int", "bool" or "list[...]"}, "relation": {"kind",
-"bounds", "values", "radius"}, "claim": {"notion": "epsilon", "zcdp" or "gaussian", "bound"}, "assume": [condition on
-parameters], and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw: [{"when",
-"flip"}]}, "selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list: [formula about
-element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are texts
-(`replay.proof_expressions`), positions "line:column".
+"bounds", "values", "radius", "records"}, "claim": {"notion": "epsilon", "zcdp" or "gaussian", "bound"}, "assume":
+[condition on parameters], and the alignment: "shifts": {draw: [{"when": {branch: outcome}, "shift"}]}, "coins": {draw:
+[{"when", "flip"}]}, "selections": {draw: {"low", "high"}}, "loops": {loop: {"invariant": [...]}}, "lists": {list:
+[formula about element k]}, "free": [branch], "prophecies": {name: {"variable", "loop", "scope"}}}. Expressions are
+texts (`replay.proof_expressions`), positions "line:column".
 
 The text is read anew, both runs are executed symbolically, and every condition goes to z3 and cvc5: both must prove it.
 """
@@ -56,7 +56,7 @@ def compute(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Proves the claim anew; raises `Rejected` where a condition is not proved."""
     fields(inputs, "an alignment", ("program", "parameters", "relation", "claim", "assume"), _ALIGNMENT)
     fields(inputs["program"], "a program", ("text", "entry"))
-    fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius"))
+    fields(inputs["relation"], "a relation", ("kind",), ("bounds", "values", "radius", "records"))
     fields(inputs["claim"], "a claim", ("notion", "bound"))
     if inputs["claim"]["notion"] not in _NOTIONS:
         raise Rejected("the notion is epsilon, zcdp or gaussian")
@@ -190,6 +190,8 @@ class _Proof:
         flow = self.flow()
         notion = self.inputs["claim"]["notion"]
         assumed = list(start.known)
+        if self.by_user:
+            bound = self.of_one_entry(said, start, bound)
         if notion == "gaussian":  # its costs are those of zCDP, and sum to mu^2 / 2 at most
             start.show(self.symbols.compare(">=", bound), "a mu that is at least 0", "the claim")
             bound = self.symbols.without_roots(bound * bound) * HALF
@@ -208,6 +210,13 @@ class _Proof:
             if label != "return":
                 raise Rejected(f"the program may end without a return ({left.taken[-1:]})")
         self.require_a_run()
+
+    def of_one_entry(self, said: Expressions, start: Path, bound: Number) -> Number:
+        """What one entry may lose so that a user's entries, changed one after the other, lose at most the bound."""
+        records = said.number(start, self.public(str(self.inputs["relation"].get("records"))))
+        start.show(self.symbols.compare(">=", records - ONE), "a user has one record or more", "the relation")
+        share = self.symbols.inverse(records)
+        return bound * share * share if self.inputs["claim"]["notion"] == "zcdp" else bound * share
 
     def public(self, text: str) -> ast.expr:
         """An expression in the parameters, and the length of the data where it is the same in both runs."""
@@ -264,7 +273,13 @@ class _Proof:
 
     @property
     def kind(self) -> str:
-        return str(self.inputs["relation"]["kind"])
+        """The relation; of one user's entries that of one entry, since one is changed after the other."""
+        return str(self.inputs["relation"]["kind"]).replace(":user", ":entry")
+
+    @property
+    def by_user(self) -> bool:
+        """Whether several entries may change, those of one user."""
+        return str(self.inputs["relation"]["kind"]).endswith(":user")
 
     @property
     def values(self) -> str:
@@ -278,8 +293,8 @@ class _Proof:
     def relation(self, evaluation: Evaluation, start: Path, said: Expressions, extra: str) -> dict[str, Number]:
         """Puts the data into the start; what `changed`, `delta` and `sign` stand for."""
         symbols = self.symbols
-        if self.kind not in RELATIONS:
-            raise Rejected(f"unknown relation {self.kind!r}")
+        if self.inputs["relation"]["kind"] not in RELATIONS:
+            raise Rejected(f"unknown relation {self.inputs['relation']['kind']!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
         radius = said.number(start, self.public(str(self.inputs["relation"].get("radius") or "1")))
@@ -287,6 +302,8 @@ class _Proof:
             raise Rejected("the radius is above 0: nothing is proved of lists that have no neighbors")
         inside = self.inside(start, said)
         if self.core.single:
+            if self.by_user:
+                raise Rejected("data that are one value are not several records")
             return self.one_value(evaluation, start, radius, sort, inside)
         start.known.append(symbols.compare(">=", length))
         given: dict[str, Number] = {}
@@ -414,7 +431,11 @@ def statement(inputs: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(program["text"].encode()).hexdigest()
     notion = _NOTIONS[claim["notion"]]
     sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
-    details = [f"{name} {relation[name]}" for name in ("bounds", "values", "radius") if relation.get(name) is not None]
+    details = [
+        f"{name} {relation[name]}"
+        for name in ("bounds", "values", "radius", "records")
+        if relation.get(name) is not None
+    ]
     assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""
     return (
         f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is ({claim['bound']})-{notion} "

@@ -1,9 +1,9 @@
 """Refutes a program's privacy claim by two neighboring inputs and an event: both probabilities by exact integration.
 
 Inputs: "program": {"text", "entry"}, "parameters": {name: "int" | "real" | "bool" | "list[...]"}, "relation":
-{"kind", "bounds", "values", "radius"}, "claim": {"notion": "epsilon" | "zcdp" | "gaussian", "bound"}, "assume":
-conditions; what refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output": the event,
-and but for epsilon "order", the order of the Renyi divergence that is too large.
+{"kind", "bounds", "values", "radius", "records"}, "claim": {"notion": "epsilon" | "zcdp" | "gaussian", "bound"},
+"assume": conditions; what refutes it: "values" of the parameters, "data1", "data2" (exact numbers as text), "output":
+the event, and but for epsilon "order", the order of the Renyi divergence that is too large.
 
 An event is a list of events (of a list or tuple of that length), true, false, null, an integer, a text (of an equal
 text), or {"between": [low, high]}: a number in the closed interval, whose ends are exact numbers or null.
@@ -301,25 +301,37 @@ def value_of(text: Any, sort: str) -> Any:
 
 def check_neighbors(relation: Mapping[str, Any], values: Mapping[str, Any], data1: Any, data2: Any) -> None:
     """Raises `Rejected` unless both inputs are of the relation's kind, and neighbors."""
-    fields(relation, "the relation", ("kind", "bounds", "values", "radius"))
+    fields(relation, "the relation", ("kind", "bounds", "values", "radius"), ("records",))
     kind, radius = relation["kind"], constant(evaluate(relation["radius"], values), "the radius")
     if kind not in RELATIONS:
         raise Rejected(f"the relation is {kind!r}: use one of {', '.join(RELATIONS)}")
+    records = constant(evaluate(relation["records"], values), "the records") if kind.endswith(":user") else fmpq(1)
     first, second = (_entries(relation, values, data) for data in (data1, data2))
-    if kind == "add_or_remove_one:entry":
+    if kind.startswith("add_or_remove_one"):
         longer, shorter = (first, second) if len(first) > len(second) else (second, first)
-        if not any(longer[:k] + longer[k + 1 :] == shorter for k in range(len(longer))):
-            raise Rejected("neither input is the other one with an entry more")
+        if not 0 < len(longer) - len(shorter) <= records or not _within(shorter, longer):
+            raise Rejected(f"neither input is the other one with {_entries_said(records)} more")
         return
     if len(first) != len(second):
         raise Rejected("the inputs have different lengths")
     steps = [b - a for a, b in zip(first, second, strict=True)]
-    if kind in ("one_query", "replace_one:entry") and sum(step != 0 for step in steps) > 1:
-        raise Rejected("the inputs differ in more than one entry")
-    if kind != "replace_one:entry" and any(sign(abs(step) - radius) > 0 for step in steps):
+    if kind not in ("all_queries", "monotone_queries") and sum(step != 0 for step in steps) > records:
+        raise Rejected(f"the inputs differ in more than {_entries_said(records)}")
+    if not kind.startswith("replace_one") and any(sign(abs(step) - radius) > 0 for step in steps):
         raise Rejected(f"an entry changes by more than {relation['radius']}")
     if kind == "monotone_queries" and min(steps, default=0) < 0 < max(steps, default=0):
         raise Rejected("some entries go up and some go down")
+
+
+def _entries_said(records: Any) -> str:
+    """How many entries, in words."""
+    return "one entry" if records == 1 else f"{show(records)} entries"
+
+
+def _within(shorter: Sequence[Any], longer: Sequence[Any]) -> bool:
+    """Whether a list is another one with some entries left out."""
+    rest = iter(longer)
+    return all(any(each == other for other in rest) for each in shorter)
 
 
 def _entries(relation: Mapping[str, Any], values: Mapping[str, Any], data: Any) -> list[fmpq]:

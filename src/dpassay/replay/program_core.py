@@ -9,7 +9,10 @@ which leaves its value in a variable of its own. Such variables have an `@` in t
 from dataclasses import dataclass
 from fractions import Fraction
 
-RELATIONS = ("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry")
+RELATIONS = (
+    *("one_query", "all_queries", "monotone_queries", "replace_one:entry", "add_or_remove_one:entry"),
+    *("replace_one:user", "add_or_remove_one:user"),
+)
 """Which lists are neighbors: docs/how-to/prove.md."""
 
 
