@@ -169,20 +169,24 @@ def audit(
         ('refuted', True)
     """
     stated = claim_of(mechanism, epsilon, delta, claim)
-    return run_audit(
-        mechanism,
-        dataset1,
-        dataset2,
-        claim=stated,
-        failure_probability=failure_probability,
-        num_samples=num_samples,
-        time_limit=time_limit,
-        representation=representation,
-        seed=seed,
-        ledger=ledger,
-        more_pairs=more_pairs,
-        executor=executor,
-    ).verdict
+    from dpassay.report.progress import in_notebooks
+
+    with in_notebooks(mechanism_name(mechanism), time_limit) as progress:
+        return run_audit(
+            mechanism,
+            dataset1,
+            dataset2,
+            claim=stated,
+            failure_probability=failure_probability,
+            num_samples=num_samples,
+            time_limit=time_limit,
+            representation=representation,
+            seed=seed,
+            ledger=ledger,
+            more_pairs=more_pairs,
+            progress=progress,
+            executor=executor,
+        ).verdict
 
 
 def run_audit(

@@ -140,7 +140,7 @@ def outputs_of(caller: Caller, traced: Traced | None, job: Job) -> Any:
 
 
 def blocks_of(rows: np.ndarray, discrete: Sequence[bool]) -> Iterator[tuple[bytes, Callable[[], float]]]:
-    """Digests of blocks of rows, shape (samples, columns), that chance cannot repeat, and the bits of chance in them."""
+    """Digests of blocks of rows, shape (samples, columns), that chance cannot repeat, and their bits of chance."""
     if len(rows) < 8:
         return
     continuous = [index for index, flag in enumerate(discrete) if not flag]

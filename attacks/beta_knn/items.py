@@ -22,6 +22,7 @@ from dpassay.attacks.beta_knn.outcome import Judged, Outcome, columns
 from dpassay.attacks.beta_knn.premise import known_items
 from dpassay.attacks.beta_knn.settings import ItemMethod, ItemSettings
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_items import (
@@ -124,7 +125,8 @@ class ItemScene:
         """Attacks all targets."""
         settings, records = self.settings, []
         for number in range(len(self.targets)):
-            progress(f"{NAMES[settings.method]}: target {number + 1} of {len(self.targets)}")
+            said = f"{NAMES[settings.method]}: target {number + 1} of {len(self.targets)}"
+            progress(Step(said, number / len(self.targets)))
             records.append(self.attack_one(number))
         judged, seen, named = zip(*records, strict=True)
         read = settings.num_known if settings.public else 1

@@ -13,6 +13,7 @@ import numpy as np
 from dpassay.attacks.beta_knn.recommender import NAMES, Recommender, with_beta
 from dpassay.attacks.beta_knn.settings import Attack, Similarity, UserMethod
 from dpassay.attacks.beta_knn.users import simulate
+from dpassay.core.progress import Step
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import results_in_parallel
 
@@ -83,7 +84,8 @@ def compare(
     for place, row in results_in_parallel(given, [settings[number] for number in order], jobs):
         recommender, _ = settings[order[place]]
         rows[order[place]] = row
-        progress(f"{NAMES[recommender.method]}, {recommender.similarity}, {row['fakes']} fakes: {row['seconds']:.1f} s")
+        said = f"{NAMES[recommender.method]}, {recommender.similarity}, {row['fakes']} fakes: {row['seconds']:.1f} s"
+        progress(Step(said, sum(map(bool, rows)) / len(rows)))
     return rows
 
 

@@ -29,6 +29,7 @@ from dpassay.attacks.beta_knn.recommender import NAMES, Recommender
 from dpassay.attacks.beta_knn.settings import Attack
 from dpassay.attacks.metrics import Metric, mean_metric
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.data.ratings import Ratings
 from dpassay.mechanisms.similarity import TIE_TOLERANCE
 from dpassay.runs.parallel import processors
@@ -176,7 +177,8 @@ class Scene:
             for number, record in enumerate(pool.map(self.attack_one, range(count))):
                 records.append(record)
                 if (number + 1) % max(1, count // 10) == 0:
-                    progress(f"{NAMES[self.recommender.method]}: {number + 1} of {count} targets")
+                    said = f"{NAMES[self.recommender.method]}: {number + 1} of {count} targets"
+                    progress(Step(said, (number + 1) / count))
         judged, seen = zip(*records, strict=True)
         queries = self.num_fakes * self.attack.rounds * self.attack.restarts
         return UserOutcome(

@@ -14,7 +14,7 @@ from dpassay.commands import output
 from dpassay.commands.main import main
 from dpassay.prover import proving
 from dpassay.replay.proof import asked
-from dpassay.report.terminal import live_status
+from dpassay.report.progress import Progress
 
 MODULE = """
 def total(rng, data, epsilon):
@@ -124,6 +124,6 @@ def test_a_ctrl_c_ends_it_with_one_line(
         if step in text:
             _ctrl_c(0.1)
 
-    monkeypatch.setattr(live_status, "note", note)
+    monkeypatch.setattr(Progress, "note", note)
     assert main(["prove", "proved_module:in_order", "--relation", "one_query"]) == 3
     assert capsys.readouterr().err.strip().splitlines()[-1] == "dpassay: interrupted; nothing was written"

@@ -11,6 +11,7 @@ from dpassay.accounting.accountants import answers
 from dpassay.accounting.checking import ACCURACY, check_accounting
 from dpassay.accounting.events import Tree, dp_event, event_tree
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 
 TREES = 1000
@@ -29,7 +30,7 @@ def tables(*, quick: bool, seed: int, progress: Callable[[str], None]) -> list[T
     for number in range(QUICK if quick else TREES):
         runs.append(_run(*random_case(rng), ask=number < ASKED))
         if number % 20 == 19:
-            progress(f"{number + 1} trees")
+            progress(Step(f"{number + 1} trees", (number + 1) / (QUICK if quick else TREES)))
     rows = [_row(relation, [run for run in runs if run["relation"] == relation]) for relation in _RELATIONS]
     columns = [
         "relation", "trees", "within 1%", "largest ratio", "seconds, mean", "seconds, most", "accountants' answers",

@@ -30,6 +30,7 @@ from dpassay.benchmarks.audit_runs import NO_SEED, Task, audit_once, audited, ex
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, Row, row
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.runs.kept import Kept, cache_folder
 
@@ -95,8 +96,8 @@ def tables(
         }
         chosen = [each for part, each in plan.items() if part in (parts or PARTS)]
         found = [
-            _table(title, rows, total, number, seed, kept, progress)  # type: ignore[arg-type]
-            for title, rows, total, number in chosen
+            _table(title, rows, total, number, seed, kept, part(progress, place, len(chosen)))  # type: ignore[arg-type]
+            for place, (title, rows, total, number) in enumerate(chosen)
         ]
     if not parts or "time" in parts:
         found.append(_time_table(quick, seed, python, progress))
@@ -112,13 +113,15 @@ def _table(
     kept: Kept,
     progress: Callable[[str], None],
 ) -> Table:
-    rows = []
+    rows: list[Any] = []
     for entry, place in chosen:
         results = []
         for number in range(seeds):
             task = Task(entry.name, place, total, seed + number)
-            progress(f"{entry.name}, pair {'searched' if place is None else place + 1}, seed {number + 1} of {seeds}")
-            results.append(kept.get(task.settings, lambda task=task: _cleared(task, progress)))  # type: ignore[misc]
+            which = "searched" if place is None else place + 1
+            own = part(progress, len(rows) * seeds + number, len(chosen) * seeds)
+            own(f"{entry.name}, pair {which}, seed {number + 1} of {seeds}")
+            results.append(kept.get(task.settings, lambda task=task, own=own: _cleared(task, own)))  # type: ignore[misc]
         pair = entry.pairs[0 if place is None else place]
         task = Task(entry.name, entry.pairs.index(pair), total, NO_SEED)
         law = kept.get(task.settings, lambda entry=entry, pair=pair: exact(entry, pair, total))  # type: ignore[misc]

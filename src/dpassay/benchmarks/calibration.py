@@ -20,6 +20,7 @@ import numpy as np
 
 from dpassay.benchmarks.calibration_cases import CASES, Case
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.kept import Kept, cache_folder
@@ -404,9 +405,8 @@ def _run(
         kept.keep(_settings(*tasks[place]), {"tally": asdict(tally)})
         if done % max(1, len(missing) // 200) == 0:
             wrong = f", {tally.wrong} wrong" if tally.wrong else ""
-            progress(
-                f"{done} of {len(missing)}: {cell.fault or cell.case}, {_described(cell)}: {tally.units} more{wrong}"
-            )
+            said = f"{done} of {len(missing)}: {cell.fault or cell.case}, {_described(cell)}: {tally.units} more{wrong}"
+            progress(Step(said, done / len(missing)))
     return [totals[cell] for cell in cells]
 
 

@@ -19,6 +19,7 @@ from scipy import special, stats
 
 from dpassay.benchmarks.noise import Batched, laplace, words
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 
 if TYPE_CHECKING:
@@ -90,11 +91,12 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
     """One table: every kind and probability at every number of samples."""
     probabilities = (1e-2, 1e-4) if quick else (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
     sizes, runs = ((100_000,), 2) if quick else ((100_000, 1_000_000, 23_000_000), 5)
-    rows = []
+    rows: list[list[Any]] = []
+    planned = len(probabilities) * len(sizes) * 2
     for kind, loss in (("mark", math.inf), ("dent", LOSS)):
         for probability in probabilities:
             for size in sizes:
-                progress(f"a {kind} of probability {probability:g}, {size:,} samples")
+                progress(Step(f"a {kind} of probability {probability:g}, {size:,} samples", len(rows) / planned))
                 mechanism = Curator(probability, kind)  # type: ignore[arg-type]
                 found = [_audit(mechanism, size, seed + run) for run in range(runs)]
                 rarest = [entry["rarest"] for entry in found if entry["rarest"] is not None]

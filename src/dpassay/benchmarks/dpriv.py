@@ -17,6 +17,7 @@ from typing import Any
 import sympy
 
 from dpassay.benchmarks.dpriv_functions import FUNCTIONS
+from dpassay.core.progress import told
 from dpassay.core.records import Table
 from dpassay.prover.sensitivity.deciding import Sensitivity, sensitivity
 from dpassay.prover.sensitivity.queries import at_most, proved
@@ -108,8 +109,7 @@ def run(*, numbers: Sequence[int] = (), progress: Callable[[str], None] = lambda
         A table: "title", "columns", "rows" (a row is a mapping), and "decided", "questions" and "wrong" as numbers.
     """
     rows: list[dict[str, Any]] = []
-    for number in numbers or FUNCTIONS:
-        progress(f"function {number}")
+    for number in told(numbers or list(FUNCTIONS), progress, lambda number: f"function {number}"):
         found = function_decided(number)
         right = "holds" if found.outcome == "holds" else "open"
         reached = attained(found)

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpassay.benchmarks.pair_mechanisms import BROKEN, CASES, SOUND, Case
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import shortened
 from dpassay.runs.kept import Kept, cache_folder
@@ -97,7 +98,7 @@ def _kept_search(case: Case, seconds: float, seed: int, kept: Kept) -> dict[str,
 def _broken(cases: Sequence[Case], seconds: float, seed: int, kept: Kept, progress: Callable[[str], None]) -> Table:
     rows, found = [], 0
     for number, case in enumerate(cases):
-        progress(f"{number + 1} of {len(cases)}: {case.name}")
+        progress(Step(f"{number + 1} of {len(cases)}: {case.name}", number / len(cases)))
         run = _kept_search(case, seconds, seed, kept)
         found += run["epsilon"] is not None
         bound = "not found" if run["epsilon"] is None else f"{run['epsilon']:.3g}"
@@ -123,7 +124,8 @@ def _sound(
     for number, case in enumerate(cases):
         runs = []
         for place in range(searches):
-            progress(f"{number + 1} of {len(cases)}: {case.name}, search {place + 1} of {searches}")
+            said = f"{number + 1} of {len(cases)}: {case.name}, search {place + 1} of {searches}"
+            progress(Step(said, (number * searches + place) / (len(cases) * searches)))
             runs.append(_kept_search(case, seconds, seed + place, kept))
         accused = sum(run["epsilon"] is not None for run in runs)
         total += accused

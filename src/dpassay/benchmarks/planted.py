@@ -16,6 +16,7 @@ import numpy as np
 
 from dpassay.benchmarks.calibration import exceeds
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.parallel import processors, results_in_parallel
@@ -68,7 +69,8 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
     for place, results in results_in_parallel(measure, tasks, 1 if quick else processors()):
         cell = tasks[place][0]
         found[cell] += results
-        progress(f"{cell.leak}, {cell.mode}, {cell.samples:,} samples: {len(found[cell])} of {cell.units}")
+        said = f"{cell.leak}, {cell.mode}, {cell.samples:,} samples: {len(found[cell])} of {cell.units}"
+        progress(Step(said, sum(map(len, found.values())) / sum(each.units for each in every)))
     rows = [_row(cell.leak, cell.mode, cell.samples, found[cell]) for cell in every]
     rows.append(_row("together", "", "", [result for results in found.values() for result in results]))
     title = (

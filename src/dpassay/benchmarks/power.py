@@ -18,6 +18,7 @@ from scipy import optimize, stats
 from dpassay.auditors.betting import EProcess, lower_bound
 from dpassay.auditors.fixed_sample import METHODS, Counts, epsilon_lower, largest_where, predicted_lower, size
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Say, part, silent, told
 from dpassay.core.records import Table
 
 ALPHA = 0.01
@@ -41,13 +42,10 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
 
     Quick: fewer repetitions and smaller cases.
     """
-    progress("power of the bounds")
-    power = bound_fractions(quick, seed)
-    progress("samples to refute a claim 20% too low")
-    samples = samples_to_refute(quick, seed)
-    progress("calls of slow samplers")
-    calls = calls_to_refute(20 if quick else 200, seed)
-    progress("exact sizes")
+    power = bound_fractions(quick, seed, part(progress, 0, 4))
+    samples = samples_to_refute(quick, seed, part(progress, 1, 4))
+    calls = calls_to_refute(20 if quick else 200, seed, part(progress, 2, 4))
+    exact = sizes(quick, part(progress, 3, 4))
     return [
         Table(
             f"Bound at confidence {1 - ALPHA:g} as a fraction of the true epsilon, mean",
@@ -68,12 +66,12 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None] = lambda _: N
         Table(
             f"Largest probability of a false refutation at failure probability {ALPHA:g}, summed exactly",
             ["n", "m", "epsilon", "delta", *METHODS],
-            sizes(quick),
+            exact,
         ),
     ]
 
 
-def bound_fractions(quick: bool, seed: int) -> list[list[Any]]:
+def bound_fractions(quick: bool, seed: int, progress: Say = silent) -> list[list[Any]]:
     """Rows of the first table: a fifth of the samples chose the event, except in the last column, which needs none.
 
     The best possible spends all samples on the exact test of the optimal event.
@@ -82,8 +80,12 @@ def bound_fractions(quick: bool, seed: int) -> list[list[Any]]:
     rows = []
     repeats, exact_repeats = (40, 3) if quick else (400, 12)
     totals = (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7)
-    for (name, event), epsilon, total in itertools.product(EVENTS.items(), (0.1, 1.0), totals):
-        p, q = event(epsilon)
+    plan = list(itertools.product(EVENTS, (0.1, 1.0), totals))
+    said = told(
+        plan, progress, lambda each: f"power of the bounds: {each[0]}, epsilon {each[1]:g}, {each[2]:,} samples"
+    )
+    for name, epsilon, total in said:
+        p, q = EVENTS[name](epsilon)
         test = int(0.8 * total) // 2
         means = _mean_bounds(METHODS, p, q, test, repeats, exact_repeats, generator)
         best = _mean_bounds(("score", "exact"), p, q, total // 2, repeats, exact_repeats, generator)["exact"]
@@ -93,21 +95,21 @@ def bound_fractions(quick: bool, seed: int) -> list[list[Any]]:
     return rows
 
 
-def samples_to_refute(quick: bool, seed: int) -> list[list[Any]]:
+def samples_to_refute(quick: bool, seed: int, progress: Say = silent) -> list[list[Any]]:
     """Rows of the second table: mean, median and 90% quantile over runs that bet until the claim is refuted."""
     rows = []
-    for name, event in EVENTS.items():
-        for epsilon in (0.1, 1.0, 3.0):
-            p, q = event(epsilon)
-            fixed = [_fixed_samples(p, q, 0.8 * epsilon, method) for method in ("clopper-pearson", "exact")]
-            taken = _anytime_samples(p, q, 0.8 * epsilon, 100 if quick else 1000, np.random.default_rng(seed))
-            mean = float(taken.mean())
-            row = [*fixed, round(mean), int(np.median(taken)), int(np.quantile(taken, 0.9)), round(mean / fixed[0], 3)]
-            rows.append([name, epsilon, *row])
+    plan = list(itertools.product(EVENTS, (0.1, 1.0, 3.0)))
+    for name, epsilon in told(plan, progress, lambda each: f"samples to refute: {each[0]}, epsilon {each[1]:g}"):
+        p, q = EVENTS[name](epsilon)
+        fixed = [_fixed_samples(p, q, 0.8 * epsilon, method) for method in ("clopper-pearson", "exact")]
+        taken = _anytime_samples(p, q, 0.8 * epsilon, 100 if quick else 1000, np.random.default_rng(seed))
+        mean = float(taken.mean())
+        row = [*fixed, round(mean), int(np.median(taken)), int(np.quantile(taken, 0.9)), round(mean / fixed[0], 3)]
+        rows.append([name, epsilon, *row])
     return rows
 
 
-def calls_to_refute(audits: int, seed: int) -> list[list[Any]]:
+def calls_to_refute(audits: int, seed: int, progress: Say = silent) -> list[list[Any]]:
     """Rows of the third table; an audit that spends all its samples counts with them."""
     from dpassay.auditors.audit import run_audit
 
@@ -117,10 +119,11 @@ def calls_to_refute(audits: int, seed: int) -> list[list[Any]]:
     def response(rng: np.random.Generator, bit: float) -> bool:
         return bool(rng.random() < EVENTS["randomized response"](2.0)[0 if bit else 1])
 
-    rows = []
+    rows: list[list[Any]] = []
     for name, sampler in (("Laplace", laplace), ("randomized response", response)):
         calls, refuted = [], 0
-        for audit in range(audits):
+        own = part(progress, len(rows), 2)
+        for audit in told(range(audits), own, lambda audit: f"calls of slow samplers: {name}, audit {audit + 1}"):  # noqa: B023
             with tempfile.TemporaryDirectory() as folder:
                 found = run_audit(
                     sampler, 0.0, 1.0, claim=PrivacyClaim(1.0), failure_probability=ALPHA, num_samples=1500,
@@ -133,11 +136,11 @@ def calls_to_refute(audits: int, seed: int) -> list[list[Any]]:
     return rows
 
 
-def sizes(quick: bool) -> list[list[Any]]:
+def sizes(quick: bool, progress: Say = silent) -> list[list[Any]]:
     """Rows of the fourth table: the largest over a grid of q; None where a method does not apply or costs too much."""
     cases = [(20, 20)] if quick else [(20, 20), (100, 60), (1000, 1000), (10**4, 10**4)]
     rows = []
-    for n, m in cases:
+    for n, m in told(cases, progress, lambda case: f"exact sizes: {case[0]} and {case[1]} samples"):
         for epsilon, delta in NULLS[1::2] if quick else NULLS:
             largest = (1 - delta) * math.exp(-epsilon)
             grid = np.unique(

@@ -21,6 +21,7 @@ from dpassay.benchmarks.prove_programs.record import Program
 from dpassay.benchmarks.sensitivity import cpu_seconds
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.runs.kept import Kept
@@ -107,7 +108,8 @@ def tables(
         found[part, place] = measured
         kept.keep(_settings(part, place, seed), {"measured": asdict(measured)})
         name, seconds = _programs(part)[place].name, measured.seconds
-        progress(f"{name}: {measured.outcome}, {seconds:.1f} s; {len(found)} of {len(asked_for)}")
+        said = f"{name}: {measured.outcome}, {seconds:.1f} s; {len(found)} of {len(asked_for)}"
+        progress(Step(said, len(found) / len(asked_for)))
     results = {
         part: [(_programs(part)[task[1]], found[part, task[1]]) for task in asked_for if task[0] == part]
         for part in judged

@@ -21,6 +21,7 @@ import numpy as np
 from dpassay.benchmarks import sketches
 from dpassay.benchmarks.peers import available, measure
 from dpassay.core.numerics import float64
+from dpassay.core.progress import told
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.mechanisms.determinantal import Spectrum
@@ -78,10 +79,8 @@ def tables(quick: bool, seed: int, python: str, progress: Callable[[str], None])
     """The tables of `dpassay bench samplers`; `python` is the interpreter that has the peers."""
     version = available(python, "dppy")
     rows = []
-    for task in TASKS:
-        if task.in_quick or not quick:
-            progress(task.name)
-            rows.append(_row(task, quick, seed, python, version))
+    for task in told([task for task in TASKS if task.in_quick or not quick], progress, lambda task: task.name):
+        rows.append(_row(task, quick, seed, python, version))
     progress("random sketches")
     columns = [column for column in COLUMNS if column != "Gflop/s"]
     return [

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpassay.benchmarks.scan_corpus import SPECIMENS, Specimen
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.scanning.running import DEFAULT_TIME_LIMIT, Scan, scan
 
@@ -37,7 +38,7 @@ def corpus(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Tabl
     for module in MODULES:
         for side in ("broken", "mended"):
             name = f"dpassay.benchmarks.scan_corpus.{side}.{module}"
-            progress(name)
+            progress(Step(name, len(scans) / (2 * len(MODULES))))
             begin = _children()
             scans[side, module] = scan(name, time_limit=limit, seed=seed)
             seconds[side, module] = _children() - begin

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpassay.benchmarks.sensitivity_functions import ADDED, QUERIES, Query
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import rounded
 from dpassay.prover.sensitivity.deciding import Sensitivity, sensitivity
@@ -101,9 +102,9 @@ def table(quick: bool, progress: Callable[[str], None], workers: int | None = No
     found: dict[int, Answer] = {}
     for place, answer in results_in_parallel(judged, tasks, workers or (1 if quick else processors())):
         found[place] = answer
-        progress(
-            f"{QUERIES[place].function.__name__}: {answer.said}, {answer.seconds:.1f} s; {len(found)}/{len(tasks)}"
-        )
+        name = QUERIES[place].function.__name__
+        said = f"{name}: {answer.said}, {answer.seconds:.1f} s; {len(found)} of {len(tasks)}"
+        progress(Step(said, len(found) / len(tasks)))
     rows = [(QUERIES[place], found[place]) for place in sorted(found)]
     cells: dict[str, Callable[[Any], Any]] = {
         "function": lambda row: row[0].function.__name__,

@@ -194,11 +194,12 @@ def _simulate(
 
     ratings = given_ratings(data, reading) or synthetic()
     from dpassay.report.attack_html import render_attack
+    from dpassay.report.progress import Progress
     from dpassay.report.sarif import attack_to_sarif
     from dpassay.report.schema import validate_attack
-    from dpassay.report.terminal import live_status, print_attack
+    from dpassay.report.terminal import print_attack
 
-    with interruptible("nothing was written"), live_status(f"attack {name}") as status:
+    with interruptible("nothing was written"), Progress(f"attack {name}") as status:
         run = importlib.import_module(kind.report).run
         report = run(ratings, method=method, seed=seed, progress=status.note, **given)
     content = validate_attack(report.to_json(command_line(), limits))

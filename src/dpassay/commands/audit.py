@@ -168,14 +168,14 @@ def audit(
     if sensitivity is not None:
         raise InvalidInput("--sensitivity goes with --same-stream; add that, or leave it out")
     from dpassay.auditors.audit import run_audit
-    from dpassay.report.terminal import live_status
+    from dpassay.report.progress import Progress
 
     ledger = settings["ledger"]
     kept = f"the evidence so far is in {ledger}, and the next run adds to it" if ledger else "nothing was written"
     with (
         interruptible(kept),
         executor_for(scheduler) as executor,
-        live_status(target.target, settings["time_limit"]) as status,
+        Progress(target.target, settings["time_limit"]) as status,
     ):
         found = run_audit(
             mechanism,

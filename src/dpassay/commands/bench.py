@@ -47,17 +47,18 @@ def bench(
             raise
         clone = f"clone {REPOSITORY} and run `python3 dev.py run bench {name}` there"
         raise InvalidInput(f"the benchmarks measure a commit and are not in the package: {clone}") from None
+    from dpassay.report.progress import Progress
     from dpassay.report.terminal import print_tables
 
     outputs = Outputs(*table_files(output), resume)
     options: dict[str, Any] = {} if resume is None else {"resume": resume}
-    with interruptible(what_is_kept(resume)):
+    with interruptible(what_is_kept(resume)), Progress(f"bench {name}") as shown:
         result = run(
             name,
             quick=quick,
             seed=seed,
             peers=peers,
-            progress=lambda text: click.echo(f"  {text}", err=True),
+            progress=shown.note,
             seeds=seeds,
             parts=parts,
             num_samples=num_samples,

@@ -51,6 +51,7 @@ def experiment(
 ) -> int:
     """Rerun a paper's tables, ours beside theirs, or sweep an attack. An unknown NAME lists those there are."""
     from dpassay.experiments import run
+    from dpassay.report.progress import Progress
 
     if len(data) > 2:
         raise InvalidInput(f"--data is given {len(data)} times; give one dataset, or two domains, the source first")
@@ -59,14 +60,18 @@ def experiment(
     outputs = Outputs(*table_files(output), resume, runs)
     if runs is not None:
         require("parquet")
-    with interruptible(what_is_kept(resume)), executor_for(scheduler) as executor:
+    with (
+        interruptible(what_is_kept(resume)),
+        executor_for(scheduler) as executor,
+        Progress(f"experiment {name}") as shown,
+    ):
         result = run(
             name,
             (data[0], data[1]) if len(data) == 2 else next(iter(data), None),
             quick=quick,
             seed=seed,
             resume=resume,
-            progress=lambda text: click.echo(f"  {text}", err=True),
+            progress=shown.note,
             reading=reading,
             executor=executor,
         )

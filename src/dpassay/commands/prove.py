@@ -55,7 +55,7 @@ def prove(
     """
     from dpassay.core.privacy import PrivacyClaim
     from dpassay.prover.proving import run_proof
-    from dpassay.report.terminal import live_status
+    from dpassay.report.progress import Progress
 
     limit(isolate)
     given = {"--epsilon": epsilon, "--zcdp": zcdp, "--gaussian": gaussian}
@@ -69,7 +69,7 @@ def prove(
         raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
     outputs = Outputs(json_path, html_path, certificate_path)
     mechanism = named_function(target)
-    with interruptible("nothing was written", insist=True), live_status(target, settings["time_limit"]) as status:
+    with interruptible("nothing was written", insist=True), Progress(target, settings["time_limit"]) as status:
         found = run_proof(
             mechanism,
             relation=relation,

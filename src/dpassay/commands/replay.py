@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dpassay.commands.output import UNUSABLE, VIOLATED, line, path_type
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.replay.budget import MEGABYTES, SECONDS, BudgetedReplay, Limits
+
+if TYPE_CHECKING:
+    from dpassay.replay import Replay
 
 
 @click.command()
@@ -40,10 +45,13 @@ def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limi
         raise click.UsageError("Missing argument 'CERTIFICATES...'")
     if coqchk and not kernel:
         raise click.UsageError("--coqchk needs --kernel")
+    from dpassay.report.progress import Progress
+
     failed = unusable = 0
     theorems: set[str] = set()
-    with BudgetedReplay(Limits(time_limit, memory_limit)) as recheck:
-        for path in certificates:
+    with BudgetedReplay(Limits(time_limit, memory_limit)) as recheck, Progress("replay") as shown:
+        for number, path in enumerate(certificates):
+            shown.note(Step(path.name, number / len(certificates)))
             try:
                 outcome = recheck(path)
             except InvalidInput as error:
@@ -53,10 +61,7 @@ def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limi
             failed += not outcome.checks
             if outcome.checks and outcome.kind == "kernel":
                 theorems.add(outcome.claim.replace("-", "_"))
-            mark = "checks" if outcome.checks else "FAILS "
-            concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome.replace("note", "shows")
-            said = f"{outcome.id or outcome.claim:12} {concluded:8} {path.name}: {outcome.shows or outcome.reason}"
-            click.echo(line(f"{mark}  {said}"))
+            click.echo(_told(path, outcome))
     if certificates:
         click.echo(f"{len(certificates) - failed - unusable} of {len(certificates)} certificates check")
     if kernel and (theorems or not certificates):
@@ -64,13 +69,22 @@ def replay(certificates: tuple[Path, ...], kernel: bool, coqchk: bool, time_limi
     return VIOLATED if failed else UNUSABLE if unusable else 0
 
 
+def _told(path: Path, outcome: "Replay") -> str:
+    mark = "checks" if outcome.checks else "FAILS "
+    concluded = f"part of {outcome.outcome}" if outcome.part else outcome.outcome.replace("note", "shows")
+    said = f"{outcome.id or outcome.claim:12} {concluded:8} {path.name}: {outcome.shows or outcome.reason}"
+    return line(f"{mark}  {said}")
+
+
 def recheck_theorems(theorems: Sequence[str] | None, coqchk: bool) -> bool:
     """Has Rocq check the theorems, and says what it found; whether they are all right."""
     from dpassay.replay import Rejected
     from dpassay.replay.kernel import AXIOMS, definitions, recheck
+    from dpassay.report.progress import Progress
 
     try:
-        version = recheck(theorems, coqchk=coqchk)
+        with Progress("Rocq checks the theorems"):
+            version = recheck(theorems, coqchk=coqchk)
     except Rejected as problem:
         click.echo(line(f"FAILS   kernel: {problem}"))
         return False

@@ -39,13 +39,13 @@ def scan(
     """
     from dpassay.prover.hints import RULES
     from dpassay.report import scan_text
+    from dpassay.report.progress import Progress
     from dpassay.report.sarif import scan_to_sarif
     from dpassay.report.scan_html import render_scan
-    from dpassay.report.terminal import live_status
     from dpassay.scanning.running import scan as scanned
 
     outputs = Outputs(json_path, sarif_path, html_path, folders=[drafts])
-    with interruptible("nothing was written"), live_status(package, time_limit) as status:
+    with interruptible("nothing was written"), Progress(package, time_limit) as status:
         found = scanned(
             package,
             time_limit=time_limit,

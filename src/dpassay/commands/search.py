@@ -77,14 +77,14 @@ def search(
         "time_limit": time_limit,
         "seed": seed,
     }
-    from dpassay.report.terminal import live_status
+    from dpassay.report.progress import Progress
 
     if scheduler is not None and not sampled:
         raise InvalidInput("an exact search draws nothing that workers could share; add --black-box, or leave it out")
     with (
         interruptible("nothing was written"),
         executor_for(scheduler) as executor,
-        live_status(target.target, time_limit) as status,
+        Progress(target.target, time_limit) as status,
     ):
         if sampled:
             from dpassay.auditors.neighbor_search import search_black_box

@@ -94,7 +94,7 @@ def verify(
     ratings = given_ratings(data, reading)
     with executor_for(scheduler) as executor:
         workers = executor or jobs or processors()
-        result = _judge_with_progress(len(chosen), paper, claims, ratings, quick, seed, workers)
+        result = _judge_with_progress(paper, claims, ratings, quick, seed, workers)
     result = result.rechecked() if kernel else result
     from dpassay.report.html import render
     from dpassay.report.markdown import index, mapping, pages
@@ -127,7 +127,6 @@ def verify(
 
 
 def _judge_with_progress(
-    total: int,
     paper: str | None,
     claims: Sequence[str],
     data: "Ratings | None",
@@ -136,11 +135,11 @@ def _judge_with_progress(
     jobs: int | Executor,
 ) -> "Run":
     from dpassay.judging.verification import run
-    from dpassay.report.terminal import progress_bar
+    from dpassay.report.progress import Progress
     from dpassay.runs.kept import cache_folder
 
     kept = "what verify had judged is kept, and the same command goes on from it"
-    with interruptible(kept), progress_bar(total) as bar:
+    with interruptible(kept), Progress("verify") as shown:
         return run(
             paper,
             claims,
@@ -150,7 +149,5 @@ def _judge_with_progress(
             command=command_line(),
             jobs=jobs,
             cache=cache_folder(),
-            started=lambda claim: bar.start(claim.id),
-            finished=lambda item: bar.finish(item.claim.id, item.verdict.outcome, item.seconds),
-            progress=bar.note,
+            progress=shown.note,
         )

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Notice
 from dpassay.data.domain_files import load_domains, rating_files
 from dpassay.data.rating_files import read_ratings
 from dpassay.data.ratings import Ratings, synthetic
@@ -66,7 +67,7 @@ class Request:
     def _noted(self, ratings: Ratings) -> Ratings:
         """Says what a reader must know of how they were read."""
         if ratings.note:
-            self.progress(f"{ratings.name}: {ratings.note}")
+            self.progress(Notice(f"{ratings.name}: {ratings.note}"))
         return ratings
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import require
+from dpassay.core.progress import Say, Step, silent
 from dpassay.core.registry import notation, select, titles
 from dpassay.core.version import __version__
 from dpassay.data.ratings import Ratings, synthetic
@@ -22,6 +23,7 @@ from dpassay.judging.judge import Judged, judge
 from dpassay.judging.kept_verdicts import KeptVerdicts
 from dpassay.judging.parallel import judge_in_parallel
 from dpassay.report.certificate_text import rows
+from dpassay.report.progress import in_notebooks
 from dpassay.runs.parallel import usable_executor
 
 
@@ -114,7 +116,9 @@ def verify(
         InvalidInput: unknown paper or claim, unreadable data, or the extra `papers` is not installed.
     """
     jobs = 1 if executor is None else usable_executor(executor)
-    return [item.verdict for item in run(paper, claims, quick=quick, data=data, jobs=jobs).judged]
+    with in_notebooks("verify") as progress:
+        found = run(paper, claims, quick=quick, data=data, jobs=jobs, progress=progress)
+    return [item.verdict for item in found.judged]
 
 
 def run(
@@ -129,23 +133,32 @@ def run(
     cache: Path | None = None,
     started: Callable[[Claim], None] = lambda _: None,
     finished: Callable[[Judged], None] = lambda _: None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Say = silent,
 ) -> Run:
     """Like `verify`, with everything that was found out on the way.
 
     `jobs` processes judge at once, or an executor does; with more than one, a script that calls this needs the usual
-    `if __name__ == "__main__":`, and `progress` is not called. With a folder `cache`, verdicts are kept there until the
-    run completes, and a run with the same data and settings goes on from those an interrupted one left.
+    `if __name__ == "__main__":`, and `progress` hears of whole claims only. With a folder `cache`,
+    verdicts are kept there until the run completes, and a run with the same data and settings goes on from those an
+    interrupted one left.
     """
     chosen = select(paper, list(claims) if claims else None)
     require("papers")
-    context = Context(_ratings(data), quick, seed, progress)
+    context = Context(_ratings(data), quick, seed, lambda text: progress(str(text)))  # its share is not the whole's
     begin = time.perf_counter()
     kept = None if cache is None else KeptVerdicts(cache, context)
     judged: dict[str, Judged] = {}
 
+    def say(text: str) -> None:
+        progress(Step(text, len(judged) / len(chosen)))
+
+    def begun(claim: Claim) -> None:
+        say(claim.id)
+        started(claim)
+
     def done(item: Judged) -> None:
         judged[item.claim.id] = item
+        say(f"{item.claim.id}: {item.verdict.outcome}")
         finished(item)
 
     def decided(item: Judged) -> None:
@@ -158,11 +171,11 @@ def run(
             done(item)
     missing = [claim for claim in chosen if claim.id not in judged]
     if isinstance(jobs, Executor) or (jobs > 1 and len(missing) > 1):
-        judge_in_parallel(missing, context, jobs, started, decided)
+        judge_in_parallel(missing, context, jobs, begun, decided)
     else:
         with _hearing_interruptions() as check:
             for claim in missing:
-                started(claim)
+                begun(claim)
                 item = judge(claim, context)
                 check()
                 decided(item)

@@ -213,19 +213,23 @@ def prove(
     Raises:
         InvalidInput: no relation or no claim, or a function whose source cannot be had.
     """
-    return run_proof(
-        function,
-        relation=relation,
-        epsilon=epsilon,
-        assume=assume,
-        infer=infer,
-        time_limit=time_limit,
-        bounds=bounds,
-        radius=radius,
-        records=records,
-        claim=claim,
-        seed=seed,
-    ).verdict
+    from dpassay.report.progress import in_notebooks
+
+    with in_notebooks(getattr(function, "__name__", "the proof"), time_limit) as progress:
+        return run_proof(
+            function,
+            relation=relation,
+            epsilon=epsilon,
+            assume=assume,
+            infer=infer,
+            time_limit=time_limit,
+            bounds=bounds,
+            radius=radius,
+            records=records,
+            claim=claim,
+            seed=seed,
+            progress=progress,
+        ).verdict
 
 
 def run_proof(

@@ -1039,12 +1039,9 @@ class _Reader:
             return self.reduction(node, spelled, node.args[0])
         if name in _PURE.get(module, ()):
             self.plain(node, 1)
-            if module == "math":
-                made = self.operation(spelled, (self.number(node.args[0]),), node), SCALAR
-            else:
-                made = self.lifted(node, spelled, self.as_array(self.value(node.args[0])))
-            floats = name in _FLOATS[module]
-            return self.lifted(node, "float", made) if floats else made
+            read = (self.number(node.args[0]), SCALAR) if module == "math" else self.as_array(self.value(node.args[0]))
+            made = self.lifted(node, spelled, read)
+            return self.lifted(node, "float", made) if name in _FLOATS[module] else made
         if module == "np":
             return self.numpy(node, name)
         raise _refuse(node, f"{module}.{name} is not understood")

@@ -1,16 +1,11 @@
-"""What the command line prints: progress, the verdicts, an audit, an attack."""
+"""What the command line prints: the verdicts, an audit, an attack."""
 
-import math
-import sys
 import textwrap
-import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import rich.box
 import rich.console
-import rich.progress
 import rich.table
 import rich.text
 
@@ -24,92 +19,6 @@ STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted
 CHECK_STYLES = {"exceeded": "red", "kept": "green", "not measured": "red"}
 LONGEST_NAME = 24  # characters of a table's cell that is not broken into lines
 LONGEST_LINE = 60  # of one that is
-
-
-class _Live:
-    """Starts and stops a progress display with its `with` block."""
-
-    bar: rich.progress.Progress
-
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()
-
-
-class progress_bar(_Live):
-    """A progress bar on a terminal, one plain line per claim elsewhere; both on standard error."""
-
-    def __init__(self, total: int) -> None:
-        self.console = rich.console.Console(stderr=True)
-        self.bar = rich.progress.Progress(
-            rich.progress.TextColumn("{task.description:14}"),
-            rich.progress.BarColumn(),
-            rich.progress.MofNCompleteColumn(),
-            rich.progress.TimeElapsedColumn(),
-            rich.progress.TextColumn("{task.fields[note]}"),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-        self.task = self.bar.add_task("", total=total, note="")
-
-    def start(self, name: str) -> None:
-        """A claim's turn begins."""
-        self.bar.update(self.task, description=name, note="")
-
-    def note(self, text: str) -> None:
-        """A long step advanced."""
-        self.bar.update(self.task, note=text[: max(20, self.console.width - 60)])
-
-    def finish(self, name: str, outcome: str, seconds: float) -> None:
-        """A claim was judged."""
-        self.bar.advance(self.task)
-        if not self.console.is_terminal:
-            sys.stderr.write(f"{name:12} {outcome:12} {seconds:6.1f} s\n")
-
-
-class live_status(_Live):
-    """What a single long task is doing: one line that changes on a terminal, plain lines elsewhere; standard error.
-
-    Args:
-        task: what runs, for the terminal.
-        limit: seconds after which it ends by itself, drawn as a bar; None when it has no limit.
-    """
-
-    PAUSE = 5.0  # seconds between plain lines
-
-    def __init__(self, task: str, limit: float | None = None) -> None:
-        self.console = rich.console.Console(stderr=True)
-        columns: list[rich.progress.ProgressColumn] = [
-            rich.progress.SpinnerColumn(),
-            rich.progress.TextColumn("{task.description}", markup=False),
-            *([rich.progress.BarColumn(bar_width=24)] if limit else []),
-            rich.progress.TimeElapsedColumn(),
-            rich.progress.TextColumn("{task.fields[note]}", markup=False),
-        ]
-        self.bar = rich.progress.Progress(
-            *columns, console=self.console, transient=True, disable=not self.console.is_terminal
-        )
-        self.limit = limit
-        self.task = self.bar.add_task(task, total=limit, note="")
-        self.begin = time.monotonic()
-        self.printed = -math.inf
-
-    def note(self, text: str) -> None:
-        """A step advanced."""
-        now = time.monotonic()
-        if self.console.is_terminal:
-            elapsed = None if self.limit is None else min(now - self.begin, self.limit)
-            self.bar.update(self.task, note=text[: max(20, self.console.width - 60)], completed=elapsed)
-        elif now - self.printed >= self.PAUSE:
-            self.printed = now
-            sys.stderr.write(f"{now - self.begin:6.1f} s  {text}\n")
-            sys.stderr.flush()
 
 
 def print_audit(audit: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.attacks.beta_knn.settings import Attack, UserMethod
 from dpassay.attacks.beta_knn.sweeps import compare, sweep
 from dpassay.attacks.metrics import Metric
+from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.request import Request
@@ -63,7 +64,7 @@ def measure(request: Request) -> list[dict[str, Any]]:
     Quick: fewer targets and betas.
     """
     betas = BETAS[::3] if request.quick else BETAS
-    fixed = {"recommender": _recommender(request.ratings), "attack": Attack(seed=request.seed), **_effort(request)}
+    fixed = {"recommender": _recommender(request.ratings), "attack": Attack(seed=request.seed), **_effort(request, 0)}
     return sweep(request.ratings, get_args(UserMethod), betas, ("full_cosine", "cosine"), **fixed)
 
 
@@ -83,7 +84,7 @@ def vary(request: Request) -> list[dict[str, Any]]:
             recommender = replace(base, method=method, **ours)
             named.append({"variation": variation, "similarity": recommender.similarity, "method": method, "beta": beta})
             settings.append((recommender, Attack(beta=beta, seed=request.seed, **theirs)))
-    rows = compare(request.ratings, settings, **_effort(request))
+    rows = compare(request.ratings, settings, **_effort(request, 1))
     return [names | row for names, row in zip(named, rows, strict=True)]
 
 
@@ -97,9 +98,13 @@ def _recommender(ratings: Ratings) -> Recommender:
     return Recommender(num_neighbors=max(2, min(50, ratings.num_users // 10)), max_rating=max(ratings.scale[1], 1.0))
 
 
-def _effort(request: Request) -> dict[str, Any]:
-    jobs = request.executor or (1 if request.quick else processors())
-    return {"targets": TARGETS[request.quick], "paired": True, "jobs": jobs, "progress": request.progress}
+def _effort(request: Request, sweep: int) -> dict[str, Any]:
+    return {
+        "targets": TARGETS[request.quick],
+        "paired": True,
+        "jobs": request.executor or (1 if request.quick else processors()),
+        "progress": part(request.progress, sweep, 2),
+    }
 
 
 def _columns(*about: str, without: str = "") -> dict[str, Callable[[Mapping[str, Any]], Any]]:

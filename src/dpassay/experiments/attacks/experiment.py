@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch import report as sketch_report
 from dpassay.attacks.sketch.settings import SketchSettings
+from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.request import Request
@@ -43,11 +45,13 @@ def run(request: Request) -> dict[str, Any]:
     ratings = request.ratings
     finished = Kept(request.resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
-    for attack, settings in _plan(ratings, request.quick):
-        request.progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
+    plan = _plan(ratings, request.quick)
+    for number, (attack, settings) in enumerate(plan):
+        own = replace(request, progress=part(request.progress, number, len(plan)))
+        own.progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
         about = {"attack": attack, **settings, "seed": request.seed}
         measure = _alteregos if attack == "alterego" else partial(_reported, REPORTS[attack][1])
-        found = finished.get(about, partial(measure, request, settings))
+        found = finished.get(about, partial(measure, own, settings))
         runs += [{**about, **each} for each in found["methods"]]
     return {"inputs": [ratings.described()], "tables": _tables(runs, ratings.name), "runs": runs}
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
+from dpassay.core.progress import part, told
 from dpassay.core.shapes import Array, Float
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.dpp import list_metrics as metrics
@@ -76,15 +77,19 @@ def run(request: Request) -> dict[str, Any]:
         inputs.append({"name": "genres of u.item", "sha256": digest, "items": len(genres)})
     finished = Kept(request.resume, [entry["sha256"] for entry in inputs], __name__)
     runs = []
-    for split in range(2 if quick else SPLITS):
+    splits = 2 if quick else SPLITS
+    for split in range(splits):
         held = hold_out(ratings, genres, request.seed, split)
         plan = [(_measured, setting._asdict()) for setting in _settings(quick, genres is not None)]
         plan += [(_exact, curve) for curve in _curves(quick)]
-        for measure, each in plan:
+        for measure, each in told(plan, part(request.progress, split, splits), partial(_named, split)):
             settings = {**each, "split": split, "seed": request.seed}
             runs.append(finished.get(settings, partial(measure, held, settings)))
-        request.progress(f"split {split + 1}: {len(plan)} settings measured")
     return {"inputs": inputs, "tables": tables(runs, ratings), "plots": plots(runs, ratings.name), "runs": runs}
+
+
+def _named(split: int, _: Any) -> str:
+    return f"split {split + 1}"
 
 
 def item_genres(data: Data, ratings: Ratings) -> np.ndarray | None:

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpassay.core.progress import part, told
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.cells import without_lists
 from dpassay.experiments.dpp.experiment import Held, item_chances
@@ -64,16 +65,20 @@ def run(request: Request) -> dict[str, Any]:
     domains = load_domains(request)
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
-    for number in range(2 if request.small else FOLDS):
+    folds = 2 if request.small else FOLDS
+    for number in range(folds):
         fold = functools.cache(functools.partial(Fold, domains, number, request.seed))  # only when a run is missing
-        for each in settings(request.small):
+        progress = part(request.progress, number, folds)
+        for each in told(settings(request.small), progress, functools.partial(_named, number)):
             setting = {**each, "fold": number, "seed": request.seed}
-            method = f"{each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}"
-            request.progress(f"fold {number + 1}: {method}")
             records.append(finished.get(setting, functools.partial(_measured, fold, setting)))
     found = points(records)
     shown = {"tables": tables(records, found, domains.name), "points": found}
     return {**domains.described, **shown, "runs": without_lists(records)}
+
+
+def _named(fold: int, each: dict[str, Any]) -> str:
+    return f"fold {fold + 1}: {each['panel']}, {each['method']} {each['variant']}, {each['epsilon']}"
 
 
 def settings(quick: bool) -> list[dict[str, Any]]:

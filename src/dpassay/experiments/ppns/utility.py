@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.progress import told
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.ppns.neighborhood import (
@@ -88,7 +89,6 @@ def repaired_utility(
     """
 
     def measure(method: str, epsilon: float, floor: float | None, sets: tuple[Any, ...]) -> Accuracy:
-        progress(f"repaired selection: {method}, epsilon {epsilon:g}")
         found = errors(ratings, sets, num_neighbors, draws, seed)
         plain, centered, complete = (
             np.mean([mean_absolute_error(draw, ratings.users) for draw in each]).item() for each in found
@@ -110,7 +110,8 @@ def repaired_utility(
             ("nPNS repaired, target's own row fixed", e, best, ("floor", e, best, "candidates")),
             ("PPNS repaired", e, best, ("noisy", e, best)),
         ]
-    return [measure(*each) for each in plan]
+    said = told(plan, progress, lambda each: f"repaired selection: {each[0]}, epsilon {each[1]:g}")
+    return [measure(*each) for each in said]
 
 
 def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.core.progress import part
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.pricdr.printed import METRICS, TABLE
 from dpassay.experiments.pricdr.ranking import PROTOCOLS, evaluate
@@ -78,15 +79,17 @@ def measured(task: Task, request: Request, models: Sequence[Entry], limit: int |
     limit = SHORT if request.quick else limit
     seeds = range(request.seed, request.seed + (SHORT if request.small else SEEDS))
     hashes = [entry["sha256"] for entry in task.inputs]
-    runs = []
+    runs: list[dict[str, Any]] = []
+    total = sum(len(seeds[: entry.seeds]) for entry in models)
     for entry in models:
         about = [*hashes, repr(asdict(entry.settings))]
         finished = Kept(request.resume, about, __name__, entry.module.__name__)
         for own in seeds[: entry.seeds]:
-            request.progress(f"{entry.label}, seed {own}")
+            progress = part(request.progress, len(runs), total)
+            progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
             epochs = entry.module.train(task, entry.settings, seed=own)
-            runs.append(finished.get(settings, functools.partial(evaluate, epochs, task, limit, request.progress)))
+            runs.append(finished.get(settings, functools.partial(evaluate, epochs, task, limit, progress)))
     printed = TABLE.get(task.name, {})
     tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
     result = {"inputs": list(task.inputs), "tables": [*tables, _effort(runs, models)], "runs": runs}

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Step
 from dpassay.core.records import Plot, Table
 from dpassay.data.reading import PLAIN
 from dpassay.experiments.cells import difference, grouped, mean_series
@@ -187,17 +188,19 @@ def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iter
     """The records of all settings; the first seed of every one comes first."""
     finished = Kept(request.resume, [entry["sha256"] for entry in task.inputs], __name__)
     pairs = [(number, setting) for number in range(5) for setting in settings if number < setting.seeds]
-    for place, (number, setting) in enumerate(pairs, start=1):
+    for place, (number, setting) in enumerate(pairs):
         own = request.seed + number
         source = setting.settings.source
         noise = None if source.transform in ("plaintext", "zero") else source.mechanism(task.num_users).noise
-        told = f"run {place} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
+        told = (
+            f"run {place + 1} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
+        )
 
         def work(setting: Setting = setting, own: int = own, told: str = told) -> dict[str, Any]:
             epochs = train(thinned(task, setting.share, seed=own), setting.settings, seed=own)
             return evaluate(epochs, task, progress=lambda text: request.progress(f"{told}, {text}"))
 
-        request.progress(told)
+        request.progress(Step(told, place / len(pairs)))
         yield finished.get({**setting.record, "noise": noise, "seed": own}, work)
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
 from dpassay.experiments.pricdr import experiment as pricdr
@@ -60,8 +61,9 @@ def run(request: Request) -> dict[str, Any]:
     names, scale = (OTHERS[-1:], QUICK_SCALE) if request.quick else (OTHERS, SCALE)
     tasks = {name: scaled(name, scale, seed=request.seed) for name in names}
     runs = {}
-    for name, task in tasks.items():
-        runs[name] = pricdr.measured(task, request, models, EPOCHS if task.num_users > MANY else None)["runs"]
+    for place, (name, task) in enumerate(tasks.items()):
+        own = replace(request, progress=part(request.progress, place, len(tasks)))
+        runs[name] = pricdr.measured(task, own, models, EPOCHS if task.num_users > MANY else None)["runs"]
     return {
         "inputs": [entry for task in tasks.values() for entry in task.inputs],
         "tables": [_accuracy(runs), Table.of("The made-up tasks", SIZES, tasks.values())],

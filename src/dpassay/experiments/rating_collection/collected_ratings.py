@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpassay.core.progress import told
 from dpassay.experiments.rating_collection.bounds import Shape, excess
 from dpassay.mechanisms import NuclearNormCompletion, mechanism
 from dpassay.runs.kept import Kept
@@ -103,11 +104,12 @@ class Collection:
         about, name = {"setting": self.setting, "seed": self.seed}, f"{self.setting}, seed {self.seed}"
         progress(f"{name}: clean ratings")
         yield kept.get({**about, "mechanism": "none", "variant": "", "epsilon": None}, self.clean)
-        for id in MECHANISMS:
-            for variant, epsilon in releases:
-                progress(f"{name}: {id} ({variant}), epsilon {epsilon:g}")
-                settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
-                yield kept.get(settings, functools.partial(self.released, id, variant, epsilon))
+        plan = [(id, variant, epsilon) for id in MECHANISMS for variant, epsilon in releases]
+        for id, variant, epsilon in told(
+            plan, progress, lambda each: f"{name}: {each[0]} ({each[1]}), epsilon {each[2]:g}"
+        ):
+            settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
+            yield kept.get(settings, functools.partial(self.released, id, variant, epsilon))
 
     def clean(self) -> dict[str, Any]:
         """The record of the ratings as they are."""

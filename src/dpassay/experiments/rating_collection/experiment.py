@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import part
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.cells import grouped, mean_of
 from dpassay.experiments.rating_collection.bounds import GAMMA
@@ -51,12 +52,14 @@ def run(request: Request) -> dict[str, Any]:
     repaired = [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
     kept = Kept(request.resume, [ratings.fingerprint()], __name__)
     runs: list[dict[str, Any]] = []
-    for setting in ("ratings", "known truth"):
-        for number in range(seed, seed + (2 if quick else SEEDS)):
-            real, first = setting == "ratings", number == seed
-            matrix, truth = (ratings.dense(), None) if real else known_truth(number)
-            collection = Collection(setting, matrix, truth, number, transplant=first or not real)
-            runs += collection.runs(releases + repaired * (first and real), kept, request.progress)
+    numbers = range(seed, seed + (2 if quick else SEEDS))
+    plan = [(setting, number) for setting in ("ratings", "known truth") for number in numbers]
+    for place, (setting, number) in enumerate(plan):
+        real, first = setting == "ratings", number == seed
+        matrix, truth = (ratings.dense(), None) if real else known_truth(number)
+        collection = Collection(setting, matrix, truth, number, transplant=first or not real)
+        progress = part(request.progress, place, len(plan))
+        runs += collection.runs(releases + repaired * (first and real), kept, progress)
     shown = {"tables": _tables(runs, ratings.name), "plots": _plots(runs, ratings.name)}
     return {"inputs": [ratings.described()], **shown, "runs": runs}
 

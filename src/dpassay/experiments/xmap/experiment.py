@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
+from dpassay.core.progress import Step
 from dpassay.experiments.cells import without_lists
 from dpassay.experiments.request import Request
 from dpassay.experiments.xmap.domains import Domains, Split, load_domains, split
@@ -62,11 +63,13 @@ def run(request: Request) -> dict[str, Any]:
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
     records: list[dict[str, Any]] = []
     plan = settings(request.small)
-    for fold in range(SWEPT if request.quick else FOLDS):
+    folds = [plan if fold < SWEPT else plan[:1] for fold in range(SWEPT if request.quick else FOLDS)]
+    total = sum(len(chosen) for parts in folds for _, chosen in parts)
+    for fold, parts in enumerate(folds):
         worlds: dict[tuple[float, int], World] = {}
-        for part, chosen in plan if fold < SWEPT else plan[:1]:
-            request.progress(f"{domains.name}, fold {fold + 1}: {part}")
+        for part, chosen in parts:
             for each in chosen:
+                request.progress(Step(f"{domains.name}, fold {fold + 1}: {part}", len(records) / total))
                 setting = {**DEFAULT, **each, "seed": request.seed, "fold": fold}
                 records.append({"part": part, **finished.get(setting, partial(_measured, domains, worlds, setting))})
     shown = {"tables": tables(records, domains.name), "plots": plots(records, domains.name)}
