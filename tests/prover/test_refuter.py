@@ -123,6 +123,19 @@ def test_right_mechanisms_reach_their_claim_and_no_more() -> None:
     assert find_refutation(function, problem, 0.3).inputs is None
 
 
+def test_a_loss_above_the_claim_that_the_checker_does_not_confirm_was_not_met() -> None:
+    def unbiased(rng, bits: list[int], epsilon):  # floats that differ in their last digits look like other outputs
+        p = 1 / (1 + math.exp(-epsilon))
+        count = 0
+        for bit in bits:
+            count += bit if rng.random() < p else 1 - bit
+        return (count - len(bits) * (1 - p)) / (2 * p - 1)
+
+    found = largest_loss(*of(unbiased, "replace_one:entry", bounds=("0", "1"), values="int"), 1)
+    assert "not confirmed" in found.tried
+    assert found.loss == pytest.approx(found.bound)
+
+
 def test_what_cannot_be_followed_is_said() -> None:
     def squares(rng, values, epsilon):
         return rng.laplace(0, 1 / epsilon) ** 2

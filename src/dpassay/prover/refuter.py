@@ -254,9 +254,11 @@ class Refuter:
         if size < _LENGTHS + 3 and found.score > 0:  # a long input must be worth the longer time that it takes
             near = _Source(neighbors, values, neighbors.near(pair), size / 40 - found.score, varied=True)
             heapq.heappush(self.waiting, (near.rank, next(self.order), near))
-        if found.score > 1 + 1e-9 and stop:
+        if found.score > 1 + 1e-9:
             confirmed = self._replayed(neighbors, values, found)
-            if confirmed is not None:
+            if confirmed is None:  # rounding in the quick integration, say: no loss that was met
+                return None
+            if stop:
                 return self._said(values, *confirmed)
         if found.score > self.best.loss / self.best.bound if self.best.bound else found.score > 0:
             self.best = self._said(values, found)
