@@ -155,3 +155,4 @@ def test_notebook_is_committed_executed(name):
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
     assert (FOLDER / name).stat().st_size < 1_500_000
     assert not any(output.get("name") == "stderr" for cell in code for output in cell.outputs)
+    assert sum(len(cell.source.splitlines()) for cell in code if "jupyter" not in cell.metadata) <= 70  # not folded
