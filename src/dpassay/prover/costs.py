@@ -507,7 +507,10 @@ class Point:
             if atom.kind == "inverse":
                 return 1 / inner[0] if inner[0] else None
             function = getattr(math, str(atom.args[0]), None)
-            return None if function is None else float(function(*inner))
+            try:
+                return None if function is None else float(function(*inner))
+            except (ValueError, OverflowError):  # of a draw that there is not with these parameters
+                return None
         if atom.kind == "ite":
             test = self.formula(atom.args[0])
             return None if test is None else self.constant(atom.args[1] if test else atom.args[2])
