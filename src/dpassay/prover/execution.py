@@ -439,8 +439,10 @@ class Path:
             self.owe(position, value.length)
             if value.name != self.data or not value.built:
                 index = symbol(f"k#{self.segment}", integer=True)
-                self.know(at_most(0, index), less(index, value.length.first))
+                owed = len(self.obligations)
                 self.owe(position, value.get(index))
+                if len(self.obligations) > owed:  # else of a list that is always empty all would be known
+                    self.know(at_most(0, index), less(index, value.length.first))
 
     def fresh(self, name: str, loop: str, value: Any) -> Any:
         """An unknown value of the same shape."""

@@ -309,9 +309,9 @@ class _Running:
         """The value of `left op right`."""
         if type(node.op) not in _BINARY or isinstance(left, str) or isinstance(right, str):
             raise _refused(node)
-        if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-            if _of_truths(left) and _of_truths(right) and not isinstance(node.op, _LOGICAL):
-                raise _refused(node, "a sum of arrays of truth values")  # which is no number in numpy
+        arrays = any(isinstance(each, np.ndarray) for each in (left, right)) and not isinstance(node.op, _LOGICAL)
+        if arrays and _of_truths(left) and _of_truths(right):
+            raise _refused(node, "a sum of arrays of truth values")  # which is no number in numpy
         return _BINARY[type(node.op)](left, right)
 
     def _UnaryOp(self, node: ast.UnaryOp, names: _Names) -> Any:

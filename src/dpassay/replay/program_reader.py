@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from dpassay.replay.named_sums import shares, sums_of
 from dpassay.replay.program_core import (
     Append,
     Assign,
@@ -1204,7 +1205,7 @@ class _Reader:
             raise _refuse(node, f"rng.{name} is understood with one number, and choice with p=w / w.sum()")
         count = self.number(node.args[0])
         if weighted:
-            weights, shape = self.value(self._weights(node.keywords[0].value))
+            weights, shape = self.value(self._weights(node, node.keywords[0].value))
             if shape not in LISTS:
                 raise _refuse(node, "weights are an array")
             length = self.operation("length", (weights,), node)
@@ -1215,15 +1216,22 @@ class _Reader:
         self.nonempty(node, weights)
         return self.drawn(node, "choice", weights, None)
 
-    def _weights(self, node: ast.expr) -> ast.expr:
-        """The w of w / w.sum(), w / np.sum(w) or w / sum(w)."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Name):
-            name = node.left.id
-            sums = {f"{name}.sum()"} | ({f"np.sum({name})"} if self.module.imports & {"np"} else set())
-            sums |= {f"sum({name})"} if self.is_builtin("sum") else set()
-            if ast.unparse(node.right) in sums and "np" not in self.scopes[-1].local | set(self.scopes[-1].names):
-                return node.left
+    def _weights(self, draw: ast.Call, node: ast.expr) -> ast.expr:
+        """The w of w / w.sum(), w / np.sum(w) or w / sum(w), or of [x / total for x in w] after total = sum(w)."""
+        match node:
+            case ast.BinOp(ast.Name() as weights, ast.Div(), right) if ast.unparse(right) in self._sums(weights.id):
+                return weights
+        weights, total = shares(node) or (ast.Name(""), "")
+        if sums_of(self.scopes[-1].function, draw, weights.id, total) & self._sums(weights.id):
+            return weights
         raise _refuse(node, "probabilities are understood as p=w / w.sum()")
+
+    def _sums(self, name: str) -> set[str]:
+        """How the sum of a list may be written."""
+        if "np" in self.scopes[-1].local | set(self.scopes[-1].names):
+            return set()
+        sums = {f"{name}.sum()"} | ({f"np.sum({name})"} if self.module.imports & {"np"} else set())
+        return sums | ({f"sum({name})"} if self.is_builtin("sum") else set())
 
     def nonempty(self, node: ast.AST, source: Expression) -> None:
         """What follows raises an error for an empty list."""
