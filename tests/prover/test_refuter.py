@@ -180,6 +180,14 @@ def test_noise_divides_its_own_multiples_alone() -> None:
     assert {str(path.output) for path in paths(ratio, 9)} == {"2", "zero"}  # integers may be 0
 
 
+def test_a_loss_at_small_claims_alone() -> None:
+    def lying(rng, bits: list[int], epsilon):
+        return [bit if rng.random() < math.exp(epsilon) / (2 + math.exp(epsilon)) else 1 - bit for bit in bits]
+
+    found = find_refutation(*of(lying, "replace_one:entry", bounds=("0", "1"), values="int"), SECONDS)
+    assert found.values == {"epsilon": "1/10"}
+
+
 def test_a_cache_that_forgets_its_noise_is_refuted() -> None:
     def cached(rng, counts, epsilon, asked: list[int]):
         cache = {}

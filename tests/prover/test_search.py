@@ -259,6 +259,13 @@ def nothing(rng, scores, epsilon, k: int):
         place = rng.choice(len(scores), p=weights / weights.sum())
     return chosen
 """
+DIFFERENCES = """
+def differences(rng, stream, epsilon):
+    answers = []
+    for before, after in zip(stream[:-1], stream[1:], strict=True):
+        answers.append(after - before + rng.laplace(0, SCALE))
+    return answers
+"""
 SHARES = """
 import math
 
@@ -316,6 +323,7 @@ PROVABLE = {
     ),
     "coins that always fall one way": stated(ONE_SIDED, "replace_one:entry", {"k": "int"}, values="int", bound="0"),
     "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon / 2"), "all_queries"),
+    "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "2 / epsilon"), "one_query"),
     "equal weights": stated(
         EQUAL, "replace_one:entry", {"k": "int"}, assume=("k >= 2",), values="int", bound="0", single=True
     ),
@@ -329,6 +337,7 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "1.9 / epsilon"), "one_query"),
     "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon"), "all_queries"),
     "cells, half the noise": stated(CELLS.replace("NOISE", "1"), "replace_one:entry", **PLACES),
     "unary encoding, half the noise": stated(UNARY.replace("NOISE", "1"), "replace_one:entry", single=True, **PLACES),

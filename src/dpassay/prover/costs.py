@@ -291,9 +291,17 @@ def entries_ahead(explored: Explored, loop: str) -> list[int]:
             values = [*(owed.formula for owed in leaf.obligations), *(value.change for _, _, value, _ in leaf.appends)]
             for atom in frozenset[Atom]().union(*(value.support for value in values)):
                 if atom.kind == "ite" and atom.args[0].kind == "eq":
-                    sides = (atom.args[0].args[0] - behind).constant, (-atom.args[0].args[0] - behind).constant
-                    found |= {int(ahead) for ahead in sides if ahead}
+                    for side in (atom.args[0].args[0] - behind, -atom.args[0].args[0] - behind):
+                        found |= {int(ahead) for ahead in _constants(side) if ahead}
     return sorted(found)[:3]
+
+
+def _constants(value: Poly) -> list[Fraction]:
+    """The number that a term is, or the numbers in the cases that it distinguishes, as of where a slice begins."""
+    cases = [value] + [
+        Substitution({atom: case}).poly(value) for atom in value.support if atom.kind == "ite" for case in atom.args[1:]
+    ]
+    return [each.constant for each in cases if each.constant is not None]
 
 
 # -- segments as linear programs
