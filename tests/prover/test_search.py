@@ -266,6 +266,17 @@ def differences(rng, stream, epsilon):
         answers.append(after - before + rng.laplace(0, SCALE))
     return answers
 """
+PARTS = """
+def parts(rng, values, epsilon, bound):
+    upper = lower = 0
+    for value in values:
+        clipped = max(-bound, min(value, bound))
+        if clipped >= 0:
+            upper += clipped
+        else:
+            lower += clipped
+    return lower + rng.laplace(0, SCALE), upper + rng.laplace(0, SCALE)
+"""
 SHARES = """
 import math
 
@@ -324,6 +335,7 @@ PROVABLE = {
     "coins that always fall one way": stated(ONE_SIDED, "replace_one:entry", {"k": "int"}, values="int", bound="0"),
     "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon / 2"), "all_queries"),
     "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "2 / epsilon"), "one_query"),
+    "two sums, an entry in one": stated(PARTS.replace("SCALE", "bound / epsilon"), "add_or_remove_one:entry", **BOUND),
     "equal weights": stated(
         EQUAL, "replace_one:entry", {"k": "int"}, assume=("k >= 2",), values="int", bound="0", single=True
     ),
@@ -337,6 +349,12 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "two sums, an entry in both": stated(
+        PARTS.replace("SCALE", "bound / epsilon").replace("else:", "if clipped < bound:"),
+        "add_or_remove_one:entry",
+        **BOUND,
+    ),
+    "two sums, an entry replaced": stated(PARTS.replace("SCALE", "bound / epsilon"), "replace_one:entry", **BOUND),
     "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "1.9 / epsilon"), "one_query"),
     "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon"), "all_queries"),
     "cells, half the noise": stated(CELLS.replace("NOISE", "1"), "replace_one:entry", **PLACES),
