@@ -249,6 +249,28 @@ def answers(rng, queries, rho):
 STEP = {"parameters": {"epsilon": "real", "count": "int"}, "assume": ("count >= 1",)}
 RHO = {"notion": "zcdp", "bound": "rho"}
 MU = {"notion": "gaussian", "bound": "rho"}
+SOME = {"parameters": {"epsilon": "real", "k": "int"}, "assume": ("k >= 1",)}
+PEELED = """
+def best(rng, scores, epsilon, k: int):
+    left = list(range(len(scores)))
+    chosen = []
+    for _ in range(min(k, len(scores))):
+        noisy = [scores[i] + rng.laplace(0, SCALE) for i in left]
+        chosen.append(left.pop(noisy.index(max(noisy))))
+    return chosen
+"""
+REPLACED = """
+import numpy as np
+
+def best(rng, scores, epsilon, k: int):
+    left = list(range(len(scores)))
+    chosen = []
+    for _ in range(min(k, len(scores))):
+        weights = np.exp([SCALE * scores[i] for i in left])
+        place = rng.choice(len(left), p=weights / weights.sum())
+        chosen.append(left.pop(place))
+    return chosen
+"""
 UNTOLD = """
 import numpy as np
 
@@ -335,6 +357,8 @@ PROVABLE = {
     "coins that always fall one way": stated(ONE_SIDED, "replace_one:entry", {"k": "int"}, values="int", bound="0"),
     "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon / 2"), "all_queries"),
     "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "2 / epsilon"), "one_query"),
+    "the k best, peeled": stated(PEELED.replace("SCALE", "2 * k / epsilon"), "all_queries", **SOME),
+    "the k best, without replacement": stated(REPLACED.replace("SCALE", "epsilon / (2 * k)"), "all_queries", **SOME),
     "two sums, an entry in one": stated(PARTS.replace("SCALE", "bound / epsilon"), "add_or_remove_one:entry", **BOUND),
     "equal weights": stated(
         EQUAL, "replace_one:entry", {"k": "int"}, assume=("k >= 2",), values="int", bound="0", single=True
@@ -349,6 +373,26 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "the k best, with the noise of one": stated(PEELED.replace("SCALE", "2 / epsilon"), "all_queries", **SOME),
+    "the k best, with their values": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon")
+        .replace("list(range(len(scores)))", "list(scores)")
+        .replace("scores[i]", "i"),
+        "all_queries",
+        **SOME,
+    ),
+    "the k best, with the best value": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon").replace("left.pop(", "noisy.pop("), "all_queries", **SOME
+    ),
+    "the k best, one too many": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon").replace("min(k,", "min(k + 1,"), "all_queries", **SOME
+    ),
+    "the k best without noise": stated(
+        PEELED.replace("rng.laplace(0, SCALE)", "0 * rng.laplace(0, SCALE)").replace("SCALE", "2 * k / epsilon"),
+        "all_queries",
+        **SOME,
+    ),
+    "the k best, weights of one": stated(REPLACED.replace("SCALE", "epsilon / 2"), "all_queries", **SOME),
     "two sums, an entry in both": stated(
         PARTS.replace("SCALE", "bound / epsilon").replace("else:", "if clipped < bound:"),
         "add_or_remove_one:entry",

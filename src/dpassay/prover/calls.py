@@ -184,6 +184,7 @@ def choice(path: "Path", node: ast.Call, name: str) -> Any:
     label = path.label(position)
     value = symbol(f"pick {label}", integer=True)
     path.know(at_most(0, value), less(value, size.first))
+    score.get(value)  # so that the indices in it are owed
     path.event("choice", position, symbol(f"shift {label}").atom(), score, value)  # type: ignore[arg-type]
     return Number(value, NOTHING)
 

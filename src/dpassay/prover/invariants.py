@@ -186,6 +186,8 @@ def changing_candidates(name: str, explored: Explored, problem: Problem, magnitu
     """Atoms about element k of a list whose elements change: what the changed entry does to it."""
     yield f"d({name}[k]) == 0"
     yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    yield f"{name}[k] >= 0"  # as of places that are left
+    yield from (f"{name}[k] < len({v.name})" for v in explored.entry.values() if isinstance(v, Sequence_))
     for position, (place, index, grown) in explored.changes[name].items():
         head = {**explored.loops[position][0], "k": Number(place, place * 0)}
         if (text := at_the_change(index, grown, head, problem)) is not None:

@@ -252,8 +252,7 @@ class _Reader:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             self._parallel(node.targets[0], node.value)
             return
-        popped = self._popped(node.value)
-        value, shape = self.value(node.value) if popped is None else (popped, SCALAR)
+        value, shape = self._value_or_popped(node.value)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
                 raise _refuse(node, "a chained assignment is for numbers")
@@ -338,6 +337,10 @@ class _Reader:
             return self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
         return index
 
+    def _value_or_popped(self, node: ast.expr) -> Read:
+        popped = self._popped(node)
+        return self.value(node) if popped is None else (popped, SCALAR)
+
     def _popped(self, node: ast.expr) -> Expression | None:
         """The element that `xs.pop()` or `xs.pop(i)` takes out, if that is what stands there."""
         called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
@@ -398,7 +401,7 @@ class _Reader:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
             self.plain(call, 1)
             owner = self.own_list(call.func.value)
-            value, inner = self.value(call.args[0])
+            value, inner = self._value_or_popped(call.args[0])
             if inner not in (SCALAR, TUPLE):
                 raise _refuse(node, "a list holds numbers, truth values, texts, None, or tuples of them")
             self.appended[owner.name] = node
