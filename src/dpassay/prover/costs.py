@@ -631,7 +631,8 @@ class Program:
         found = self.solve(weights)
         if found is None or all(value.denominator <= _ODD for value in found.values()):
             return found
-        for name in sorted(found, key=lambda name: abs(found[name])):
+        sizes = {name: abs(value) for name, value in found.items()}
+        for name in sorted(sizes, key=sizes.__getitem__):
             fewer = self.solve(weights, {*(set(self.columns) - set(found)), name}) if name in found else None
             found = found if fewer is None else fewer
         return found
