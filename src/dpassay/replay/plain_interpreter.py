@@ -33,7 +33,7 @@ class Undefined(Exception):
 
 _ERRORS = (
     *(ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError),
-    *(AssertionError, UnboundLocalError),
+    *(AssertionError, RuntimeError, UnboundLocalError),
 )
 
 
@@ -185,6 +185,9 @@ class _Running:
 
     def updated(self, held: Any, value: Any, node: ast.AugAssign) -> Any:
         """What is held after `held op= value`: lists and arrays are changed where they are."""
+        truths = isinstance(held, np.ndarray) and not isinstance(node.op, _LOGICAL) and _of_truths(held)
+        if isinstance(held, dict) or truths:
+            raise _refused(node)
         if isinstance(held, list) and isinstance(node.op, ast.Add):
             held += value
             result = held
@@ -504,7 +507,7 @@ def _of_truths(value: Any) -> bool:
 def _quotient(a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int):
         return Form(number(Fraction(a, b)))
-    return (_elementwise(_real)(a) if isinstance(a, np.ndarray) else a) / b
+    return (_elementwise(_real)(a) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else a) / b
 
 
 def _real(value: Any) -> Any:
