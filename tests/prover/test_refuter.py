@@ -11,8 +11,8 @@ import pytest
 from dpassay.core.errors import InvalidInput
 from dpassay.prover.problem import Problem
 from dpassay.prover.refuter import Refuter, find_refutation, largest_loss, reproduction_code
-from dpassay.replay import check
-from dpassay.replay.linear_forms import Run, number, paths
+from dpassay.replay import Rejected, check, computed
+from dpassay.replay.linear_forms import Form, Run, Unsupported, number, paths
 from dpassay.replay.symbolic_generator import SymbolicGenerator
 
 SECONDS = 3.0
@@ -123,8 +123,20 @@ def test_right_mechanisms_reach_their_claim_and_no_more() -> None:
     assert find_refutation(function, problem, 0.3).inputs is None
 
 
-def test_a_loss_above_the_claim_that_the_checker_does_not_confirm_was_not_met() -> None:
-    def unbiased(rng, bits: list[int], epsilon):  # floats that differ in their last digits look like other outputs
+def test_a_loss_above_the_claim_that_the_checker_does_not_confirm_was_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rejected(kind: str, inputs: Any) -> Any:
+        raise Rejected("not today")
+
+    monkeypatch.setattr("dpassay.prover.refuter.computed", rejected)
+    function, problem, _ = REFUTED["half noise"]
+    found = largest_loss(function, problem, 0.5)
+    assert "not confirmed from the program's text: not today" in found.tried
+    assert found.inputs is None
+    assert found.loss <= found.bound
+
+
+def test_outputs_that_floats_round_are_one_output() -> None:
+    def unbiased(rng, bits: list[int], epsilon):
         p = 1 / (1 + math.exp(-epsilon))
         count = 0
         for bit in bits:
@@ -132,8 +144,61 @@ def test_a_loss_above_the_claim_that_the_checker_does_not_confirm_was_not_met() 
         return (count - len(bits) * (1 - p)) / (2 * p - 1)
 
     found = largest_loss(*of(unbiased, "replace_one:entry", bounds=("0", "1"), values="int"), 1)
-    assert "not confirmed" in found.tried
+    assert "not confirmed" not in found.tried
     assert found.loss == pytest.approx(found.bound)
+
+
+def test_noise_that_divides_leaves_the_other_paths() -> None:
+    def shares(rng, counts, epsilon):
+        noisy = np.maximum(np.asarray(counts) + rng.laplace(0, 1 / (2 * epsilon), size=len(counts)), 0)
+        return noisy / max(noisy.sum(), 1)
+
+    def mean(rng, values, epsilon):
+        return sum(min(max(value, 0), 1) for value in values) / max(len(values) + rng.laplace(0, 2 / epsilon), 1)
+
+    for function, relation in ((shares, "one_query"), (mean, "add_or_remove_one:entry")):
+        found = find_refutation(*of(function, relation), SECONDS)
+        assert found.inputs is not None
+        assert computed("integration", found.inputs)["log_ratio"]
+
+
+def test_noise_divides_its_own_multiples_alone() -> None:
+    run = Run()
+    one, two = run.laplace(1), run.laplace(1)
+    assert [(3 * one) / one, Form(number(0)) / two, (2 * one + 4) / (one + 2)] == [3, 0, 2]
+    for numerator, divisor in ((one, two), (1, one), (one + 1, one), (one + two, one)):
+        with pytest.raises(Unsupported, match="divides"):
+            numerator / divisor
+
+    def ratio(run: Run) -> Any:
+        noise = run.two_sided_geometric(number(Fraction(1, 2)))
+        try:
+            return 2 * noise / noise
+        except ZeroDivisionError:
+            return "zero"
+
+    assert {str(path.output) for path in paths(ratio, 9)} == {"2", "zero"}  # integers may be 0
+
+
+def test_a_loss_at_small_claims_alone() -> None:
+    def lying(rng, bits: list[int], epsilon):
+        return [bit if rng.random() < math.exp(epsilon) / (2 + math.exp(epsilon)) else 1 - bit for bit in bits]
+
+    found = find_refutation(*of(lying, "replace_one:entry", bounds=("0", "1"), values="int"), SECONDS)
+    assert found.values == {"epsilon": "1/10"}
+
+
+def test_a_cache_that_forgets_its_noise_is_refuted() -> None:
+    def cached(rng, counts, epsilon, asked: list[int]):
+        cache = {}
+        for cell in asked:
+            if cell not in cache:
+                cache[cell] = counts[cell] + rng.laplace(0, 1 / (2 * epsilon))
+        return [cache.get(cell, 0) for cell in asked]
+
+    parameters = {"epsilon": "real", "asked": "list[int]"}
+    problem = Problem("one_query", parameters=parameters, assume=("epsilon > 0",))
+    assert find_refutation(cached, problem, SECONDS).inputs is not None
 
 
 def test_what_cannot_be_followed_is_said() -> None:

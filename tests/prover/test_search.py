@@ -249,6 +249,75 @@ def answers(rng, queries, rho):
 STEP = {"parameters": {"epsilon": "real", "count": "int"}, "assume": ("count >= 1",)}
 RHO = {"notion": "zcdp", "bound": "rho"}
 MU = {"notion": "gaussian", "bound": "rho"}
+SOME = {"parameters": {"epsilon": "real", "k": "int"}, "assume": ("k >= 1",)}
+PEELED = """
+def best(rng, scores, epsilon, k: int):
+    left = list(range(len(scores)))
+    chosen = []
+    for _ in range(min(k, len(scores))):
+        noisy = [scores[i] + rng.laplace(0, SCALE) for i in left]
+        chosen.append(left.pop(noisy.index(max(noisy))))
+    return chosen
+"""
+REPLACED = """
+import numpy as np
+
+def best(rng, scores, epsilon, k: int):
+    left = list(range(len(scores)))
+    chosen = []
+    for _ in range(min(k, len(scores))):
+        weights = np.exp([SCALE * scores[i] for i in left])
+        place = rng.choice(len(left), p=weights / weights.sum())
+        chosen.append(left.pop(place))
+    return chosen
+"""
+UNTOLD = """
+import numpy as np
+
+def nothing(rng, scores, epsilon, k: int):
+    chosen = []
+    for _ in range(min(k, len(scores))):
+        weights = np.exp(epsilon / (2 * k) * np.asarray(scores))
+        place = rng.choice(len(scores), p=weights / weights.sum())
+    return chosen
+"""
+DIFFERENCES = """
+def differences(rng, stream, epsilon):
+    answers = []
+    for before, after in zip(stream[:-1], stream[1:], strict=True):
+        answers.append(after - before + rng.laplace(0, SCALE))
+    return answers
+"""
+PARTS = """
+def parts(rng, values, epsilon, bound):
+    upper = lower = 0
+    for value in values:
+        clipped = max(-bound, min(value, bound))
+        if clipped >= 0:
+            upper += clipped
+        else:
+            lower += clipped
+    return lower + rng.laplace(0, SCALE), upper + rng.laplace(0, SCALE)
+"""
+SHARES = """
+import math
+
+def chosen(rng, scores, epsilon):
+    weights = [math.exp(SCALE * score) for score in scores]
+    total = sum(weights)
+    return rng.choice(len(scores), p=[weight / total for weight in weights])
+"""
+EQUAL = """
+import numpy as np
+
+def anything(rng, value: int, k: int):
+    weights = np.ones(k)
+    return rng.choice(k, p=weights / weights.sum())
+"""
+ONE_SIDED = """
+def ones(rng, bits: list[int], k: int):
+    return [int(rng.random() < 1.5) for _ in bits]
+"""
 PROVABLE = {
     "sparse vector": stated(SVT.replace("SCALE", "4"), "all_queries", **ONE_OR_MORE),
     "monotone sparse vector": stated(SVT.replace("SCALE", "2"), "monotone_queries", **ONE_OR_MORE),
@@ -279,6 +348,21 @@ PROVABLE = {
     "noisy max from the end": stated(FROM_THE_END.replace("SCALE", "2 / epsilon"), "all_queries"),
     "entries in two sums": stated(PAIRS.replace("SCALE", "2 / epsilon"), "one_query"),
     "scales of the counter": stated(PAIRS.replace("stream[i - 1]", "1").replace("SCALE", "i / epsilon"), "one_query"),
+    "sparse vector, noise to spare": stated(
+        SVT.replace("SCALE", "4").replace("2 / epsilon", "3 / epsilon"), "all_queries", **ONE_OR_MORE
+    ),
+    "choices that are not told": stated(
+        UNTOLD, "all_queries", {"epsilon": "real", "k": "int"}, assume=("k >= 1",)
+    ),
+    "coins that always fall one way": stated(ONE_SIDED, "replace_one:entry", {"k": "int"}, values="int", bound="0"),
+    "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon / 2"), "all_queries"),
+    "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "2 / epsilon"), "one_query"),
+    "the k best, peeled": stated(PEELED.replace("SCALE", "2 * k / epsilon"), "all_queries", **SOME),
+    "the k best, without replacement": stated(REPLACED.replace("SCALE", "epsilon / (2 * k)"), "all_queries", **SOME),
+    "two sums, an entry in one": stated(PARTS.replace("SCALE", "bound / epsilon"), "add_or_remove_one:entry", **BOUND),
+    "equal weights": stated(
+        EQUAL, "replace_one:entry", {"k": "int"}, assume=("k >= 2",), values="int", bound="0", single=True
+    ),
     "a list's first number": stated(FIRST.replace("PLACE", "0"), "one_query"),
     "a sum rounded down": stated(ROUNDED, "one_query"),
     "squares": stated(SQUARES.replace("POWER", "2"), "replace_one:entry", **BOUND),
@@ -289,6 +373,34 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "the k best, with the noise of one": stated(PEELED.replace("SCALE", "2 / epsilon"), "all_queries", **SOME),
+    "the k best, with their values": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon")
+        .replace("list(range(len(scores)))", "list(scores)")
+        .replace("scores[i]", "i"),
+        "all_queries",
+        **SOME,
+    ),
+    "the k best, with the best value": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon").replace("left.pop(", "noisy.pop("), "all_queries", **SOME
+    ),
+    "the k best, one too many": stated(
+        PEELED.replace("SCALE", "2 * k / epsilon").replace("min(k,", "min(k + 1,"), "all_queries", **SOME
+    ),
+    "the k best without noise": stated(
+        PEELED.replace("rng.laplace(0, SCALE)", "0 * rng.laplace(0, SCALE)").replace("SCALE", "2 * k / epsilon"),
+        "all_queries",
+        **SOME,
+    ),
+    "the k best, weights of one": stated(REPLACED.replace("SCALE", "epsilon / 2"), "all_queries", **SOME),
+    "two sums, an entry in both": stated(
+        PARTS.replace("SCALE", "bound / epsilon").replace("else:", "if clipped < bound:"),
+        "add_or_remove_one:entry",
+        **BOUND,
+    ),
+    "two sums, an entry replaced": stated(PARTS.replace("SCALE", "bound / epsilon"), "replace_one:entry", **BOUND),
+    "differences of neighbors": stated(DIFFERENCES.replace("SCALE", "1.9 / epsilon"), "one_query"),
+    "a list of probabilities": stated(SHARES.replace("SCALE", "epsilon"), "all_queries"),
     "cells, half the noise": stated(CELLS.replace("NOISE", "1"), "replace_one:entry", **PLACES),
     "unary encoding, half the noise": stated(UNARY.replace("NOISE", "1"), "replace_one:entry", single=True, **PLACES),
     "sparse vector, half the noise": stated(SVT.replace("SCALE", "2"), "all_queries", **ONE_OR_MORE),

@@ -60,6 +60,12 @@ REFUSED = {
     "an element in a list with two names": "a = [1]\nb = a\nb[0] += 2\nreturn a",
     "a list that changes while a loop runs over it": "a = [1, 2]\nfor x in a:\n    a[1] = x + 1\nreturn a",
     "a popped list with two names": "a = [1]\nb = a\na.pop()\nreturn b",
+    "a list with two names popped and appended": "a = [1]\nb = a\nc = []\nc.append(a.pop())\nreturn b",
+    "the data's entry appended": "a = []\na.append(data.pop())\nreturn 1",
+    "pop in a tuple that is appended": "a = [1, 2]\nb = []\nb.append((a[0], a.pop(0)))\nreturn b",
+    "pop amid an expression that is appended": "a = [1, 2]\nb = []\nb.append(a[-1] + a.pop())\nreturn b",
+    "pop of a list that a loop runs over": "a = [1, 2]\nb = []\nfor x in a:\n    b.append(a.pop())\nreturn b",
+    "pop in a comprehension": "a = [1, 2]\nreturn [a.pop() for i in range(2)]",
     "pop amid an expression": "a = [1, 2]\nb = a[-1] + a.pop()\nreturn b",
     "an array of unknown dtype changed": "a = np.asarray(data)\na[0] = 1 / 2\nreturn a",
     "an array with two names changed": "a = np.zeros(2)\nb = a\na[0] = 1\nreturn b",
@@ -135,6 +141,13 @@ def test_programs_run_as_in_python():
         [5, 6],
         1,
     )
+    assert _run(
+        "a, c = [1, 2, 3], []\nc.append(a.pop(-1))\nc.append(a.pop(0))\na.append(7)\na.append(a.pop(0))\nreturn a, c"
+    ) == ([7, 2], [3, 1])
+    assert _run("a = [1, 2, 3, 4]\nb = 0\na.append(a.pop(a[b]))\na.append(a.pop(a[b]))\nreturn a, b") == (
+        [1, 4, 2, 3],
+        0,
+    )
     assert _run("return [i for i in range(1, 9, c)], sorted(data), data[c:1]", (3, 2), c=3) == ([1, 4, 7], [2, 3], [])
     assert _run("for i in range(0, 9, c):\n    return i\nreturn 10", (), c=20) == 0
     assert _run(
@@ -142,6 +155,9 @@ def test_programs_run_as_in_python():
     ) == (2, 2, 2)
     for body in (
         "a = [1]\na[1] = 2\nreturn a",
+        "a = [1]\na.append(a.pop(1))\nreturn a",
+        "a = []\na.append(a.pop())\nreturn a",
+        "a = [1]\na.append(a.pop(-1 * 1))\nreturn a",
         "a = [1]\na[-1 * 1] = 2\nreturn a",
         "return [i for i in range(0, 9, 0 * 1)]",
     ):

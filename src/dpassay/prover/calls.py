@@ -175,13 +175,16 @@ def choice(path: "Path", node: ast.Call, name: str) -> Any:
         raise Unsupported(f"line {node.lineno}: rng.choice")
     size = as_number(path.value(found["a"]))
     match found["p"]:  # w / w.sum(), whose sum is no loop of its own
-        case ast.BinOp(ast.Name() as weights, ast.Div(), ast.Call()):
+        case ast.BinOp(ast.Name() as weights, ast.Div(), ast.Call()) | ast.ListComp(
+            ast.BinOp(ast.Name(), ast.Div(), ast.Name()), [ast.comprehension(iter=ast.Name() as weights)]
+        ):
             score = _score(path.value(weights))
         case _:
             raise Unsupported(f"line {node.lineno}: probabilities that are not written as w / w.sum()")
     label = path.label(position)
     value = symbol(f"pick {label}", integer=True)
     path.know(at_most(0, value), less(value, size.first))
+    score.get(value)  # so that the indices in it are owed
     path.event("choice", position, symbol(f"shift {label}").atom(), score, value)  # type: ignore[arg-type]
     return Number(value, NOTHING)
 
@@ -192,6 +195,8 @@ def _score(weights: Any) -> Any:
     def exponent(k: Any) -> Any:
         value = as_number(weights.get(k))
         result = []
+        if not value.change.terms:
+            return Number(NOTHING, NOTHING)
         for term in (value.first, value.second):
             ((monomial, _),) = term.terms.items()
             exps = [a for a, p in monomial if a.kind == "app" and a.args[0] == "exp" and p == 1]

@@ -10,7 +10,7 @@ import ast
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -42,6 +42,7 @@ from dpassay.prover.values import Draw, Env, Explored, Leaf, Number, Sequence_, 
 from dpassay.replay.proof import asked
 
 POINTS = 4
+_ODD = 12  # denominators above are of no noise's own share
 MAX_CELLS = 100
 
 
@@ -290,9 +291,17 @@ def entries_ahead(explored: Explored, loop: str) -> list[int]:
             values = [*(owed.formula for owed in leaf.obligations), *(value.change for _, _, value, _ in leaf.appends)]
             for atom in frozenset[Atom]().union(*(value.support for value in values)):
                 if atom.kind == "ite" and atom.args[0].kind == "eq":
-                    sides = (atom.args[0].args[0] - behind).constant, (-atom.args[0].args[0] - behind).constant
-                    found |= {int(ahead) for ahead in sides if ahead}
+                    for side in (atom.args[0].args[0] - behind, -atom.args[0].args[0] - behind):
+                        found |= {int(ahead) for ahead in _constants(side) if ahead}
     return sorted(found)[:3]
+
+
+def _constants(value: Poly) -> list[Fraction]:
+    """The number that a term is, or the numbers in the cases that it distinguishes, as of where a slice begins."""
+    cases = [value] + [
+        Substitution({atom: case}).poly(value) for atom in value.support if atom.kind == "ite" for case in atom.args[1:]
+    ]
+    return [each.constant for each in cases if each.constant is not None]
 
 
 # -- segments as linear programs
@@ -507,7 +516,10 @@ class Point:
             if atom.kind == "inverse":
                 return 1 / inner[0] if inner[0] else None
             function = getattr(math, str(atom.args[0]), None)
-            return None if function is None else float(function(*inner))
+            try:
+                return None if function is None else float(function(*inner))
+            except (ValueError, OverflowError):  # of a draw that there is not with these parameters
+                return None
         if atom.kind == "ite":
             test = self.formula(atom.args[0])
             return None if test is None else self.constant(atom.args[1] if test else atom.args[2])
@@ -612,13 +624,30 @@ class Program:
                 self.coefficient(row, name, value)
         return number
 
-    def solve(self, weights: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], Fraction] | None:
-        """The unknowns of least weight; None if there are none."""
+    def simplest(self, weights: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], Fraction] | None:
+        """The unknowns of least weight; where they are odd fractions there are many, and those with fewer terms stand
+        for more values of the parameters. None if there are none.
+        """
+        found = self.solve(weights)
+        if found is None or all(value.denominator <= _ODD for value in found.values()):
+            return found
+        sizes = {name: abs(value) for name, value in found.items()}
+        for name in sorted(sizes, key=sizes.__getitem__):
+            fewer = self.solve(weights, {*(set(self.columns) - set(found)), name}) if name in found else None
+            found = found if fewer is None else fewer
+        return found
+
+    def solve(
+        self, weights: Mapping[tuple[str, str], float], without: Collection[tuple[str, str]] = ()
+    ) -> dict[tuple[str, str], Fraction] | None:
+        """The unknowns of least weight, some of which are 0; None if there are none."""
         if not self.width:
             return {} if all(bound >= -1e-9 for _, bound in self.rows) else None
         objective = np.zeros(self.width)
         for name, at in self.columns.items():
             objective[2 * at : 2 * at + 2] = weights.get(name, 1.0)
+
+        zero = {self.columns[name] for name in without}
 
         def matrix(rows: Sequence[tuple[dict[int, float], float]]) -> Any:
             entries = [(i, j, v) for i, (row, _) in enumerate(rows) for j, v in row.items() if v]
@@ -631,7 +660,7 @@ class Program:
             b_ub=[b for _, b in self.rows] if self.rows else None,
             A_eq=matrix(self.equalities) if self.equalities else None,
             b_eq=[b for _, b in self.equalities] if self.equalities else None,
-            bounds=(0, None),
+            bounds=[(0, 0) if at // 2 in zero else (0, None) for at in range(self.width)],
             method="highs-ds",
         )
         if answer.status != 0:
@@ -674,7 +703,7 @@ def budget(search: Any, substitutions: Sequence[Substitution], inductive: Induct
             for step, point in itertools.product(steps, some):
                 for cell in step.cells:
                     add_cell(program, point, step, cell)
-            solution = program.solve(weights)
+            solution = program.simplest(weights) if some is places else program.solve(weights)
             if solution is None:
                 break
         if solution is not None:
@@ -786,6 +815,8 @@ def segment(
     total = path_cost(search, houdini, at, leaf)
     facts = houdini.hypotheses(at, [total])
     facts += limited(search, substitution, leaf, facts)
+    sides = [side for fact in facts if fact.kind == "or" for side in fact.args if side.kind in ("le", "lt")]
+    facts += Solver(search.translator, facts).holding(sides) if sides else []
     inverses = [a for a in total.support if a.kind == "inverse"]
     above = Solver(search.translator, facts).holding([at_most(1, a.args[0]) for a in inverses])
     facts += [f for a in inverses if at_most(1, a.args[0]) in above for f in bounds_of(poly(0), poly(a), poly(1))]

@@ -439,8 +439,10 @@ class Path:
             self.owe(position, value.length)
             if value.name != self.data or not value.built:
                 index = symbol(f"k#{self.segment}", integer=True)
-                self.know(at_most(0, index), less(index, value.length.first))
+                owed = len(self.obligations)
                 self.owe(position, value.get(index))
+                if len(self.obligations) > owed:  # else of a list that is always empty all would be known
+                    self.know(at_most(0, index), less(index, value.length.first))
 
     def fresh(self, name: str, loop: str, value: Any) -> Any:
         """An unknown value of the same shape."""
@@ -641,10 +643,9 @@ class Path:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[item])):
-                self.append(name, self.value(item))
+                self.append(name, self.value_or_popped(item))
             case ast.Assign(targets=targets, value=value):
-                popped = changed_list(value)
-                result = self.value(value) if popped is None else self.pop(popped, value.args)  # type: ignore[attr-defined]
+                result = self.value_or_popped(value)
                 for target in targets:
                     self.assign(target, result)
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
@@ -737,6 +738,13 @@ class Path:
         read = {atom.args[0] for atom in grown.first.support | grown.change.support if atom.kind == "read"}
         return None if any(items.label and str(each).endswith(f"item {items.label}") for each in read) else grown
 
+    def value_or_popped(self, node: ast.expr) -> Any:
+        """A value that is assigned or appended, which `xs.pop(i)` may give."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="pop"), args=args):
+                return self.pop(name, args)
+        return self.value(node)
+
     def pop(self, name: str, args: Sequence[ast.expr]) -> Any:
         """`name.pop(index)`: the element, which is no longer in the list."""
         items = self.env[self.key(name)]
@@ -744,6 +752,8 @@ class Path:
             raise Unsupported(f"pop from {name}")
         last = Number(items.length.first - 1, items.length.change)
         place = self.number(args[0]) if args and ast.unparse(args[0]) != "-1" else last
+        for inside in (at_most(0, place.first), less(place.first, items.length.first)):
+            self.obligations.append(Owed(f"index {name}", inside, ()))
 
         def get(k: Poly) -> Any:
             before = Truth(less(k, place.first), less(k, place.second))

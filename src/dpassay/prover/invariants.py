@@ -1,5 +1,6 @@
 """Candidates for invariants, and the largest set of them that is inductive (Flanagan and Leino 2001: Houdini)."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,7 @@ from dpassay.prover.values import (
     written,
 )
 
+MAX_PAIRS = 3
 MAX_CASES = 3
 """Choices in what an entry adds to a sum, above which only its range is said."""
 
@@ -44,7 +46,7 @@ def candidates(
     outer = [f'index("{loop}")' for loop in explored.loop_of[position]]
     integers = [p for p, sort in problem.parameters.items() if sort == "int"]
     reals = [p for p, sort in problem.parameters.items() if sort == "real"]
-    counters = []
+    counters, moved = [], []
     fresh = {n: v for n, v in head.items() if own in repr([getattr(v, a, None) for a in ("first", "length", "number")])}
     for name, value in fresh.items():
         x = written(name)
@@ -62,6 +64,7 @@ def candidates(
         elif not isinstance(value, Number):
             continue
         yield f"d({x}) == 0"
+        moved += [x] if value.change.terms else []
         yield from (f"d({x}) == {t}" for t in targets if t != "0")
         yield from (f"d({x}) >= 0", f"d({x}) <= 0")
         yield from (f"abs(d({x})) <= {m}" for m in magnitudes)
@@ -99,6 +102,9 @@ def candidates(
                 for t in targets:
                     yield f"{index} <= {place} or {best} != {k} or d({x}) == {t}"
                     yield f"{place} < 0 or {index} <= {place} or {best} != {k} or d({x}) == {t}"
+    if problem.relation in (*ONE_CHANGED, ADDED):  # an entry that counts for one of two sums alone
+        for one, two in itertools.islice(itertools.combinations(moved, 2), MAX_PAIRS):
+            yield from (f"abs(d({one})) + abs(d({two})) <= {m}" for m in magnitudes)
     yield from summed(position, head, explored, problem)
     for known, said in prophecy.items():
         if said.loop == position:
@@ -180,6 +186,8 @@ def changing_candidates(name: str, explored: Explored, problem: Problem, magnitu
     """Atoms about element k of a list whose elements change: what the changed entry does to it."""
     yield f"d({name}[k]) == 0"
     yield from (f"abs(d({name}[k])) <= {m}" for m in magnitudes)
+    yield f"{name}[k] >= 0"  # as of places that are left
+    yield from (f"{name}[k] < len({v.name})" for v in explored.entry.values() if isinstance(v, Sequence_))
     for position, (place, index, grown) in explored.changes[name].items():
         head = {**explored.loops[position][0], "k": Number(place, place * 0)}
         if (text := at_the_change(index, grown, head, problem)) is not None:

@@ -15,9 +15,9 @@ Values = dict[str, Any]
 Data = tuple[str, ...]
 Pair = tuple[Data, Data]
 
-_REALS = {True: ("1", "4", "1/2", "2"), False: ("0", "1", "2")}  # by whether the claim names the parameter
+_REALS = {True: ("1", "4", "1/2", "2", "1/10"), False: ("0", "1", "2")}  # by whether the claim names the parameter
 _COUNTS = ("1", "2", "0", "3")
-_LISTS = (("0", "1"), ("1",), ("0", "1", "2"), ())
+_LISTS = (("0", "1"), ("1",), ("0", "0"), ("0", "1", "2"), ())
 
 
 def assignments(problem: Problem) -> list[Values]:

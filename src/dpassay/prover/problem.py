@@ -241,10 +241,16 @@ def _records(relation: str, given: int | str | None, program: Program) -> tuple[
 
 
 def _assumed(given: Sequence[str], bound: str, program: Program) -> tuple[str, ...]:
-    """The conditions on the parameters; a real parameter of the bound is positive unless they bound it from below."""
+    """The conditions on the parameters; a real parameter of the bound, and the parameter `epsilon`, is positive unless
+    they bound it from below.
+    """
     conditions = [expression(each, program, condition=True) for each in dict.fromkeys(given)]
     said = {name for each in conditions for name in _names(each) if not _may_be_negative(each, name)}
-    unsaid = [name for name in _names(bound) if program.parameters.get(name) == "real" and name not in said]
+    unsaid = [
+        name
+        for name in dict.fromkeys((*_names(bound), "epsilon"))
+        if program.parameters.get(name) == "real" and name not in said
+    ]
     return (*(f"{name} > 0" for name in unsaid), *conditions)
 
 

@@ -51,6 +51,7 @@ _LEAST, _LEAST_BY_FLOATS = (
     fmpq(1, 10**6),
 )  # probabilities below are left aside, as rounding may be all
 _WIDTH = fmpq(1, 8)
+_ROUNDED = 10**12  # a denominator as that of a float that stands for another number: its event is an interval
 _GLANCE = 0.02  # seconds between two looks at the clock
 _REJECTED = 8  # violations that the checker does not confirm, and then no more are looked for
 _BOX = "between"
@@ -519,10 +520,11 @@ def _event(output: Any) -> Event:
     if form.terms:
         return {"between": [None, None]}
     value = form.constant
-    if isinstance(value, fmpq):
+    if isinstance(value, fmpq) and value.q < _ROUNDED:
         return {"between": [str(_fraction(value))] * 2}
-    slack = fmpq(1, 10**9)
-    return {"between": [str(_fraction(end)) for end in (value.mid().fmpq() - slack, value.mid().fmpq() + slack)]}
+    exact = value if isinstance(value, fmpq) else value.mid().fmpq()
+    near, slack = Fraction(round(_fraction(exact) * 10**9), 10**9), Fraction(1, 10**8)
+    return {"between": [str(near - slack), str(near + slack)]}
 
 
 def _slots(output: Any) -> list[tuple[int, ...]]:

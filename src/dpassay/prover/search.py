@@ -8,6 +8,7 @@ point, such as a threshold's, is tried: its value may move by 1, -1, 0, and the 
 import ast
 import itertools
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -571,12 +572,10 @@ class Attempts:
             )
             for position, heads in self.explored.loops.items()
         }
-        lists = {
-            name: list(list_candidates(name, self.targets, self.magnitudes, prophecy)) for name in self.explored.lists
-        }
+        sizes = [size for size in self.magnitudes if not re.search(r"\bk\b", size)]  # k is an index in what lists say
+        lists = {name: list(list_candidates(name, self.targets, sizes, prophecy)) for name in self.explored.lists}
         lists |= {
-            name: list(changing_candidates(name, self.explored, self.problem, self.magnitudes))
-            for name in self.explored.changes
+            name: list(changing_candidates(name, self.explored, self.problem, sizes)) for name in self.explored.changes
         }
         return Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator, released).run()
 
@@ -585,7 +584,8 @@ class Attempts:
     ) -> Inductive:
         """The invariants without those that others imply or that no obligation rests on."""
         loops = {position: list(simplest(texts)) for position, texts in inductive.loops.items()}
-        houdini = Houdini(self.explored, self.problem, substitutions, loops, inductive.lists, self.translator, released)
+        lists = {name: list(simplest(texts)) for name, texts in inductive.lists.items()}
+        houdini = Houdini(self.explored, self.problem, substitutions, loops, lists, self.translator, released)
         pay = Payment(self, houdini, costs)
         left = houdini.left
         if not pay.stands():

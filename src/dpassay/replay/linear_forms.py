@@ -154,13 +154,24 @@ class Form:
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Form) and other.terms:
-            raise Unsupported("a noisy value divides")
+            return self._ratio(other)
         divisor = number(other)
         if divisor is None:
             return NotImplemented
         if sign(divisor) == 0:
             raise ZeroDivisionError("division by zero")
         return self * (1 / divisor)
+
+    def _ratio(self, other: "Form") -> "Form":
+        """Its quotient by a noisy form, where that is without noise: zero, or of multiples of each other."""
+        index, factor = next(iter(other.terms.items()))
+        ratio = self.terms.get(index, fmpq(0)) / factor
+        rest = self - other * ratio
+        if rest.terms or not (isinstance(rest.constant, fmpq) and rest.constant == 0):
+            raise Unsupported("a noisy value divides")
+        if other == 0:
+            raise ZeroDivisionError("division by zero")
+        return Form(ratio)
 
     def __rtruediv__(self, other: Any) -> Any:
         return Form(constant(other, "a dividend")) / self
@@ -255,6 +266,8 @@ class Form:
         return rounded if digits is None else Form(number(rounded))
 
     def __index__(self) -> int:
+        if isinstance(self.constant, arb):  # as of a float
+            raise TypeError("an index is irrational")
         value = self._exact("an index")
         if value.denominator != 1:
             raise TypeError("an index is no integer")
@@ -529,7 +542,9 @@ class Geometric(Form):
 
 @dataclass(frozen=True)
 class Path:
-    """What a program put out on one region of its noise; `resolved` is False where it was stopped on the way."""
+    """What a program put out on one region of its noise; `resolved` is False where it was stopped on the way, as by
+    what is not integrated here: any output is possible there.
+    """
 
     run: Run
     output: Any
@@ -540,16 +555,23 @@ def paths(program: Callable[[Run], Any], limit: int) -> Iterator[Path]:
     """Runs a program on every region of its noise.
 
     Raises:
-        Unsupported: there are more than `limit`, or the program does what cannot be followed.
+        Unsupported: there are more than `limit`, or the program does on all of them what cannot be followed.
     """
     pending: list[tuple[int, ...]] = [()]
+    resolved, unsupported = False, None
     for _ in range(limit):
         run = Run(pending.pop())
         try:
-            yield Path(run, program(run))
-        except Unresolved:
+            output = program(run)
+        except (Unresolved, Unsupported) as error:
+            unsupported = error if isinstance(error, Unsupported) else unsupported
             yield Path(run, None, False)
+        else:
+            resolved = True
+            yield Path(run, output)
         pending += run.others
         if not pending:
+            if unsupported is not None and not resolved:
+                raise unsupported
             return
     raise Unsupported(f"the program has more than {limit} paths")

@@ -33,7 +33,7 @@ class Undefined(Exception):
 
 _ERRORS = (
     *(ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError),
-    *(AssertionError, UnboundLocalError),
+    *(AssertionError, RuntimeError, UnboundLocalError),
 )
 
 
@@ -172,19 +172,32 @@ class _Running:
             self.store(node.target, self.value(node.value, names), names)
 
     def _AugAssign(self, node: ast.AugAssign, names: _Names) -> None:
-        operation = _IN_PLACE.get(type(node.op)) or _BINARY.get(type(node.op))
-        if operation is None:
-            raise _refused(node)
         if isinstance(node.target, ast.Name):
             held = self.name(node.target, names)
-            value = self.value(node.value, names)
-            names[node.target.id] = self.clean(operation(_writable(held, value, node), value), node)
+            names[node.target.id] = self.updated(held, self.value(node.value, names), node)
         elif isinstance(node.target, ast.Subscript):
-            whole, place = self.value(node.target.value, names), self.index(node.target.slice, names)
-            value = self.clean(operation(whole[place], self.value(node.value, names)), node)
+            whole = self.value(node.target.value, names)
+            place = self.place(whole, node.target.slice, names)
+            value = self.updated(whole[place], self.value(node.value, names), node)
             _writable(whole, value, node)[place] = value
         else:
             raise _refused(node.target)
+
+    def updated(self, held: Any, value: Any, node: ast.AugAssign) -> Any:
+        """What is held after `held op= value`: lists and arrays are changed where they are."""
+        truths = isinstance(held, np.ndarray) and not isinstance(node.op, _LOGICAL) and _of_truths(held)
+        if isinstance(held, dict) or truths:
+            raise _refused(node)
+        if isinstance(held, list) and isinstance(node.op, ast.Add):
+            held += value
+            result = held
+        else:
+            result = self.clean(self.joined(node, held, value), node)
+        if isinstance(held, np.ndarray):
+            _writable(held, result, node)[...] = result
+        elif isinstance(held, list):
+            held[:] = result
+        return self.clean(held if isinstance(held, list | np.ndarray) else result, node)
 
     def _If(self, node: ast.If, names: _Names) -> None:
         self.block(node.body if self.value(node.test, names) else node.orelse, names)
@@ -237,7 +250,8 @@ class _Running:
             for each, part in zip(target.elts, parts, strict=True):
                 self.store(each, part, names)
         elif isinstance(target, ast.Subscript):
-            _writable(self.value(target.value, names), value, target)[self.index(target.slice, names)] = value
+            whole = self.value(target.value, names)
+            _writable(whole, value, target)[self.place(whole, target.slice, names)] = value
         else:
             raise _refused(target)
 
@@ -263,7 +277,7 @@ class _Running:
             raise _refused(node, "a number that is rounded")
         if isinstance(value, int) and value.bit_length() > MAX_SIZE:
             raise _refused(node, "so large an integer")
-        if isinstance(value, list | tuple | str | np.ndarray) and _length(value) > MAX_SIZE:
+        if isinstance(value, list | tuple | str | dict | np.ndarray) and _length(value) > MAX_SIZE:
             raise _refused(node, "so long a list")
         return value
 
@@ -292,9 +306,15 @@ class _Running:
         raise _refused(node, node.id)
 
     def _BinOp(self, node: ast.BinOp, names: _Names) -> Any:
-        left, right = self.value(node.left, names), self.value(node.right, names)
+        return self.joined(node, self.value(node.left, names), self.value(node.right, names))
+
+    def joined(self, node: ast.BinOp | ast.AugAssign, left: Any, right: Any) -> Any:
+        """The value of `left op right`."""
         if type(node.op) not in _BINARY or isinstance(left, str) or isinstance(right, str):
             raise _refused(node)
+        arrays = any(isinstance(each, np.ndarray) for each in (left, right)) and not isinstance(node.op, _LOGICAL)
+        if arrays and _of_truths(left) and _of_truths(right):
+            raise _refused(node, "a sum of arrays of truth values")  # which is no number in numpy
         return _BINARY[type(node.op)](left, right)
 
     def _UnaryOp(self, node: ast.UnaryOp, names: _Names) -> Any:
@@ -348,6 +368,15 @@ class _Running:
     def _Tuple(self, node: ast.Tuple, names: _Names) -> Any:
         return tuple(self._List(node, names))  # type: ignore[arg-type]
 
+    def _Dict(self, node: ast.Dict, names: _Names) -> Any:
+        found: dict[Any, Any] = {}
+        for key, entry in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise _refused(node, "**")
+            place = _key(self.value(key, names))
+            found[place] = self.value(entry, names)
+        return found
+
     def _ListComp(self, node: ast.ListComp, names: _Names) -> Any:
         return list(self._GeneratorExp(node, names))
 
@@ -382,9 +411,13 @@ class _Running:
 
     def _Subscript(self, node: ast.Subscript, names: _Names) -> Any:
         whole = self.value(node.value, names)
-        if not isinstance(whole, list | tuple | np.ndarray | range):
+        if not isinstance(whole, list | tuple | np.ndarray | range | dict):
             raise _refused(node, "an index of this")
-        return whole[self.index(node.slice, names)]
+        return whole[self.place(whole, node.slice, names)]
+
+    def place(self, whole: Any, node: ast.expr, names: _Names) -> Any:
+        """A key of a dict, or an index."""
+        return _key(self.value(node, names)) if isinstance(whole, dict) else self.index(node, names)
 
     def index(self, node: ast.expr, names: _Names) -> Any:
         if isinstance(node, ast.Slice):
@@ -451,6 +484,15 @@ def _writable(whole: Any, value: Any, node: ast.AST) -> Any:
     return whole
 
 
+def _key(value: Any) -> Any:
+    """A key of a dict; where one is a float in Python, 1.0 is the key 1, and there are none such here."""
+    if value is None or isinstance(value, int | str) or (isinstance(value, tuple) and [*map(_key, value)]):
+        return value
+    if isinstance(value, Form):
+        raise Rejected("the program cannot be read: a number as a key that is no integer is not understood")
+    raise TypeError("this is no key")
+
+
 def _whole(value: Any) -> Any:
     """An index: a quotient is none, even where it is whole, as it is a float in Python."""
     if value is None or isinstance(value, int):
@@ -458,8 +500,18 @@ def _whole(value: Any) -> Any:
     raise TypeError("an index is no integer")
 
 
+def _of_truths(value: Any) -> bool:
+    return any(isinstance(each, bool) for each in _of_objects(value).flat)
+
+
 def _quotient(a: Any, b: Any) -> Any:
-    return Form(number(Fraction(a, b))) if isinstance(a, int) and isinstance(b, int) else a / b
+    if isinstance(a, int) and isinstance(b, int):
+        return Form(number(Fraction(a, b)))
+    return (_elementwise(_real)(a) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else a) / b
+
+
+def _real(value: Any) -> Any:
+    return Form(number(value)) if isinstance(value, int) else value
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -511,7 +563,7 @@ _BINARY: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.BitOr: _truths(operator.or_),
     ast.BitXor: _truths(operator.xor),
 }
-_IN_PLACE: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {ast.Add: operator.iadd, ast.Sub: operator.isub}
+_LOGICAL = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARED: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -679,6 +731,7 @@ _MODULES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 _METHODS: Mapping[Any, frozenset[str]] = {
+    dict: frozenset(("get", "items", "keys", "values")),
     list: frozenset(("append", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort")),
     np.ndarray: frozenset(("all", "any", "argmax", "argmin", "clip", "copy", "cumsum", "max", "min", "sum", "tolist")),
     SymbolicGenerator: frozenset(name for name in vars(SymbolicGenerator) if not name.startswith("_")),

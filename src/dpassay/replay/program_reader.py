@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from dpassay.replay.named_sums import shares, sums_of
 from dpassay.replay.program_core import (
     Append,
     Assign,
@@ -251,8 +252,7 @@ class _Reader:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
             self._parallel(node.targets[0], node.value)
             return
-        popped = self._popped(node.value)
-        value, shape = self.value(node.value) if popped is None else (popped, SCALAR)
+        value, shape = self._value_or_popped(node.value)
         if len(node.targets) > 1:
             if shape != SCALAR or not all(isinstance(target, ast.Name) for target in node.targets):
                 raise _refuse(node, "a chained assignment is for numbers")
@@ -337,6 +337,10 @@ class _Reader:
             return self.operation("-", (self.operation("length", (value,), node), Constant(1)), node)
         return index
 
+    def _value_or_popped(self, node: ast.expr) -> Read:
+        popped = self._popped(node)
+        return self.value(node) if popped is None else (popped, SCALAR)
+
     def _popped(self, node: ast.expr) -> Expression | None:
         """The element that `xs.pop()` or `xs.pop(i)` takes out, if that is what stands there."""
         called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
@@ -397,7 +401,7 @@ class _Reader:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
             self.plain(call, 1)
             owner = self.own_list(call.func.value)
-            value, inner = self.value(call.args[0])
+            value, inner = self._value_or_popped(call.args[0])
             if inner not in (SCALAR, TUPLE):
                 raise _refuse(node, "a list holds numbers, truth values, texts, None, or tuples of them")
             self.appended[owner.name] = node
@@ -1204,7 +1208,7 @@ class _Reader:
             raise _refuse(node, f"rng.{name} is understood with one number, and choice with p=w / w.sum()")
         count = self.number(node.args[0])
         if weighted:
-            weights, shape = self.value(self._weights(node.keywords[0].value))
+            weights, shape = self.value(self._weights(node, node.keywords[0].value))
             if shape not in LISTS:
                 raise _refuse(node, "weights are an array")
             length = self.operation("length", (weights,), node)
@@ -1215,15 +1219,22 @@ class _Reader:
         self.nonempty(node, weights)
         return self.drawn(node, "choice", weights, None)
 
-    def _weights(self, node: ast.expr) -> ast.expr:
-        """The w of w / w.sum(), w / np.sum(w) or w / sum(w)."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Name):
-            name = node.left.id
-            sums = {f"{name}.sum()"} | ({f"np.sum({name})"} if self.module.imports & {"np"} else set())
-            sums |= {f"sum({name})"} if self.is_builtin("sum") else set()
-            if ast.unparse(node.right) in sums and "np" not in self.scopes[-1].local | set(self.scopes[-1].names):
-                return node.left
+    def _weights(self, draw: ast.Call, node: ast.expr) -> ast.expr:
+        """The w of w / w.sum(), w / np.sum(w) or w / sum(w), or of [x / total for x in w] after total = sum(w)."""
+        match node:
+            case ast.BinOp(ast.Name() as weights, ast.Div(), right) if ast.unparse(right) in self._sums(weights.id):
+                return weights
+        weights, total = shares(node) or (ast.Name(""), "")
+        if sums_of(self.scopes[-1].function, draw, weights.id, total) & self._sums(weights.id):
+            return weights
         raise _refuse(node, "probabilities are understood as p=w / w.sum()")
+
+    def _sums(self, name: str) -> set[str]:
+        """How the sum of a list may be written."""
+        if "np" in self.scopes[-1].local | set(self.scopes[-1].names):
+            return set()
+        sums = {f"{name}.sum()"} | ({f"np.sum({name})"} if self.module.imports & {"np"} else set())
+        return sums | ({f"sum({name})"} if self.is_builtin("sum") else set())
 
     def nonempty(self, node: ast.AST, source: Expression) -> None:
         """What follows raises an error for an empty list."""
