@@ -116,6 +116,9 @@ def test_a_ctrl_c_that_python_drops_is_repeated(monkeypatch: pytest.MonkeyPatch)
     time.sleep(0.1)  # and not afterwards
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # where Python drops it, and it is repeated
 @pytest.mark.parametrize("step", ["proof", "counterexample"])
 def test_a_ctrl_c_ends_it_with_one_line(
     step: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
     "tables": ("pandas",),
-    "distributed": ("dask", "distributed"),
+    "distributed": ("distributed",),
     "dp-accounting": ("dp_accounting",),
     "opendp": ("opendp",),
     "diffprivlib": ("diffprivlib",),

@@ -61,7 +61,7 @@ def _pass_on(promised: Future[Any], task: Any) -> None:
     if promised.set_running_or_notify_cancel():
         try:
             promised.set_result(task.result())
-        except Exception as error:
+        except BaseException as error:  # Dask's cancellation is asyncio's, and nobody would answer for it
             promised.set_exception(error)
 
 
