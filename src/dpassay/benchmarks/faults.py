@@ -162,8 +162,8 @@ def _one_stream_for_all_runs() -> AbstractContextManager[Any]:
     """Every run of a ledger draws the same samples."""
     original = audit._samplers
 
-    def samplers(mechanism: Any, pairs: Any, seed: int, run: int, representation: Any) -> list[Sampler]:
-        return original(mechanism, pairs, seed, 0, representation)
+    def samplers(mechanism: Any, pairs: Any, seed: int, run: int, *more: Any) -> list[Sampler]:
+        return original(mechanism, pairs, seed, 0, *more)
 
     return mock.patch.object(audit, "_samplers", samplers)
 
