@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def environment(cache: Path) -> dict[str, str]:
 
 def kept(cache: Path) -> list[dict]:
     """The verdicts that a run left, by claim."""
-    lines = [line for path in cache.glob("dpassay/verify-*") for line in path.read_text().splitlines() if line]
+    lines = [line for path in cache.glob("dpassay/verify-*") for line in path.read_text().split("\n")[:-1] if line]
     return [json.loads(line)["run"]["judged"]["verdict"] for line in lines]
 
 
@@ -99,14 +100,14 @@ def test_ctrl_c_at_any_moment_ends_verify(tmp_path: Path, after: float) -> None:
     command = [sys.executable, "-m", "dpassay", "verify", "--quick", "--jobs", "1", *claims]
     with subprocess.Popen(command, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        lines = [process.stderr.readline()]
+        while process.poll() is None and not kept(tmp_path):  # the first claim is judged
+            time.sleep(0.02)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
         process.send_signal(signal.SIGINT)
-        lines += process.stderr.readlines()
+        lines = process.stderr.readlines()
         code = process.wait(60)
-    judged = {line.partition(" ")[0] for line in lines} & set(CLAIMS)
-    interrupted = lines[-1].startswith("dpassay: interrupted; what verify had judged is kept")
-    assert lines[0].partition(" ")[0] in judged
-    assert (code, interrupted) == (3, True) or (code, judged) == (0, set(CLAIMS)), lines  # a fast machine is done
+    interrupted = bool(lines) and lines[-1].startswith("dpassay: interrupted; what verify had judged is kept")
+    assert (code, interrupted) in ((3, True), (0, False)), lines  # a fast machine is done
+    assert code == 0 or kept(tmp_path)
     assert not any("rejected" in verdict["explanation"] for verdict in kept(tmp_path))
