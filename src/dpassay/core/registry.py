@@ -35,11 +35,13 @@ def papers() -> dict[str, tuple[Claim, ...]]:
     return {name: library(home).CLAIMS for name, home in _HOMES.items()}
 
 
+@functools.cache
 def titles() -> dict[str, str]:
     """Paper -> its title and authors."""
     return {name: library(home).TITLE for name, home in _HOMES.items()}
 
 
+@functools.cache
 def notation() -> dict[str, tuple[tuple[str, str], ...]]:
     """Paper -> what the symbols of its claims mean: (symbols, meaning)."""
     return {name: library(home).NOTATION for name, home in _HOMES.items()}
