@@ -265,7 +265,7 @@ def test_a_stack_leaves_out_what_says_nothing(generator):
 def tail_samples(side, size, generator):
     """Two columns: only beyond 0.97 of the first does the second tell the sides apart, by a log-ratio of 1 to -1."""
     first, second = generator.random(size), generator.random(size)
-    steep = np.log1p(generator.random(size) * (np.e - 1))  # density proportional to e^x on [0, 1]
+    steep = np.log1p(generator.random(size) * np.expm1(1))  # density proportional to e^x on [0, 1]
     second = np.where(first > 0.97, 1 - steep if side else steep, second)
     return np.column_stack([first, second]).astype(np.float32)
 
