@@ -107,4 +107,4 @@ def verdict_report() -> dict[str, Any]:
     """The JSON of a few verdicts."""
     from dpassay.judging.verification import run
 
-    return dict(run(claims=["RC-T1-ii", "DP-INF", "CD-RQ5"], quick=True).to_json())
+    return dict(run(claims=["RC-T1-ii", "DP-INF", "CD-RQ5"], quick=True, command="dpassay verify").to_json())
