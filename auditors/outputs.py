@@ -770,13 +770,13 @@ def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str
         raise InvalidInput(f"{name} is nested more than {_DEPTH} deep, or holds itself; return what it is made of")
     value = opened(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+        value = None if value is np.ma.masked else value[()]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float):
         into[name, "number"] = value
     elif isinstance(value, int) and not isinstance(value, Enum):
-        into[name, "number"] = value if abs(value) < 2**1000 else math.copysign(_HUGE, value)
+        into[name, "number"] = value if abs(value) < 2**1000 else _HUGE if value > 0 else -_HUGE
     elif isinstance(value, complex):
         into[f"{name}.real", "number"], into[f"{name}.imag", "number"] = value.real, value.imag
     elif isinstance(value, Label):

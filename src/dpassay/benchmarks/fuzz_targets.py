@@ -94,9 +94,38 @@ def targets() -> Iterator[dict[str, Callable[[], Target]]]:
 # Ratings and datasets
 
 FIELDS = st.sampled_from(
-    ["1", "2", "3", "5", "0", "-1", "4.5", "nan", "inf", "1e400", "", '"', "a b", "é", "\0", "9" * 400, "1_0", "١", "ab"]
+    [
+        "1",
+        "2",
+        "3",
+        "5",
+        "0",
+        "-1",
+        "4.5",
+        "nan",
+        "inf",
+        "1e400",
+        "",
+        '"',
+        "a b",
+        "é",
+        "\0",
+        "9" * 400,
+        "1_0",
+        "١",
+        "ab",
+    ]
 ) | st.text(max_size=4)
-HEADERS = ("user,item,rating", "user,item,rating", "user,item", "userId,movieId,rating,timestamp", "user,item,plays", "age,zip", "a,a", "")
+HEADERS = (
+    "user,item,rating",
+    "user,item,rating",
+    "user,item",
+    "userId,movieId,rating,timestamp",
+    "user,item,plays",
+    "age,zip",
+    "a,a",
+    "",
+)
 
 
 def _files(unwanted: tuple[str, ...]) -> st.SearchStrategy[Any]:
@@ -109,7 +138,9 @@ def _files(unwanted: tuple[str, ...]) -> st.SearchStrategy[Any]:
     parallel = st.fixed_dictionaries({name: st.lists(ODD, max_size=3) for name in ("users", "items", "values")})
     values = st.recursive(ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=6)
     as_json = (numbers | parallel | values).map(lambda value: json.dumps(value).encode())
-    arrays = st.sampled_from([np.eye(3), np.ones((2, 0)), np.arange(4), np.array(5.0), np.array([[1, np.nan]]), np.array(["a"])])
+    arrays = st.sampled_from(
+        [np.eye(3), np.ones((2, 0)), np.arange(4), np.array(5.0), np.array([[1, np.nan]]), np.array(["a"])]
+    )
     raw = st.one_of(
         st.tuples(st.sampled_from([".csv", ".tsv", ".dat", ".data", ".inter", ".txt", ""]), text),
         st.tuples(st.just(".json"), as_json),
@@ -120,7 +151,9 @@ def _files(unwanted: tuple[str, ...]) -> st.SearchStrategy[Any]:
     packings = st.sampled_from(["", "", "", ".gz", ".zip"])
     damage = st.sampled_from([None, None]) | st.tuples(st.integers(0, 400), st.binary(max_size=3))
     scales = st.sampled_from([None, None, (1.0, 5.0), (0.0, 1.0), (5.0, 1.0), (math.nan, 1.0), (-math.inf, math.inf)])
-    formats = st.sampled_from([each for each in ("auto", "auto", "ratings", "implicit", "table") if each not in unwanted])
+    formats = st.sampled_from(
+        [each for each in ("auto", "auto", "ratings", "implicit", "table") if each not in unwanted]
+    )
     reading = st.builds(Reading, scales, formats, st.sampled_from(["error", "first", "last", "mean"]))
     return st.tuples(st.builds(_file, raw, packings, damage), st.just(Reading()) | reading)
 
@@ -171,7 +204,9 @@ def _ratings(case: tuple[tuple[str, bytes], Reading], folder: Path) -> bool:
     (folder / name).write_bytes(data)
     found = read_ratings(folder / name, reading)
     low, high = found.scale
-    if not (len(found) and np.isfinite(found.values).all() and (found.values >= low).all() and (found.values <= high).all()):
+    if not (
+        len(found) and np.isfinite(found.values).all() and (found.values >= low).all() and (found.values <= high).all()
+    ):
         raise Broken(f"unusable ratings were read: {found.values}, scale {found.scale}")
     return True
 
@@ -189,6 +224,7 @@ def _datasets(case: tuple[Any, Any], folder: Path) -> bool:
 
 
 # Certificates
+
 
 @functools.cache
 def _sealed(kind: str) -> Certificate:
@@ -225,7 +261,9 @@ def _certificates(kind: str, recheck: BudgetedReplay) -> Target:
         if found.checks:
             if found.outcome not in (*OUTCOMES, "note"):
                 raise Broken(f"{found.outcome!r} is no outcome")
-            told = {name: json.dumps([content[name], sealed[name]]) for name in ("claim", "statement", "kind", "result")}
+            told = {
+                name: json.dumps([content[name], sealed[name]]) for name in ("claim", "statement", "kind", "result")
+            }
             if json.dumps(content["inputs"], sort_keys=True) == json.dumps(sealed["inputs"], sort_keys=True):
                 for name in told:
                     if json.dumps(content[name], sort_keys=True) != json.dumps(sealed[name], sort_keys=True):
@@ -238,6 +276,7 @@ def _certificates(kind: str, recheck: BudgetedReplay) -> Target:
 
 
 # The ledger
+
 
 def _operation() -> st.SearchStrategy[Any]:
     few, texts = st.integers(0, 3), st.sampled_from(["a", "b", "", "é\0", "'; DROP TABLE runs"])
@@ -434,6 +473,7 @@ def _callable(case: dict[str, Any], folder: Path) -> bool:
 
 
 # Report writers
+
 
 def _whole(name: str, text: str) -> None:
     """Refuses a file that is cut off, is none of its kind, or lets what it quotes run."""
