@@ -1,4 +1,4 @@
-"""Odd input, drawn by Hypothesis: every case ends in a verdict or in one clear line, whole, in time and telling the truth.
+"""Odd input, drawn by Hypothesis: every case ends, in time, in a true verdict or in one clear line.
 
 No case may end in a traceback, a hang, half a file, or an exit code that lies. The cases are those of the seed.
 """

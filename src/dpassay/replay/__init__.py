@@ -218,7 +218,7 @@ def replay(path: str | Path) -> Replay:
                 f"{certificate.claim}: {' or '.join(reviewed)}"
             )
     except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
-        return Replay(str(path), certificate.claim, certificate.kind, "", False, str(rejection))
+        return Replay(str(path), certificate.claim, certificate.kind, "", False, " ".join(str(rejection).split()))
     summary = str(result.get("summary", ""))
     own = shown or Reviewed(certificate.kind, (), outcome)
     return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, own.part, own.id, own.shows)
