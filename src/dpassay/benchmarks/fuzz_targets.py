@@ -30,7 +30,7 @@ from dpassay.replay.budget import BudgetedReplay, Limits
 
 MARK = "<script>alert(7)</script>"
 TEXTS = ("", "\0", "\ud800", MARK, "]]>", "|\n|", "a\nb", "\x1b[2J", "nan", "1/0", "-1", "9" * 5000, "1e999", "é" * 300)
-ODD = st.one_of(
+ODD: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(TEXTS),
     st.sampled_from([None, True, -1, 0, 1e308, 5e-324, 10**400, math.nan, math.inf, [], {}, [[]], {"": None}, [None]]),
     st.integers(-3, 300),
@@ -363,7 +363,9 @@ VALUES = (
 
 def _words() -> st.SearchStrategy[list[str]]:
     context = click.Context(commands)
-    named = {(name,): command for name, command in commands.commands.items() if not isinstance(command, click.Group)}
+    named: dict[tuple[str, ...], click.Command] = {
+        (name,): command for name, command in commands.commands.items() if not isinstance(command, click.Group)
+    }
     attacks = commands.commands["attack"]
     assert isinstance(attacks, click.Group)
     for name in attacks.list_commands(context):
