@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from dpassay.auditors.outputs import fit_encoder
-from dpassay.benchmarks import fuzz, fuzz_certificates, fuzz_targets
-from dpassay.benchmarks.fuzz import Target
+from dpassay.benchmarks import fuzz, fuzz_certificates, fuzz_targets, fuzzing
+from dpassay.benchmarks.fuzzing import Target
 from dpassay.commands.main import main
 from dpassay.core.certificate import FORMAT, read
 from dpassay.core.errors import InvalidInput
@@ -22,7 +22,7 @@ from dpassay.report.html import printable
 @pytest.mark.parametrize("name", ["ratings", "datasets", "ledger", "commands", "callables"])
 def test_a_few_cases_of_each_target(name: str) -> None:
     with fuzz_targets.targets() as known:
-        found = fuzz.row(known[name](), 20, 0)
+        found = fuzzing.row(known[name](), 20, 0)
     assert found[:2] == [name, 20]
     assert found[2] + found[3] == 20
     assert found[-1] == "0", found
@@ -31,19 +31,19 @@ def test_a_few_cases_of_each_target(name: str) -> None:
 @pytest.mark.parametrize("name", ["audit reports", "proof reports"])
 def test_a_few_cases_of_reports(name: str) -> None:
     with fuzz_targets.targets() as known:
-        assert fuzz.row(known[name](), 20, 0)[-1] == "0"
+        assert fuzzing.row(known[name](), 20, 0)[-1] == "0"
 
 
 def test_a_few_cases_of_certificates_of_strangers() -> None:
     with fuzz_targets.targets() as known:
         for kind in ("witness", "stability", "accounting", "kernel"):
-            found = fuzz.row(known[f"{kind} certificates"](), 20, 0)
+            found = fuzzing.row(known[f"{kind} certificates"](), 20, 0)
             assert found[-1] == "0", found
             assert found[2] > 0  # the one without a change checks
 
 
 def broken(how: Any) -> list[Any]:
-    return fuzz.row(Target("broken", st.integers(0, 1000), how), 100, 0)
+    return fuzzing.row(Target("broken", st.integers(0, 1000), how), 100, 0)
 
 
 def test_a_traceback_is_found_and_made_small() -> None:
@@ -65,7 +65,7 @@ def test_a_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
             return True
         return True
 
-    monkeypatch.setattr(fuzz, "SECONDS", 0.02)
+    monkeypatch.setattr(fuzzing, "SECONDS", 0.02)
     found = broken(answer)
     assert (found[-1], found[4]) == ("FAIL", "broken: 1 -> Broken: no answer within 0.02 seconds")
 
@@ -90,7 +90,7 @@ def test_an_exit_code_that_lies_and_a_file_left_behind_are_found(
 
         monkeypatch.setattr(fuzz_targets, "_called", lying)
         target = Target("commands", st.just(["lint", "x"]), fuzz_targets._command)
-        assert fuzz.row(target, 5, 0)[-1] == "FAIL"
+        assert fuzzing.row(target, 5, 0)[-1] == "FAIL"
 
 
 def test_a_ledger_that_forgets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_ledger_that_forgets_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     record = LedgerRun.commit
     monkeypatch.setattr(LedgerRun, "commit", lambda run, log_e, *more: 2 * record(run, log_e, *more))
     with fuzz_targets.targets() as known:
-        found = fuzz.row(known["ledger"](), 100, 0)
+        found = fuzzing.row(known["ledger"](), 100, 0)
     assert found[-1] == "FAIL"
     assert "recorded were" in found[4]
 
@@ -108,7 +108,7 @@ def test_a_certificate_that_checks_whatever_it_says_is_found(monkeypatch: pytest
     from dpassay.replay import Replay
 
     target = fuzz_targets._certificates("stability", lambda path: Replay(str(path), "", "", "refuted", True, "x"))  # type: ignore[arg-type]
-    found = fuzz.row(target, 100, 0)
+    found = fuzzing.row(target, 100, 0)
     assert found[-1] == "FAIL"
     assert "it checks with another" in found[4]
 
@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_cases_and_another_one_others() -> None:
             cases.append(case)
             return True
 
-        fuzz.row(Target("any", st.integers(), answer), 150, seed)
+        fuzzing.row(Target("any", st.integers(), answer), 150, seed)
         return cases
 
     assert drawn(1) == drawn(1) != drawn(2)

@@ -25,7 +25,7 @@ def halves(data: list[float], weight: float) -> float:
 
 
 def noisy(rng: np.random.Generator, dataset: np.ndarray) -> float:
-    """An audited function."""
+    """An audited function: the sum of a dataset of shape (n,), with noise."""
     return float(dataset.sum() + rng.laplace())
 
 

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import gzip
+import importlib
 import io
 import json
 import math
@@ -19,8 +20,7 @@ import click
 import numpy as np
 from hypothesis import strategies as st
 
-from dpassay.benchmarks.fuzz import Broken, Target, clear
-from dpassay.commands.main import commands, main
+from dpassay.benchmarks.fuzzing import Broken, Target, clear
 from dpassay.core.certificate import Certificate, checksum
 from dpassay.core.errors import InvalidInput
 from dpassay.core.registry import find_claim
@@ -361,7 +361,13 @@ VALUES = (
 )  # fmt: skip
 
 
+def _command_line() -> Any:
+    """The module of the whole command line, which is above this one and is what runs it."""
+    return importlib.import_module("dpassay.commands.main")
+
+
 def _words() -> st.SearchStrategy[list[str]]:
+    commands = _command_line().commands
     context = click.Context(commands)
     named: dict[tuple[str, ...], click.Command] = {
         (name,): command for name, command in commands.commands.items() if not isinstance(command, click.Group)
@@ -409,7 +415,7 @@ def _called(words: list[str], folder: Path) -> tuple[int, str, list[str]]:
     out, err, path = io.StringIO(), _Captured(), list(sys.path)
     try:
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main(words)
+            code = _command_line().main(words)
     finally:
         sys.path[:] = path
     return code, out.getvalue(), err.getvalue().splitlines()
