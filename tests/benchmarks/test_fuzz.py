@@ -15,6 +15,7 @@ from dpassay.benchmarks.fuzzing import Target
 from dpassay.commands.main import main
 from dpassay.core.certificate import FORMAT, read
 from dpassay.core.errors import InvalidInput
+from dpassay.data.dataset_files import load_dataset
 from dpassay.report import audit_html, proof_html, schema
 from dpassay.report.html import printable
 
@@ -148,6 +149,17 @@ def test_an_audit_that_decides_nothing_exits_with_2(tmp_path: Path, monkeypatch:
 def test_outputs_without_a_usable_number_are_outputs(output: Any) -> None:
     encoder = fit_encoder([output] * 4, [output] * 4)
     assert encoder is not None
+
+
+def test_parquet_whose_names_are_no_text_gets_a_line(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"user": [1]}), tmp_path / "a.parquet", store_schema=False)
+    damaged = (tmp_path / "a.parquet").read_bytes().replace(b"user", b"\x80ser")
+    (tmp_path / "a.parquet").write_bytes(damaged)
+    with pytest.raises(InvalidInput, match="cannot be read as Parquet"):
+        load_dataset(tmp_path / "a.parquet")
 
 
 def test_an_array_of_nothing_is_refused() -> None:
