@@ -129,7 +129,7 @@ def plain(outputs: Any, depth: int = 0) -> Any:
         return _stacked(outputs)
     if all(issubclass(kind, np.ndarray) for kind in kinds):
         alike = len({(value.shape, value.dtype.kind) for value in outputs}) == 1
-        return np.stack(outputs) if alike and outputs[0].dtype.kind in "biuf" else None
+        return np.stack(outputs) if alike and outputs[0].size and outputs[0].dtype.kind in "biuf" else None
     if len(kinds) == 1 and kinds <= {tuple, list} and len(set(map(len, outputs))) == 1 and len(outputs[0]):
         if {type(element) for value in outputs for element in value} <= _SCALARS:
             return _stacked(outputs)
@@ -411,6 +411,8 @@ def _fit_leaf(name: str, one: np.ndarray, two: np.ndarray, representation: Repre
         raise InvalidInput(f"{name} has shape {one.shape[1:]} on dataset 1 and {two.shape[1:]} on dataset 2")
     if not len(one) or not len(two):
         raise InvalidInput("no outputs to learn the columns from; draw at least one sample per dataset")
+    if not one.size:
+        raise InvalidInput(f"{name} has shape {one.shape[1:]} and holds nothing; return at least one number")
     places = [""] if one.ndim == 1 else [f"[{','.join(map(str, at))}]" for at in np.ndindex(one.shape[1:])]
     sides = [side.reshape(len(side), -1) for side in (one, two)]
     chosen = None
@@ -770,13 +772,13 @@ def _enter(value: Any, name: str, into: Record, depth: int, split: frozenset[str
         raise InvalidInput(f"{name} is nested more than {_DEPTH} deep, or holds itself; return what it is made of")
     value = opened(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+        value = None if value is np.ma.masked else value[()]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float):
         into[name, "number"] = value
     elif isinstance(value, int) and not isinstance(value, Enum):
-        into[name, "number"] = value if abs(value) < 2**1000 else math.copysign(_HUGE, value)
+        into[name, "number"] = value if abs(value) < 2**1000 else _HUGE if value > 0 else -_HUGE
     elif isinstance(value, complex):
         into[f"{name}.real", "number"], into[f"{name}.imag", "number"] = value.real, value.imag
     elif isinstance(value, Label):

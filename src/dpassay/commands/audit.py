@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpassay.commands.output import Outputs, as_json, command_line, grouped, interruptible, line, path_type, two_numbers
+from dpassay.commands.output import (
+    UNUSABLE,
+    Outputs,
+    as_json,
+    command_line,
+    grouped,
+    interruptible,
+    line,
+    path_type,
+    two_numbers,
+)
 from dpassay.commands.reading import dataset_options
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
@@ -146,8 +156,8 @@ def audit(
     """Test a privacy claim on samples of a mechanism.
 
     The mechanism is MODULE:NAME of your own, with `sample(key, dataset)` or a function fn(rng, dataset), or the ID of
-    a registered one such as ppns. Exits with 1 when the claim is refuted; 0 means that this run found no violation,
-    never that the mechanism is private.
+    a registered one such as ppns. Exits with 1 when the claim is refuted, with 2 when nothing was decided; 0 means that
+    this run found no violation, never that the mechanism is private.
     """
     limit(isolate)
     claim = stated.claim() if stated.given or not same_stream else None
@@ -241,7 +251,8 @@ def _reported(
     with outputs.attempt():
         print_audit(content)
     files.write(content, certificate, outputs)
-    return outputs.exit_code(content["verdict"]["outcome"] == "refuted")
+    outcome = content["verdict"]["outcome"]
+    return outputs.exit_code(outcome == "refuted") or (UNUSABLE if outcome == "open" else 0)
 
 
 def _certify(certificate: dict[str, Any] | None, outcome: str, path: Path) -> str:

@@ -22,7 +22,11 @@ REPOSITORY = "https://github.com/dpassay/dpassay"
 @click.option(
     "--resume", type=path_type(), metavar="FILE", help="Keep finished rows in this file, and go on from them."
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Runs of every row of `auditor` (10), hundreds of cases of `fuzz` (100).",
+)
 @click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
 @click.option("--num-samples", type=click.IntRange(min=10_000), help="Of each dataset, in `distributed`.")
 def bench(

@@ -104,7 +104,8 @@ def read(path: Path) -> Certificate:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidInput(f"{path} is not a dpassay certificate; write one with verify --certificates")
     if content.get("version") != VERSION:
-        raise InvalidInput(f"{path} has certificate version {content.get('version')}; this program reads {VERSION}")
+        other = json.dumps(content.get("version"))[:60]
+        raise InvalidInput(f"{path} has certificate version {other}; this program reads {VERSION}")
     absent = [name for name in FIELDS if name not in content]
     if absent:
         raise InvalidInput(f"{path} lacks {', '.join(absent)}; write it again with verify --certificates")

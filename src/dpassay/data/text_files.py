@@ -135,7 +135,10 @@ def parquet_table(content: Content) -> Any:
     """
     parquet = library("pyarrow.parquet")
     try:
-        return parquet.read_table(io.BytesIO(content.data))
+        table = parquet.read_table(io.BytesIO(content.data))
+        table.validate(full=True)
+        "".join(table.column_names)  # bytes that are no text are found here
+        return table
     except Exception as error:  # pyarrow raises many kinds of its own
         raise InvalidInput(f"{content.name} cannot be read as Parquet ({one_line(error)})") from error
 

@@ -6,10 +6,11 @@ equals the one in the file, and when what it says is among the evidence that was
 comes what it concludes, never from the file. `seal` makes certificates with the same functions.
 """
 
+import contextlib
 import functools
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -110,13 +111,18 @@ def computed(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
     if kind not in CHECKERS:
         raise Rejected(f"unknown kind of certificate {kind!r}")
-    try:
+    with _reading():
         result: dict[str, Any] = json.loads(_computed(kind, json.dumps(inputs, sort_keys=True)))  # as in a file
-    except Rejected:
-        raise
+    return result
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever inputs of the wrong shape provoke is a rejection."""
+    try:
+        yield
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
-    return result
 
 
 @functools.lru_cache(maxsize=256)
@@ -166,8 +172,9 @@ def conclusion(certificate: Certificate) -> Reviewed:
     lines = _says(certificate)
     for entry in reviewed_evidence(claim.id):
         if (entry.kind, entry.says) == (certificate.kind, lines):
-            _on_subject(claim, certificate)
-            _words_of_claim(claim, certificate)
+            with _reading():
+                _on_subject(claim, certificate)
+                _words_of_claim(claim, certificate)
             return replace(entry, concludes=certificate.result["supports"]) if entry.concludes == "measured" else entry
     raise Rejected(f"this is not among the evidence that was reviewed for {claim.id}")
 
@@ -175,10 +182,8 @@ def conclusion(certificate: Certificate) -> Reviewed:
 def _says(certificate: Certificate) -> tuple[str, ...]:
     from dpassay.replay.says import says
 
-    try:
+    with _reading():
         return says(certificate.kind, certificate.inputs)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise Rejected(f"the inputs cannot be read: {type(error).__name__}: {error}") from error
 
 
 @explained()
@@ -213,7 +218,7 @@ def replay(path: str | Path) -> Replay:
                 f"{certificate.claim}: {' or '.join(reviewed)}"
             )
     except (Rejected, InvalidInput, KeyError, TypeError, ValueError) as rejection:
-        return Replay(str(path), certificate.claim, certificate.kind, "", False, str(rejection))
+        return Replay(str(path), certificate.claim, certificate.kind, "", False, " ".join(str(rejection).split()))
     summary = str(result.get("summary", ""))
     own = shown or Reviewed(certificate.kind, (), outcome)
     return Replay(str(path), certificate.claim, certificate.kind, outcome, True, summary, own.part, own.id, own.shows)

@@ -51,8 +51,9 @@ RELATION_MEANINGS: Mapping[str, str] = {
     "add_or_remove_one:user": "one user, with all their ratings, is added or removed",
     "replace_one:user": "the ratings of one user change",
 }
-# Control characters, and those that make text run the other way: a hostile name must not rearrange a sentence.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters, those that make text run the other way (a hostile name must not rearrange a sentence), and halves
+# of surrogate pairs, which are no characters: nothing can draw them.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def render(run: Mapping[str, Any]) -> str:

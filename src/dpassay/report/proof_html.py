@@ -19,8 +19,8 @@ def render_proof(content: Mapping[str, Any]) -> str:
     Raises:
         InvalidInput: the content does not follow the schema.
     """
-    proof = printable(validate_proof(content))
-    said = proof_text.notes(proof)
+    valid = validate_proof(content)
+    proof, said = printable(valid), printable(proof_text.notes(valid))
     lines = [(number, text, said.get(number, [])) for number, text in enumerate(proof["text"].splitlines(), 1)]
     used = " ".join(note for notes in said.values() for note in notes)
     return (

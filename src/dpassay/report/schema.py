@@ -1,12 +1,14 @@
 """Checks runs, audits, attacks and certificates against their JSON Schemas (2020-12), which ship beside this module."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.extras import one_line
 
 REPAIR: Mapping[str, str] = {
     "attack": "attack --json",
@@ -105,10 +107,21 @@ def validate_attack(content: Mapping[str, Any]) -> dict[str, Any]:
 def validate_proof(content: Mapping[str, Any]) -> dict[str, Any]:
     """A proof's report as plain JSON values, once it follows `proof.schema.json`.
 
+    Beyond the schema: what the proof says of the program's lines can be read.
+
     Raises:
         InvalidInput: the content does not; the one line names the place.
     """
-    return _validated("proof", content, "the proof")
+    from dpassay.report.proof_text import notes
+
+    valid = _validated("proof", content, "the proof")
+    try:
+        notes(valid)
+    except (AttributeError, LookupError, SyntaxError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the proof does not fit its program ({one_line(error)}); write it again with {REPAIR['proof']}"
+        ) from error
+    return valid
 
 
 def validate_scan(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +148,7 @@ def _validated(name: str, content: Mapping[str, Any], what: str, part: str = "")
     from jsonschema.exceptions import best_match  # the command line's help and error paths must not pay for it
 
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+        plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False), parse_int=_drawable)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{what} is not JSON ({error}); write infinities as strings and arrays as lists") from error
     failure = best_match(_validator(name, part).iter_errors(plain))
@@ -147,6 +160,13 @@ def _validated(name: str, content: Mapping[str, Any], what: str, part: str = "")
             f"{what} does not follow {name}.schema.json at {place}: {short}; write it again with {REPAIR[name]}"
         )
     return plain
+
+
+def _drawable(digits: str) -> int:
+    """An integer that a plot can draw."""
+    if math.isinf(float(digits)):
+        raise ValueError(f"an integer of {len(digits.lstrip('-'))} digits is beyond what a number can be")
+    return int(digits)
 
 
 @cache
