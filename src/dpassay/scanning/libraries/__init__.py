@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from dpassay.scanning.candidates import Candidate, NotJudged
 
-LIBRARIES: dict[str, str] = {}
+LIBRARIES: dict[str, str] = {"opendp": "opendp"}
 """Import name -> module of this folder."""
 
 
