@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from dpassay.scanning.candidates import Candidate, NotJudged
 
-LIBRARIES: dict[str, str] = {"opendp": "opendp"}
+LIBRARIES = {name: name for name in ("diffprivlib", "dp_accounting", "opacus", "opendp")}
 """Import name -> module of this folder."""
 
 
