@@ -49,3 +49,15 @@ def test_public_issues_of_opendp_are_found_and_their_code_shows_them(name: str, 
 def test_sound_parts_of_opendp_are_left_alone(name: str) -> None:
     pytest.importorskip("opendp")
     assert judged(one(candidates("opendp"), name), 1.0).outcome == "not refuted"
+
+
+def test_a_public_issue_of_diffprivlib_is_found() -> None:
+    pytest.importorskip("diffprivlib")  # IBM/differential-privacy-library, issue 105
+    assert judged(one(candidates("diffprivlib"), "LinearRegression"), 10.0).outcome == "violated"
+
+
+def test_what_diffprivlib_computes_from_other_parts_is_named_with_its_reason() -> None:
+    pytest.importorskip("diffprivlib")
+    reasons = {each.name: each.reason for each in candidates("diffprivlib") if isinstance(each, NotJudged)}
+    assert "root of var" in reasons["diffprivlib.tools.std"]
+    assert "no arguments" in reasons["diffprivlib.mechanisms.Vector"]

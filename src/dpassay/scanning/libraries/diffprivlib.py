@@ -7,13 +7,11 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from dpassay.adapters.diffprivlib import from_diffprivlib
 from dpassay.core.extras import library
 from dpassay.core.privacy import PrivacyClaim
-from dpassay.scanning.calls import FILLED
 from dpassay.scanning.candidates import DECLARED, Candidate, NotJudged, Pair
 
-_EPSILON, _DELTA = FILLED["epsilon"], 1e-2
+_EPSILON, _DELTA = 0.5, 1e-2
 _MECHANISMS: dict[str, tuple[str, Any, Any]] = {
     "Binary": ("value0='no', value1='yes'", "no", "yes"),
     "ExponentialCategorical": ("utility_list=[('a', 'b', 1.0), ('a', 'c', 2.0), ('b', 'c', 2.0)]", "a", "c"),
@@ -22,13 +20,10 @@ _MECHANISMS: dict[str, tuple[str, Any, Any]] = {
     "GaussianAnalytic": ("delta=0.01, sensitivity=1.0", 0.0, 1.0),
     "GaussianDiscrete": ("delta=0.01, sensitivity=1", 0, 1),
     "Geometric": ("sensitivity=1", 0, 1),
-    "GeometricFolded": ("sensitivity=1, lower=0, upper=4", 0, 1),
     "GeometricTruncated": ("sensitivity=1, lower=0, upper=4", 0, 1),
     "Laplace": ("sensitivity=1.0", 0.0, 1.0),
     "LaplaceBoundedDomain": ("sensitivity=1.0, lower=0.0, upper=2.0", 0.0, 1.0),
     "LaplaceBoundedNoise": ("delta=0.01, sensitivity=1.0", 0.0, 1.0),
-    "LaplaceFolded": ("sensitivity=1.0, lower=0.0, upper=2.0", 0.0, 1.0),
-    "LaplaceTruncated": ("sensitivity=1.0, lower=0.0, upper=2.0", 0.0, 1.0),
     "Snapping": ("sensitivity=1.0, lower=0.0, upper=2.0", 0.0, 1.0),
     "Staircase": ("sensitivity=1.0", 0.0, 1.0),
 }
@@ -38,11 +33,20 @@ _TOOLS = {
     "histogram": "bins=2, range=(1.0, 3.0)",
     "mean": "bounds=(1.0, 3.0)",
     "median": "bounds=(1.0, 3.0)",
-    "nansum": "bounds=(1.0, 3.0)",
-    "std": "bounds=(1.0, 3.0)",
     "sum": "bounds=(1.0, 3.0)",
     "var": "bounds=(1.0, 3.0)",
 }
+_SAME = {
+    "GeometricFolded": "noise of Geometric, folded",
+    "LaplaceFolded": "noise of Laplace, folded",
+    "LaplaceTruncated": "noise of Laplace, truncated",
+    "nanmean": "mean, where nothing is missing",
+    "nanstd": "the root of var, where nothing is missing",
+    "nansum": "sum, where nothing is missing",
+    "nanvar": "var, where nothing is missing",
+    "std": "the root of var",
+}
+"""What computes from something that is judged above; left out, so that the others have the time that they need."""
 _MODELS = {
     "GaussianNB": ("bounds=(0.0, 100.0)", "model.theta_", "int"),
     "LinearRegression": ("bounds_X=(0.0, 100.0), bounds_y=(0.0, 1.0), fit_intercept=False", "model.coef_", "float"),
@@ -103,9 +107,10 @@ def _values() -> Any:
 
 
 def _records() -> Any:
+    """Where all features are 0 the solver of LinearRegression takes a hundred times as long."""
     from hypothesis import strategies as st
 
-    return st.lists(st.tuples(st.sampled_from([0.0, 50.0, 100.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=6)
+    return st.lists(st.tuples(st.sampled_from([2.0, 50.0, 100.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=6)
 
 
 def _others(package: dict[str, Any]) -> Iterator[NotJudged]:
@@ -114,4 +119,5 @@ def _others(package: dict[str, Any]) -> Iterator[NotJudged]:
     for module, known in listed.items():
         for name, thing in sorted(vars(library(f"diffprivlib.{module}")).items()):
             if not name.startswith("_") and name not in known and (inspect.isclass(thing) or inspect.isfunction(thing)):
-                yield NotJudged(f"diffprivlib.{module}.{name}", "", "no arguments of it are made here")
+                same = f"it is left out, as {_SAME[name]}" if name in _SAME else "no arguments of it are made here"
+                yield NotJudged(f"diffprivlib.{module}.{name}", "", same)

@@ -97,9 +97,7 @@ def candidates() -> Iterator[Candidate | NotJudged]:
 def _candidate(
     module: str, call: str, kind: Any, subject: Any, claim: Any, code: str, pair: Any = None, relation: Any = None
 ) -> Candidate:
-    return Candidate(
-        kind, f"opendp.{module}.{call}", "", subject, claim, relation, pair, DECLARED, f"{_SETUP}\n{code}"
-    )
+    return Candidate(kind, f"opendp.{module}.{call}", "", subject, claim, relation, pair, DECLARED, f"{_SETUP}\n{code}")
 
 
 def _spelled(module: str, call: str) -> str:
