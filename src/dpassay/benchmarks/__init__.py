@@ -35,6 +35,7 @@ def run(
     resume: Path | None = None,
     seeds: int | None = None,
     parts: Sequence[str] = (),
+    environments: Path | None = None,
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
@@ -47,6 +48,7 @@ def run(
         progress: called with a short text before every task.
         seeds: runs of every row, for the benchmarks that average over seeds.
         parts: only these tables, for the benchmarks that have several long ones; all if empty.
+        environments: the folder of the environments that `scan` scans other people's packages in.
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
@@ -70,8 +72,10 @@ def run(
         raise InvalidInput(f"the benchmark {name} does not average over seeds: leave --seeds out")
     if parts and "parts" not in accepted:
         raise InvalidInput(f"the benchmark {name} has no parts: leave --part out")
+    if environments is not None and "environments" not in accepted:
+        raise InvalidInput(f"the benchmark {name} scans no packages: leave --environments out")
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
-    given |= {"seeds": seeds, "parts": parts}
+    given |= {"seeds": seeds, "parts": parts, "environments": environments}
     arguments = {key: value for key, value in given.items() if key in accepted}
     result = {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
     return plain({**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result)

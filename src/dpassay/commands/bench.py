@@ -22,8 +22,15 @@ REPOSITORY = "https://github.com/dpassay/dpassay"
 @click.option(
     "--resume", type=path_type(), metavar="FILE", help="Keep finished rows in this file, and go on from them."
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of every row of `auditor`. Default: 10.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Runs of every row of `auditor` (default: 10), of each control of `scan` (100).",
+)
 @click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
+@click.option(
+    "--environments", type=path_type(), metavar="FOLDER", help="Of `scan`'s packages; missing ones are installed there."
+)
 def bench(
     name: str,
     quick: bool,
@@ -33,6 +40,7 @@ def bench(
     resume: Path | None,
     seeds: int | None,
     parts: tuple[str, ...],
+    environments: Path | None,
 ) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
@@ -58,6 +66,7 @@ def bench(
             progress=lambda text: click.echo(f"  {text}", err=True),
             seeds=seeds,
             parts=parts,
+            environments=environments,
             **options,
         )
     with outputs.attempt():
