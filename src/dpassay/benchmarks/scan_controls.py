@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from typing import Any
 
 from dpassay.core.records import Table
 from dpassay.scanning.candidates import Candidate
@@ -21,7 +22,7 @@ def controls(seeds: int, progress: Callable[[str], None]) -> list[Table]:
 
     OpenDP draws from the system: its runs differ by that, not by the seed.
     """
-    rows = []
+    rows: list[list[Any]] = []
     for candidate in listed():
         progress(candidate.name)
         outcomes = [judge(candidate, FAILURE_PROBABILITY, _SECONDS, seed) for seed in range(seeds)]

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +91,7 @@ def packages(environments: Path, seed: int, progress: Callable[[str], None]) -> 
     return [Table(title, columns, rows)]
 
 
-def sorted_out(package: str, judged: list[Mapping[str, Any]]) -> tuple[set[str], int]:
+def sorted_out(package: str, judged: Sequence[Mapping[str, Any]]) -> tuple[set[str], int]:
     """The public issues that were found, and how many other findings there are."""
     known = [issue for issue in ISSUES if issue.package == package]
     public: set[str] = set()
