@@ -88,5 +88,5 @@ def test_controls_are_there_and_one_that_breaks_its_claim_fails(monkeypatch: pyt
     broken = dataclasses.replace(sound, name="broken", claim=PrivacyClaim(0.2))
     monkeypatch.setattr(scan_controls, "listed", lambda: iter([sound, broken]))
     monkeypatch.setattr(scan_controls, "_SECONDS", 0.5)
-    (table,) = scan_controls.controls(1, lambda _: None)
+    (table,) = scan_controls.controls(3, lambda _: None)
     assert [row[-1] for row in table.rows] == ["ok", "FAIL"]
