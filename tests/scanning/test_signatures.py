@@ -84,6 +84,21 @@ def test_calls_are_made_of_names(found: Any) -> None:
     assert isinstance(one.subject(np.random.default_rng(0), 3), int)
 
 
+def test_bounds_that_may_be_left_out_are_where_a_sensitivity_is_given(found: Any) -> None:
+    def either(data, epsilon, sensitivity=None, lower=None, upper=None, rng=None):
+        """Differential privacy."""
+        return sum(data) + rng.laplace()
+
+    def bounds(data, epsilon, lower=None, upper=None, rng=None):
+        """Differential privacy."""
+        return sum(data) + rng.laplace()
+
+    listed = found(either, bounds)
+    assert not {"lower", "upper"} & {*listed["either(epsilon=0.5)"].subject.fixed}
+    (other,) = [each for name, each in listed.items() if name.startswith("bounds(")]
+    assert {"lower", "upper"} <= {*other.subject.fixed}
+
+
 def test_what_is_no_candidate_is_not_even_named(found: Any) -> None:
     def is_close(a, b, eps=1e-9):
         """With privacy in mind."""

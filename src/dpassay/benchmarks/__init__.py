@@ -38,6 +38,7 @@ def run(
     seeds: int | None = None,
     parts: Sequence[str] = (),
     num_samples: int | None = None,
+    environments: Path | None = None,
 ) -> dict[str, Any]:
     """Measures one group of tasks, ours and a peer's in turn.
 
@@ -51,6 +52,7 @@ def run(
         seeds: runs of every row, for the benchmarks that average over seeds.
         parts: only these tables, for the benchmarks that have several long ones; all if empty.
         num_samples: of each dataset, for the benchmark that takes any number of them.
+        environments: the folder of the environments that `scan` scans other people's packages in.
         resume: the file that keeps finished runs, for the long benchmarks; by default in the cache folder.
 
     Returns:
@@ -76,8 +78,10 @@ def run(
         raise InvalidInput(f"the benchmark {name} has no parts: leave --part out")
     if num_samples is not None and "num_samples" not in accepted:
         raise InvalidInput(f"the benchmark {name} has a number of samples of its own: leave --num-samples out")
+    if environments is not None and "environments" not in accepted:
+        raise InvalidInput(f"the benchmark {name} scans no packages: leave --environments out")
     given = {"quick": quick, "seed": seed, "python": interpreter(peers), "progress": progress, "resume": resume}
-    given |= {"seeds": seeds, "parts": parts, "num_samples": num_samples}
+    given |= {"seeds": seeds, "parts": parts, "num_samples": num_samples, "environments": environments}
     arguments = {key: value for key, value in given.items() if key in accepted}
     result = {"benchmark": name, "quick": quick, "seed": seed, "tables": tables(**arguments)}
     return plain({**result, "plots": module.plots(result["tables"])} if hasattr(module, "plots") else result)

@@ -1,10 +1,15 @@
-"""`dpassay scan` by its default settings: a corpus of broken functions of our own, each beside its mended twin."""
+"""`dpassay scan` by its default settings: a corpus of broken functions of our own, each beside its mended twin; other
+people's packages; and controls that keep their claims.
+"""
 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from dpassay.benchmarks import scan_controls, scan_packages
 from dpassay.benchmarks.scan_corpus import SPECIMENS, Specimen
 from dpassay.core.errors import InvalidInput
 from dpassay.core.progress import Step
@@ -17,17 +22,34 @@ _LOOP = 0.5  # seconds of a processor
 
 
 def tables(
-    quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None, parts: Sequence[str] = ()
+    quick: bool = False,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+    parts: Sequence[str] = (),
+    seeds: int | None = None,
+    environments: Path | None = None,
 ) -> list[Table]:
-    """The parts, in turn.
+    """The parts, in turn; other people's packages only where a folder of environments is given.
 
     Raises:
-        InvalidInput: an unknown part.
+        InvalidInput: an unknown part, or no folder for the packages.
     """
-    known = {"corpus": corpus}
+    repeated = seeds or (scan_controls.QUICK if quick else scan_controls.SEEDS)
+    known: dict[str, Callable[[], list[Table]]] = {
+        "corpus": partial(corpus, quick, seed, progress),
+        "packages": partial(_packages, environments, seed, progress),
+        "controls": partial(scan_controls.controls, repeated, progress),
+    }
     if unknown := sorted(set(parts) - set(known)):
         raise InvalidInput(f"no part is called {unknown[0]!r}; choose from {', '.join(known)}")
-    return [table for name in parts or known for table in known[name](quick, seed, progress)]
+    chosen = parts or [name for name in known if name != "packages" or environments is not None]
+    return [table for name in chosen for table in known[name]()]
+
+
+def _packages(environments: Path | None, seed: int, progress: Callable[[str], None]) -> list[Table]:
+    if environments is None:
+        raise InvalidInput("the part packages needs --environments FOLDER; what is missing there is installed by pip")
+    return scan_packages.packages(environments.resolve(), seed, progress)
 
 
 def corpus(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Table]:

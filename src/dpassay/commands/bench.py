@@ -25,10 +25,13 @@ REPOSITORY = "https://github.com/dpassay/dpassay"
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    help="Runs of every row of `auditor` (10), hundreds of cases of `fuzz` (100).",
+    help="Runs of every row of `auditor` (10), of each control of `scan` (100), hundreds of cases of `fuzz` (100).",
 )
 @click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
 @click.option("--num-samples", type=click.IntRange(min=10_000), help="Of each dataset, in `distributed`.")
+@click.option(
+    "--environments", type=path_type(), metavar="FOLDER", help="Of `scan`'s packages; missing ones are installed there."
+)
 def bench(
     name: str,
     quick: bool,
@@ -39,6 +42,7 @@ def bench(
     seeds: int | None,
     parts: tuple[str, ...],
     num_samples: int | None,
+    environments: Path | None,
 ) -> int:
     """Measure power, calibration and speed, side by side with the rivals. An unknown NAME lists those there are.
 
@@ -66,6 +70,7 @@ def bench(
             seeds=seeds,
             parts=parts,
             num_samples=num_samples,
+            environments=environments,
             **options,
         )
     with outputs.attempt():

@@ -379,12 +379,18 @@ def _shown(candidate: Candidate, claim: PrivacyClaim, pair: Pair) -> tuple[str, 
         shown = subject.shown()
         needed = [f"import {module}" for module, word in _USED if word in shown]
         lines = [*needed, *lines, "", "def mechanism(rng, data):", f"    return {shown}"]
-    epsilon, delta = claim.own_nulls[0]
-    stated = f"epsilon={epsilon!r}" + (f", delta={delta!r}" if delta else "")
+    stated = _stated(claim)
     stated += ', representation="bits"' if candidate.representation == "bits" else ""
     call = f"print(dp.audit(mechanism, dataset1, dataset2, {stated}))"
     given = [*sorted({*imports1, *imports2}), "import dpassay as dp"]
     return "\n".join([*given, *lines, "", f"dataset1 = {one}", f"dataset2 = {two}", call]), one, two
+
+
+def _stated(claim: PrivacyClaim) -> str:
+    """The claim as arguments of an audit; a curve is the claim of the library's own object."""
+    if claim.kind != "dp":
+        return "claim=mechanism.claim"
+    return f"epsilon={claim.epsilon!r}" + (f", delta={claim.delta!r}" if claim.delta else "")
 
 
 _USED = (("numpy as np", "np."), ("pandas as pd", "pd."))

@@ -18,7 +18,7 @@ from dpassay.core.extras import require
 from dpassay.core.version import __version__
 from dpassay.runs.parallel import processors
 from dpassay.scanning.candidates import shown_place
-from dpassay.scanning.libraries import LIBRARIES
+from dpassay.scanning.libraries import LIBRARIES, PARTIAL
 from dpassay.scanning.targets import Module, Target, target, version
 
 DEFAULT_TIME_LIMIT = 45.0  # seconds
@@ -117,11 +117,12 @@ def scan(
         raise InvalidInput(f"seed is {seed}; give a whole number from 0 on")
     begin = time.monotonic()
     found = target(package)
+    library = found.package if found.whole and found.package in LIBRARIES else ""
     request = {
         "package": found.package,
         "path": found.path,
-        "library": found.package if found.whole and found.package in LIBRARIES else "",
-        "modules": [] if found.whole and found.package in LIBRARIES else [[m.name, m.file] for m in found.modules],
+        "library": library,
+        "modules": [] if library and library not in PARTIAL else [[m.name, m.file] for m in found.modules],
         "unusable": {},
         "probing": False,
         "seconds": time_limit,

@@ -222,7 +222,8 @@ def _filled(parameters: Mapping[str, Any], roles: Mapping[str, str], given: Mapp
             continue
         has_default = parameter.default is not inspect.Parameter.empty and parameter.default is not None
         if kind in ("epsilon", "delta") or (kind in FILLED and not has_default):
-            optional = parameter.default is None and kind in ("size", "bounds")
+            bound = kind in ("lower", "upper") and "sensitivity" in roles.values()  # which of both is given
+            optional = parameter.default is None and (kind in ("size", "bounds") or bound)
             if not optional:
                 made[name] = FILLED[kind]
         elif not has_default and parameter.default is not None:

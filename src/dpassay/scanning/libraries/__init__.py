@@ -14,8 +14,10 @@ from collections.abc import Iterable
 
 from dpassay.scanning.candidates import Candidate, NotJudged
 
-LIBRARIES: dict[str, str] = {}
+LIBRARIES = {name: name for name in ("diffprivlib", "dp_accounting", "opacus", "opendp", "pydp", "snsynth")}
 """Import name -> module of this folder."""
+PARTIAL = frozenset({"snsynth"})
+"""Of which signatures tell more than their module here."""
 
 
 def candidates(name: str) -> Iterable[Candidate | NotJudged]:

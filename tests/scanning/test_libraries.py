@@ -1,0 +1,63 @@
+"""What is listed of other libraries: their known wrong claims are found, and sound ones are left alone."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from dpassay.scanning.candidates import Candidate, NotJudged
+from dpassay.scanning.judging import Judged, judge
+from dpassay.scanning.libraries import candidates
+
+
+def one(listed: Iterable[Candidate | NotJudged], name: str) -> Candidate:
+    (found,) = [each for each in listed if name in each.name]
+    assert isinstance(found, Candidate)
+    return found
+
+
+def judged(candidate: Candidate, seconds: float) -> Judged:
+    found = judge(candidate, 1e-6, seconds, 0)
+    assert isinstance(found, Judged)
+    return found
+
+
+def test_opendp_constructors_are_called_or_named() -> None:
+    pytest.importorskip("opendp")
+    listed = list(candidates("opendp"))
+    assert len({each.name for each in listed}) == len(listed)
+    made = [each for each in listed if isinstance(each, Candidate)]
+    assert {each.kind for each in made} == {"map", "mechanism"}
+    assert len(made) > 25
+    assert any(each.name == "opendp.measurements.make_alp_queryable" for each in listed)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["make_sum_of_squared_deviations(far_reals", "make_b_ary_tree(pairs, l1", "make_laplace_threshold"],
+    ids=["2923", "2925", "2922"],
+)
+def test_public_issues_of_opendp_are_found_and_their_code_shows_them(name: str, capsys: pytest.CaptureFixture) -> None:
+    pytest.importorskip("opendp")
+    found = judged(one(candidates("opendp"), name), 20.0)
+    assert found.outcome == "violated"
+    exec(found.code, {})
+    shown = capsys.readouterr().out
+    assert shown if found.kind == "map" else "epsilon is at least" in shown
+
+
+@pytest.mark.parametrize("name", ["make_sum(small", "make_laplace(*integer", "make_randomized_response_bool"])
+def test_sound_parts_of_opendp_are_left_alone(name: str) -> None:
+    pytest.importorskip("opendp")
+    assert judged(one(candidates("opendp"), name), 1.0).outcome == "not refuted"
+
+
+def test_a_public_issue_of_diffprivlib_is_found() -> None:
+    pytest.importorskip("diffprivlib")  # IBM/differential-privacy-library, issue 105
+    assert judged(one(candidates("diffprivlib"), "LinearRegression"), 10.0).outcome == "violated"
+
+
+def test_what_diffprivlib_computes_from_other_parts_is_named_with_its_reason() -> None:
+    pytest.importorskip("diffprivlib")
+    reasons = {each.name: each.reason for each in candidates("diffprivlib") if isinstance(each, NotJudged)}
+    assert "root of var" in reasons["diffprivlib.tools.std"]
+    assert "no arguments" in reasons["diffprivlib.mechanisms.Vector"]
