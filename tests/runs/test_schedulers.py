@@ -1,5 +1,6 @@
 """Executors by name give the audit of one process, also when a worker of a Dask cluster is killed in its midst."""
 
+import importlib
 import math
 import multiprocessing
 import os
@@ -17,6 +18,7 @@ from dpassay.commands.main import main
 from dpassay.core import extras
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.runs import schedulers
 from dpassay.runs.parallel import results_in_parallel
 from dpassay.runs.schedulers import DaskExecutor, executor_of, local_cluster
 
@@ -63,6 +65,31 @@ def test_a_task_that_kills_every_worker_is_told():
     pytest.importorskip("distributed")
     with local_cluster() as client, pytest.raises(InvalidInput, match="the scheduler gave a task up"):
         list(results_in_parallel(os._exit, [(1,), (1,)], DaskExecutor(client)))
+
+
+@pytest.mark.parametrize("scheduler", ["processes", "local"])
+def test_what_a_worker_cannot_import_is_told(scheduler, tmp_path, monkeypatch):
+    if scheduler == "local":
+        pytest.importorskip("distributed")
+    with executor_of(scheduler) as executor:
+        assert dict(results_in_parallel(math.sqrt, [(4,), (9,), (1,)], executor)) == {0: 2, 1: 3, 2: 1}  # workers began
+        (tmp_path / "only_here.py").write_text("def doubled(x):\n    return 2 * x\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        doubled = importlib.import_module("only_here").doubled
+        with pytest.raises(InvalidInput, match=r"a worker cannot import what it was sent .*only_here.* PYTHONPATH"):
+            list(results_in_parallel(doubled, [(1,), (2,)], executor))
+        assert len(list(results_in_parallel(math.sqrt, [(4,), (9,)], executor))) == 2
+
+
+def test_workers_without_the_package_are_told(monkeypatch):
+    pytest.importorskip("distributed")
+    with local_cluster() as client:
+        address = client.cluster.scheduler_address
+        with executor_of(address) as executor:
+            assert executor.submit(math.sqrt, 4).result() == 2
+        monkeypatch.setattr(schedulers, "__name__", "dpassay_of_tomorrow.runs")
+        with pytest.raises(InvalidInput, match=r"the workers of .* lack this dpassay"), executor_of(address):
+            pass
 
 
 def test_errors_and_cancelled_work_of_a_cluster_come_back():

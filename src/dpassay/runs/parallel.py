@@ -5,6 +5,7 @@ import functools
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -114,10 +115,12 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
     if isinstance(workers, int):
         own = ProcessPoolExecutor(min(workers, tasks), mp_context=SPAWN, initializer=_begin, initargs=(shared,))
     pool = own or cast(Executor, workers)
+    # Dask's pickling sends what a script defines by value; processes of this machine have the script.
+    pickling = pickle if isinstance(pool, ProcessPoolExecutor) else sys.modules.get("cloudpickle", pickle)
     futures: list[Future[Any]] = []
 
     def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        futures.append(pool.submit(function, *arguments))
+        futures.append(pool.submit(_Sent(functools.partial(function, *arguments), pickling)))
         return futures[-1]
 
     try:
@@ -139,13 +142,41 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
                 process.terminate()
 
 
+class _Sent:
+    """A call that is unpickled where it is made: what a worker cannot import is then an error of the call.
+
+    A worker that met it on arrival would die of it (processes), or be waited for forever (Dask).
+    """
+
+    def __init__(self, call: Callable[[], Any], pickling: Any) -> None:
+        self._call, self._pickling = call, pickling
+        self.__name__ = "dpassay"  # which Dask's dashboard shows
+
+    def __call__(self) -> Any:
+        return self._call()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial, (_arrived, self._pickling.dumps(self._call))
+
+
+def _arrived(content: bytes) -> Any:
+    try:
+        call = pickle.loads(content)
+    except (ImportError, AttributeError) as error:
+        raise ImportError(str(error)) from error
+    return call()
+
+
 def _refused(error: Exception) -> str:
     """Why an executor did not do what it was given, where the error is the executor's; else ""."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if isinstance(error, CancelledError):
         return "the executor cancelled work that it was given; run it again"
     if isinstance(error, ImportError):
-        return f"a worker cannot import what it was sent ({text}); install on the workers what this process imports"
+        return (
+            f"a worker cannot import what it was sent ({text}); install on the workers what this process imports, or "
+            "put the folder that holds it on their PYTHONPATH"
+        )
     if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
         needs = "scheduler and workers need all that this process imports; else see their logs, and run it again"
         return f"the scheduler gave a task up ({text}); {needs}"

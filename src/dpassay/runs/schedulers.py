@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.util
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -70,7 +71,7 @@ def local_cluster() -> Iterator[Any]:
     """A client of a new Dask cluster on this machine, one worker with one thread per processor."""
     from distributed import Client, LocalCluster
 
-    settings: Any = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    settings: Any = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=processors(), **settings) as cluster, Client(cluster) as client:
         yield client
 
@@ -86,4 +87,17 @@ def _client(address: str) -> Iterator[Any]:
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with: dask scheduler"
         ) from error
     with client:
+        _equal_workers(client, address)
         yield client
+
+
+def _equal_workers(client: Any, address: str) -> None:
+    """Makes sure that the workers have this package: Dask waits forever for one that cannot read what it was sent."""
+    try:
+        missing = [name for name, found in client.run(importlib.util.find_spec, __name__).items() if found is None]
+    except ImportError:
+        missing = ["one of them"]
+    if missing:
+        raise InvalidInput(
+            f"the workers of {address} lack this dpassay ({missing[0]}); install there what is installed here"
+        )
