@@ -87,6 +87,6 @@ def test_controls_are_there_and_one_that_breaks_its_claim_fails(monkeypatch: pyt
     sound = next(each for each in listed if "make_randomized_response_bool" in each.name)
     broken = dataclasses.replace(sound, name="broken", claim=PrivacyClaim(0.2))
     monkeypatch.setattr(scan_controls, "listed", lambda: iter([sound, broken]))
-    monkeypatch.setattr(scan_controls, "_SECONDS", 0.5)
+    monkeypatch.setattr(scan_controls, "LEAST", 0.5)
     (table,) = scan_controls.controls(3, lambda _: None)
     assert [row[-1] for row in table.rows] == ["ok", "FAIL"]

@@ -78,6 +78,9 @@ def test_what_a_worker_cannot_import_is_told(scheduler, tmp_path, monkeypatch):
         doubled = importlib.import_module("only_here").doubled
         with pytest.raises(InvalidInput, match=r"a worker cannot import what it was sent .*only_here.* PYTHONPATH"):
             list(results_in_parallel(doubled, [(1,), (2,)], executor))
+        if scheduler == "local":  # what a user maps over it, too
+            with pytest.raises(ImportError, match="only_here"):
+                executor.submit(doubled, 1).result(timeout=60)
         assert len(list(results_in_parallel(math.sqrt, [(4,), (9,)], executor))) == 2
 
 

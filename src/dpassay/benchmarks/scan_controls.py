@@ -10,12 +10,12 @@ from dpassay.core.records import Table
 from dpassay.scanning.candidates import Candidate
 from dpassay.scanning.judging import Judged, judge
 from dpassay.scanning.libraries import candidates
+from dpassay.scanning.running import DEFAULT_FAILURE_PROBABILITY
 from dpassay.scanning.signatures import candidates as by_signature
+from dpassay.scanning.worker import LEAST
 
 SEEDS, QUICK = 100, 3
-FAILURE_PROBABILITY = 0.05  # the default of a scan; one seed of all controls is one scan
 _IMPROBABLE = 0.01  # so many accusations, at the rate that is promised
-_SECONDS = 1.5  # the least that a scan gives
 _OPENDP = tuple(f"opendp.measurements.make_{each}" for each in ("laplace(", "gaussian(", "randomized_response"))
 _LOCAL = ("randomized_response(", "response_of_two_for_ten")
 
@@ -27,11 +27,11 @@ def controls(seeds: int, progress: Callable[[str], None]) -> list[Table]:
     OpenDP draws from the system: its runs differ by that, not by the seed.
     """
     rows: list[list[Any]] = []
-    chosen = list(listed())
-    share = FAILURE_PROBABILITY / max(1, sum(each.kind == "mechanism" for each in chosen))
+    chosen = list(listed())  # one seed of all is one scan
+    share = DEFAULT_FAILURE_PROBABILITY / max(1, sum(each.kind == "mechanism" for each in chosen))
     for candidate in chosen:
         progress(candidate.name)
-        outcomes = [judge(candidate, share, _SECONDS, seed) for seed in range(seeds)]
+        outcomes = [judge(candidate, share, LEAST, seed) for seed in range(seeds)]
         judged = [each.outcome for each in outcomes if isinstance(each, Judged)]
         accused = sum(outcome in ("violated", "depends on the reading") for outcome in judged)
         engines = sorted({each.engine for each in outcomes if isinstance(each, Judged)})

@@ -27,7 +27,9 @@ REPOSITORY = "https://github.com/dpassay/dpassay"
     type=click.IntRange(min=1),
     help="Runs of every row of `auditor` (10), of each control of `scan` (100), hundreds of cases of `fuzz` (100).",
 )
-@click.option("--part", "parts", multiple=True, help="Only this table of `auditor`; an unknown one lists them.")
+@click.option(
+    "--part", "parts", multiple=True, help="Only this part of a benchmark that has several; an unknown one lists them."
+)
 @click.option("--num-samples", type=click.IntRange(min=10_000), help="Of each dataset, in `distributed`.")
 @click.option(
     "--environments", type=path_type(), metavar="FOLDER", help="Of `scan`'s packages; missing ones are installed there."

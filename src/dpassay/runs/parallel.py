@@ -115,12 +115,10 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
     if isinstance(workers, int):
         own = ProcessPoolExecutor(min(workers, tasks), mp_context=SPAWN, initializer=_begin, initargs=(shared,))
     pool = own or cast(Executor, workers)
-    # Dask's pickling sends what a script defines by value; processes of this machine have the script.
-    pickling = pickle if isinstance(pool, ProcessPoolExecutor) else sys.modules.get("cloudpickle", pickle)
     futures: list[Future[Any]] = []
 
     def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        futures.append(pool.submit(_Sent(functools.partial(function, *arguments), pickling)))
+        futures.append(pool.submit(Sent.by(pool, function, *arguments)))
         return futures[-1]
 
     try:
@@ -142,7 +140,7 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
                 process.terminate()
 
 
-class _Sent:
+class Sent:
     """A call that is unpickled where it is made: what a worker cannot import is then an error of the call.
 
     A worker that met it on arrival would die of it (processes), or be waited for forever (Dask).
@@ -152,7 +150,17 @@ class _Sent:
         self._call, self._pickling = call, pickling
         self.__name__ = "dpassay"  # which Dask's dashboard shows
 
+    @staticmethod
+    def by(executor: Executor, function: Callable[..., Any], *arguments: Any, **more: Any) -> "Sent":
+        """What the executor is to call with no arguments; a call that is one already stays."""
+        if isinstance(function, Sent):
+            return function
+        # Dask's pickling sends what a script defines by value; processes of this machine have the script.
+        pickling = pickle if isinstance(executor, ProcessPoolExecutor) else sys.modules.get("cloudpickle", pickle)
+        return Sent(functools.partial(function, *arguments, **more), pickling)
+
     def __call__(self) -> Any:
+        """Calls it, where nothing was pickled."""
         return self._call()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import one_line, require
-from dpassay.runs.parallel import own_processes, processors
+from dpassay.runs.parallel import Sent, own_processes, processors
 
 PROCESSES, LOCAL = "processes", "local"
 _SECONDS = 20  # that a scheduler has to answer
@@ -49,7 +49,7 @@ class DaskExecutor(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
         """Sends a call to the scheduler; equal calls are not one."""
         promised: Future[Any] = Future()
-        task = self._client.submit(function, *arguments, pure=False, **more)
+        task = self._client.submit(Sent.by(self, function, *arguments, **more), pure=False)
         task.add_done_callback(functools.partial(_pass_on, promised))
         promised.add_done_callback(lambda future: task.cancel() if future.cancelled() else None)
         return promised
@@ -87,11 +87,11 @@ def _client(address: str) -> Iterator[Any]:
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with: dask scheduler"
         ) from error
     with client:
-        _equal_workers(client, address)
+        _check_workers(client, address)
         yield client
 
 
-def _equal_workers(client: Any, address: str) -> None:
+def _check_workers(client: Any, address: str) -> None:
     """Makes sure that the workers have this package: Dask waits forever for one that cannot read what it was sent."""
     try:
         missing = [name for name, found in client.run(importlib.util.find_spec, __name__).items() if found is None]

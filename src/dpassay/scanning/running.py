@@ -22,6 +22,7 @@ from dpassay.scanning.libraries import LIBRARIES, PARTIAL
 from dpassay.scanning.targets import Module, Target, target, version
 
 DEFAULT_TIME_LIMIT = 45.0  # seconds
+DEFAULT_FAILURE_PROBABILITY = 0.05
 IMPORTING = 60.0  # seconds, at most, in which the package must be imported
 GRACE = 15.0
 _WORKERS = 2
@@ -43,7 +44,7 @@ class Scan:
     judged: tuple[dict[str, Any], ...] = field(repr=False)
     not_judged: tuple[dict[str, str], ...] = field(repr=False)
     hints: tuple[dict[str, Any], ...] = field(repr=False)
-    failure_probability: float = 0.05
+    failure_probability: float = DEFAULT_FAILURE_PROBABILITY
     share: float | None = None
     time_limit: float = DEFAULT_TIME_LIMIT
     seed: int = 0
@@ -87,7 +88,7 @@ def scan(
     package: str,
     *,
     time_limit: float = DEFAULT_TIME_LIMIT,
-    failure_probability: float = 0.05,
+    failure_probability: float = DEFAULT_FAILURE_PROBABILITY,
     seed: int = 0,
     command: str = "",
     progress: Callable[[str], None] = lambda _: None,

@@ -1,11 +1,10 @@
 """PyDP, Google's building blocks in Python: bounded sums, means and counts of records."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from dpassay.core.extras import library
 from dpassay.core.privacy import PrivacyClaim
-from dpassay.scanning.candidates import DECLARED, Candidate, NotJudged
+from dpassay.scanning.candidates import DECLARED, Candidate, NotJudged, mechanism_of
 
 _EPSILON = 0.5
 _ALGORITHMS = {
@@ -24,13 +23,11 @@ def candidates() -> Iterator[Candidate | NotJudged]:
         call = f"{name}(epsilon={_EPSILON}, {given})"
         code = f"from pydp.algorithms.laplacian import {name}\nalgorithm = {call}\n"
         code += "def mechanism(rng, data):\n    return algorithm.quick_result(data)"
-        made: dict[str, Any] = {}
-        exec(code, made)  # ours: what is judged is what the report shows
         yield Candidate(
             "mechanism",
             f"pydp.algorithms.laplacian.{call}",
             "",
-            made["mechanism"],
+            mechanism_of(code),
             PrivacyClaim(_EPSILON),
             None,
             st.lists(st.integers(1, 3), min_size=1, max_size=8),

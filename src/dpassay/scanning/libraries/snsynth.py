@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dpassay.core.extras import library
 from dpassay.core.privacy import PrivacyClaim
-from dpassay.scanning.candidates import DECLARED, Candidate, NotJudged
+from dpassay.scanning.candidates import DECLARED, Candidate, NotJudged, mechanism_of
 
 _EPSILON, _ROWS = 0.5, 4
 _CODE = f"""import numpy as np
@@ -25,14 +25,12 @@ def candidates() -> Iterator[Candidate | NotJudged]:
     library("snsynth.models.dp_covariance")
     from hypothesis import strategies as st
 
-    made: dict[str, object] = {}
-    exec(_CODE, made)  # ours: what is judged is what the report shows
     row = st.tuples(*2 * [st.sampled_from([0.0, 1.0, 100.0])])
     yield Candidate(
         "mechanism",
         f"snsynth.models.dp_covariance.DPcovariance(global_eps={_EPSILON}).release",
         "",
-        made["mechanism"],
+        mechanism_of(_CODE),
         PrivacyClaim(_EPSILON),
         "replace_one:record",
         st.lists(row, min_size=_ROWS, max_size=_ROWS),
