@@ -32,15 +32,19 @@ HALF_WRITTEN = "Error reading persistent compilation cache entry"
 """What JAX says of an entry that another process is writing; it then compiles the program itself."""
 
 QUICKLY_COMPILED = (
+    "adapters",
     "attacks",
-    "benchmarks/test_dp_sniper_suite.py",
-    "benchmarks/test_own_mechanisms.py",
+    "auditors",
+    "benchmarks",
     "commands",
     "experiments",
     "mechanisms",
     "models",
-    "proofs/ppns/test_privacy.py",
-    "replay/test_item_laws.py",
+    "judging",
+    "proofs",
+    "replay",
+    "runs",
+    "scanning",
     "test_notebooks.py",
 )
 """Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
