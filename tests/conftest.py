@@ -38,9 +38,9 @@ QUICKLY_COMPILED = (
     "benchmarks",
     "commands",
     "experiments",
+    "judging",
     "mechanisms",
     "models",
-    "judging",
     "proofs",
     "replay",
     "runs",
@@ -48,6 +48,9 @@ QUICKLY_COMPILED = (
     "test_notebooks.py",
 )
 """Tests of many small programs that run a few times each: what compiling optimizes there costs more than it saves."""
+
+LONG_RUNNING = ("benchmarks/test_auditor.py", "proofs/ppns/test_tables.py")
+"""Files among them where it saves more."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,7 +91,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def quick_compilation(request: pytest.FixtureRequest) -> None:
     """Compiles without optimizing where that is quicker altogether, in the processes that tests start too."""
-    quick = any(request.path.is_relative_to(ROOT / "tests" / each) for each in QUICKLY_COMPILED)
+    file = request.path.as_posix().removeprefix(f"{ROOT.as_posix()}/tests/")
+    quick = file.startswith(QUICKLY_COMPILED) and file not in LONG_RUNNING
     if jax.config.read("jax_disable_most_optimizations") and not quick:
         jax.clear_caches()  # else the tests to come run what was compiled before, several times slower
     jax.config.update("jax_disable_most_optimizations", quick)
