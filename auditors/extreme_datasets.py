@@ -156,8 +156,7 @@ class Neighbors:
         if not first:
             return first
         way = draw(st.sampled_from(["one", "one", "one", "all", "in turn", "value"]))
-        everywhere = self.metric.startswith("linf")
-        step = draw(st.sampled_from([1, -1])) * self.d_in / (1 if everywhere else len(first))
+        step = draw(st.sampled_from([1, -1])) * self.d_in / self._spread(len(first))
         if way in ("all", "in turn") and abs(step) < 1 and isinstance(first[0], int):
             way = "one"  # a whole number has no smaller step
         if way == "value":
@@ -168,6 +167,13 @@ class Neighbors:
             whole = self.d_in if step > 0 else -self.d_in
             return [_near(each, whole) if at == place else each for at, each in enumerate(first)]
         return [_near(each, -step if way == "in turn" and at % 2 else step) for at, each in enumerate(first)]
+
+    def _spread(self, size: int) -> Fraction:
+        """How much more one entry may move than each of all; of l2 the root of their number, rounded up."""
+        if self.metric.startswith("linf"):
+            return Fraction(1)
+        scale = 2**32
+        return Fraction(math.isqrt(size * scale**2 - 1) + 1, scale) if self.metric == "l2" else Fraction(size)
 
 
 def _near(value: Any, step: Fraction) -> Any:

@@ -46,9 +46,7 @@ def opendp_map(transformation: Any, *, d_in: Any, d_out: Any, datasets: Any, see
     input_metric, output_metric = (
         _metric(each) for each in (transformation.input_metric, transformation.output_metric)
     )
-    size = getattr(domain, "size", None)
-    adds = input_metric in ("symmetric", "insert_delete")
-    number = exact_number("d_in", (2 if adds and size is not None else 1) if d_in is None else d_in)
+    number = exact_number("d_in", smallest_distance(transformation) if d_in is None else d_in)
     whole = not str(transformation.input_distance_type).startswith("f")
     if whole and number.denominator != 1:
         raise InvalidInput(f"d_in is {d_in}; this Transformation counts whole records")
@@ -66,6 +64,12 @@ def opendp_map(transformation: Any, *, d_in: Any, d_out: Any, datasets: Any, see
     return StableMap(
         "transformation", "", transformation, space, input_metric, output_metric, number, _claimed(claimed)
     )
+
+
+def smallest_distance(transformation: Any) -> int:
+    """Of two datasets that differ in one record: 1, or 2 where one of a fixed number is replaced."""
+    adds = _metric(transformation.input_metric) in ("symmetric", "insert_delete")
+    return 2 if adds and getattr(transformation.input_domain, "size", None) is not None else 1
 
 
 def _claimed(value: Any) -> Fraction:

@@ -113,12 +113,14 @@ class StrategySearch:
         pair: the witness's, else the most promising one.
         tried: how many pairs were judged.
         failed: on how many the mechanism gave no output at all.
+        promise: of the best pair, nats above what the claim allows, by the samples that chose it: no evidence.
     """
 
     witness: DrawnWitness | None
     pair: DrawnPair
     tried: int
     failed: int
+    promise: float
 
 
 def search_strategy(
@@ -171,12 +173,12 @@ def search_strategy(
     search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember, executor)
     search.window = SEARCHING * time_limit
     witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
+    best = max(search.best.values(), key=lambda candidate: candidate.promise)
+    pair = best.pair
     if witness is not None:
         witness = search.shrink(witness, begin + time_limit, say)
         pair = DrawnPair(witness.dataset1, witness.dataset2)
-    else:
-        pair = max(search.best.values(), key=lambda candidate: candidate.promise).pair
-    return StrategySearch(witness, pair, len(search.best), search.failed)  # type: ignore[arg-type]
+    return StrategySearch(witness, pair, len(search.best), search.failed, best.promise)  # type: ignore[arg-type]
 
 
 def audit_strategy(

@@ -84,6 +84,14 @@ def test_a_claim_is_refuted_below_the_true_distance_and_not_at_it(function, true
     assert witness.distance_in <= given.get("d_in", 1)
 
 
+def test_vectors_are_moved_in_all_entries_at_once():
+    """Where one entry moves alone, no two sums are farther apart than claimed."""
+    bits = st.lists(st.integers(0, 1), min_size=4, max_size=4)
+    found = dp.check_stability(sum, d_in=2, d_out=2, input_metric="l2", datasets=bits)
+    assert found.outcome == "refuted"
+    assert (found.witness.distance_in, found.witness.distance_out) == (2, 4)
+
+
 def test_l2_is_compared_without_a_root():
     def both(values):
         return [sum(values), sum(values)]

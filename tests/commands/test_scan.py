@@ -43,7 +43,9 @@ def scanned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         def scan(package: str, **given: Any) -> running.Scan:
             target = Target(package, "release", "", (Module("release", "release.py"),), 3, True)
             command, seed = given["command"], given["seed"]
-            return running.Scan(target, "1.2", judged, (NOT_JUDGED,), (HINT,), share=0.01, command=command, seed=seed)
+            return running.Scan(
+                target, "1.2", judged, (NOT_JUDGED,), (HINT,), shares=(0.01,), command=command, seed=seed
+            )
 
         monkeypatch.setattr(running, "scan", scan)
 

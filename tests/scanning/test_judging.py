@@ -9,12 +9,13 @@ import pytest
 from hypothesis import strategies as st
 
 import dpassay as dp
-from dpassay.auditors import strategy_search
+from dpassay.auditors import opendp_maps, strategy_search
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.scanning import judging
 from dpassay.scanning.calls import AS_IT_IS, Call
-from dpassay.scanning.candidates import DECLARED, READ, Accounted, Candidate, NotJudged, Pair, Stable
-from dpassay.scanning.judging import judge
+from dpassay.scanning.candidates import DECLARED, READ, USUAL, Accounted, Candidate, NotJudged, Pair, Stable
+from dpassay.scanning.judging import judge, judge_round
+from dpassay.scanning.schedule import Turn
 
 RECORDS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=3)
 
@@ -81,7 +82,7 @@ def test_every_test_on_samples_has_the_share_of_its_candidate(monkeypatch: pytes
 
     def search(*_: Any, failure_probability: float, **__: Any) -> Any:
         given.append(failure_probability)
-        return SimpleNamespace(witness=None, tried=1, failed=0)
+        return SimpleNamespace(witness=None, tried=1, failed=0, promise=-0.2)
 
     monkeypatch.setattr(strategy_search, "search_strategy", search)
     assert judge(mechanism(count), 0.003, 1.0, 0).outcome == "not refuted"  # type: ignore[union-attr]
@@ -158,6 +159,30 @@ def test_maps_are_called() -> None:
     assert judged(stable(10), 0.5).outcome == "not refuted"
 
 
+def test_a_map_with_a_claim_for_each_distance_is_tried_at_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenDP's b-ary trees keep theirs at distance 1 and break it at 2."""
+    tried: list[tuple[Any, float]] = []
+
+    def stability(broken_at: Any) -> Any:
+        def look(candidate: Candidate, relation: Any, d_in: Any, turn: Turn) -> judging.Reading:
+            tried.append((d_in, turn.seconds))
+            if d_in == 6 and broken_at is None:
+                raise dp.InvalidInput("the stability map refuses d_in=6")
+            return judging.Reading("", "refuted" if d_in == broken_at else "not refuted", "stability", f"at {d_in}")
+
+        return look
+
+    monkeypatch.setattr(opendp_maps, "is_transformation", lambda _: True)
+    monkeypatch.setattr(opendp_maps, "smallest_distance", lambda _: 3)
+    candidate = Candidate("map", "total", "", sum, Stable(), source=DECLARED)
+    for broken_at, outcome in ((6, "violated"), (7, "not refuted"), (None, "violated")):
+        monkeypatch.setattr(judging, "_stability", stability(broken_at))
+        assert judged(candidate, 2.0).outcome == outcome
+    assert tried == [(None, 1.0), (6, 1.0), (None, 1.0), (6, 1.0), (None, 1.0)]
+    monkeypatch.setattr(judging, "_stability", lambda candidate, relation, d_in, turn: 1 / 0 if d_in is None else None)
+    assert isinstance(judged(candidate, 2.0), NotJudged)
+
+
 def test_marked_programs_are_proved_or_refuted() -> None:
     @dp.mechanism_function(relation="one_query", epsilon="epsilon")
     def marked(rng, data, epsilon):
@@ -172,3 +197,39 @@ def test_a_candidate_needs_a_claim_of_its_kind() -> None:
         Candidate("mechanism", "count", "", count, Stable(1), datasets=Pair(0, 1))
     with pytest.raises(dp.InvalidInput, match="strategy"):
         Candidate("mechanism", "count", "", count, PrivacyClaim(1.0))
+
+
+def test_readings_refuted_in_different_rounds_are_all_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def read_as(candidate: Any, claim: Any, relation: str, turn: Turn) -> judging.Reading:
+        asked.append((turn.number, relation, turn.seconds))
+        found = relation.startswith("add") == (turn.number == 0)
+        return judging.Reading(relation, "refuted" if found else "not refuted", "stub", "", promise=-0.5)
+
+    monkeypatch.setattr(judging, "_read_as", read_as)
+    first = judge_round(mechanism(counted_mean), Turn(0, 0.01, 2.0, 0))
+    assert (first.result.outcome, first.promise) == ("depends on the reading", -0.5)  # type: ignore[union-attr]
+    second = judge_round(mechanism(counted_mean), Turn(1, 0.01, 2.0, 1), first)
+    assert (second.result.outcome, second.promise) == ("violated", None)  # type: ignore[union-attr]
+    assert asked == [(0, USUAL[0], 1.0), (0, USUAL[1], 1.0), (1, USUAL[1], 2.0)]
+
+
+def test_a_later_round_that_fails_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = judge_round(mechanism(count), Turn(0, 0.01, 0.5, 0))
+    assert first.promise is not None
+    monkeypatch.setattr(judging, "_read_as", lambda *_: 1 / 0)
+    second = judge_round(mechanism(count), Turn(1, 0.01, 0.5, 1), first)
+    assert (second.result, second.promise) == (first.result, None)
+
+
+def test_a_candidate_promises_what_its_least_promising_reading_does() -> None:
+    def promise(*readings: tuple[str, float | None]) -> float | None:
+        found = [judging.Reading("", outcome, "", "", promise=each) for outcome, each in readings]  # type: ignore[arg-type]
+        return judging.Found(NotJudged("", "", ""), tuple(found)).promise
+
+    assert promise(("not refuted", 1.0), ("not refuted", -2.0)) == -2.0
+    assert promise(("refuted", None), ("not refuted", -2.0)) == -2.0
+    assert promise(("not judged", None), ("not refuted", -2.0)) is None
+    assert promise(("refuted", 1.0)) is None
+    assert promise() is None

@@ -33,8 +33,13 @@ def test_opendp_constructors_are_called_or_named() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["make_sum_of_squared_deviations(far_reals", "make_b_ary_tree(pairs, l1", "make_laplace_threshold"],
-    ids=["2923", "2925", "2922"],
+    [
+        "make_sum_of_squared_deviations(far_reals",
+        "make_b_ary_tree(pairs, l1",
+        "make_laplace_threshold",
+        "make_b_ary_tree(bits, l2",
+    ],
+    ids=["2923", "2925", "2922", "2924"],
 )
 def test_public_issues_of_opendp_are_found_and_their_code_shows_them(name: str, capsys: pytest.CaptureFixture) -> None:
     pytest.importorskip("opendp")

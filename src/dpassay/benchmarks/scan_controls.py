@@ -11,8 +11,8 @@ from dpassay.scanning.candidates import Candidate
 from dpassay.scanning.judging import Judged, judge
 from dpassay.scanning.libraries import candidates
 from dpassay.scanning.running import DEFAULT_FAILURE_PROBABILITY
+from dpassay.scanning.schedule import LEAST
 from dpassay.scanning.signatures import candidates as by_signature
-from dpassay.scanning.worker import LEAST
 
 SEEDS, QUICK = 100, 3
 _IMPROBABLE = 0.01  # so many accusations, at the rate that is promised

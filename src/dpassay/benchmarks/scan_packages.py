@@ -26,7 +26,7 @@ _INSTALLING = 1800.0
 
 REQUIREMENTS = {
     "autodp": "autodp==0.2.3.1",
-    "diffprivlib": "diffprivlib==0.6.6",
+    "diffprivlib": "diffprivlib==0.6.6 scikit-learn==1.8.0",  # cannot be imported with a later one
     "dp_accounting": "dp-accounting==0.6.0",
     "jax_privacy": "jax-privacy==2.0.0",
     "opacus": "opacus==1.6.0",
@@ -87,7 +87,18 @@ def packages(environments: Path, seed: int, progress: Callable[[str], None]) -> 
     found = sum(len(each[6].split(", ")) for each in rows if each[6])
     listed = len({issue.where for issue in ISSUES})
     title = f"{len(rows)} packages scanned, {found} of {listed} public issues found again"
-    columns = ["package", "version", "files", "claims listed", "judged", "by", "public issues", "not found", "s", ""]
+    columns = [
+        "package",
+        "version",
+        "files",
+        "claims listed",
+        "judged",
+        "by",
+        "public issues",
+        "not found",
+        "seconds",
+        "outcome",
+    ]
     return [Table(title, columns, rows)]
 
 
@@ -148,7 +159,7 @@ def _environment(folder: Path, requirement: str, progress: Callable[[str], None]
         return python
     progress(f"installing {requirement}")
     _run([sys.executable, "-m", "venv", str(folder)])
-    _run([str(python), "-m", "pip", "install", "--quiet", requirement])
+    _run([str(python), "-m", "pip", "install", "--quiet", *requirement.split()])
     needed = [each for each in importlib.metadata.requires("dpassay") or [] if "extra ==" not in each]
     _run([str(python), "-m", "pip", "install", "--quiet", "hypothesis", *map(_bare, needed)])
     return python

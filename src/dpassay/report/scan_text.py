@@ -35,10 +35,11 @@ def counts(scan: Scan) -> str:
 
 def guarantee(scan: Scan) -> str:
     """What the failure probability is about."""
-    share = f", {scan['share']:.3g} for each mechanism" if scan["share"] is not None else ""
+    shares = [f"{share:.3g}" for share in scan["shares"]]
+    rounds = f" ({', '.join(shares)} for each mechanism in the rounds that judge it)" if shares else ""
     return (
         f"The probability that samples accuse anything that keeps its claim is at most {scan['failure_probability']:g} "
-        f"for the whole scan{share}; formulas, accountants, maps and proofs are judged without sampling."
+        f"for the whole scan{rounds}; formulas, accountants, maps and proofs are judged without sampling."
     )
 
 

@@ -4,17 +4,19 @@ What decides, and how surely it does:
 
 - maps (`dpassay.check_stability`), accountants (`dpassay.check_accounting`), formulas and noise that is seen to be
   added (`dpassay.check_noise`, `dpassay.scanning.noise`) and programs (`dpassay.prove`) are judged exactly;
-- samples (the search for pairs, `dpassay.audit`): a scan's failure probability alpha is split in equal shares over its
-  candidates that are mechanisms, whose number is fixed before the first sample is drawn. The tests of one candidate,
+- samples (the search for pairs, `dpassay.audit`): a scan's failure probability alpha is split over rounds, and in each
+  round over the mechanisms that it judges (`dpassay.scanning.schedule`). The tests of one candidate in one round,
   whatever the pairs, events and looks, accuse a mechanism that keeps its claim with probability at most its share
   (docs/theorems/black-box-audits.md). By the union bound the whole scan accuses any with probability at most alpha.
 
 A claim that does not say which datasets are neighbors is judged under each usual reading with the candidate's whole
-share, and counts as violated only where every reading is. One of the readings is meant; that all are refuted implies
-that this one is, which has probability at most the share if the claim keeps it. So the readings need no split, and it
-does not matter which of them is meant. A reading that could not be judged counts as not refuted.
+share, and counts as violated only where every reading is, be it in different rounds. One of the readings is meant; that
+all are refuted implies that this one is, in one of the rounds, which is what the shares of all rounds bound. So the
+readings need no split, and it does not matter which of them is meant. A reading that could not be judged counts as not
+refuted.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import math
@@ -35,6 +37,7 @@ from dpassay.report.dataset_code import dataset_code
 from dpassay.scanning.calls import Call, seed_all
 from dpassay.scanning.candidates import READ, USUAL, Accounted, Candidate, NotJudged, Pair, Stable
 from dpassay.scanning.noise import farthest
+from dpassay.scanning.schedule import Turn
 
 Outcome = Literal["violated", "depends on the reading", "not refuted", "holds"]
 TRIED = 5  # datasets
@@ -47,7 +50,12 @@ _TOLD = (int, float, str, bool, np.generic, np.ndarray)
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found under one relation."""
+    """What was found under one relation.
+
+    Attributes:
+        promise: by how much samples hint that the claim is broken, in its own parameter; None where more of them tell
+            nothing.
+    """
 
     relation: str
     outcome: str
@@ -58,6 +66,7 @@ class Reading:
     dataset1: str = ""
     dataset2: str = ""
     epsilon_lower: float | None = None
+    promise: float | None = None
 
 
 @dataclass(frozen=True)
@@ -100,30 +109,56 @@ class Judged:
         return content
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the rounds so far found of a candidate."""
+
+    result: Judged | NotJudged
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def promise(self) -> float | None:
+        """Of the reading that promises least, as all must be refuted; None where a further round tells nothing."""
+        promises = [reading.promise for reading in self.readings if reading.outcome != "refuted"]
+        told = [promise for promise in promises if promise is not None]
+        return min(told) if told and len(told) == len(promises) else None
+
+
 def judge(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged | NotJudged:
+    """Judges a candidate in a single round that has this share of the failure probability."""
+    return judge_round(candidate, Turn(0, share, seconds, seed)).result
+
+
+def judge_round(candidate: Candidate, turn: Turn, before: Found | None = None) -> Found:
     """Judges a candidate; its code is called here.
 
     Args:
         candidate: what is judged.
-        share: of the failure probability.
-        seconds: for all of it; more than that when a call takes long.
-        seed: of everything random.
+        turn: its share and time; that may be more when a call takes long.
+        before: of earlier rounds; what they refuted stays refuted.
     """
     begin = time.process_time()
     engines = {"mechanism": _mechanism, "map": _map, "accountant": _accountant, "formula": _formula}
-    seed_all(seed)
+    seed_all(turn.seed)
+    turn = dataclasses.replace(turn, seconds=max(turn.seconds, LEAST_SECONDS))
     try:
-        found = engines[candidate.kind](candidate, share, max(seconds, LEAST_SECONDS), seed)
+        found = engines[candidate.kind](candidate, turn, before)
     except InvalidInput as error:
-        found = NotJudged(candidate.name, candidate.where, str(error))
+        found = Found(NotJudged(candidate.name, candidate.where, str(error)))
     except Exception as error:  # the candidate's own, whatever it raises
         flaky = type(error).__name__.startswith("Flaky")  # Hypothesis, of two calls that differ
         said = "two calls on the same data differ" if flaky else f"it raises {type(error).__name__}: {one_line(error)}"
-        found = NotJudged(candidate.name, candidate.where, said)
-    return found if isinstance(found, NotJudged) else dataclasses.replace(found, seconds=time.process_time() - begin)
+        found = Found(NotJudged(candidate.name, candidate.where, said))
+    result = found.result
+    if isinstance(result, NotJudged):
+        return found if before is None else dataclasses.replace(before, readings=())
+    seconds = time.process_time() - begin
+    if before is not None and isinstance(before.result, Judged):
+        seconds += before.result.seconds
+    return dataclasses.replace(found, result=dataclasses.replace(result, seconds=seconds))
 
 
-def _judged(candidate: Candidate, claim: str, readings: Sequence[Reading]) -> Judged:
+def _found(candidate: Candidate, claim: str, readings: Sequence[Reading]) -> Found:
     """One outcome of all readings."""
     outcomes = [reading.outcome for reading in readings]
     refuted = [reading for reading in readings if reading.outcome == "refuted"]
@@ -139,7 +174,7 @@ def _judged(candidate: Candidate, claim: str, readings: Sequence[Reading]) -> Ju
     several = tuple(
         {"relation": each.relation, "outcome": each.outcome, "explanation": each.explanation} for each in readings
     )
-    return Judged(
+    result = Judged(
         candidate.kind,
         candidate.name,
         candidate.where,
@@ -157,34 +192,40 @@ def _judged(candidate: Candidate, claim: str, readings: Sequence[Reading]) -> Ju
         several if len(readings) > 1 else (),
         candidate.notes,
     )
+    return Found(result, tuple(readings))
 
 
 # --- mechanisms -------------------------------------------------------------------------------------------------------
 
 
-def _mechanism(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged | NotJudged:
+def _mechanism(candidate: Candidate, turn: Turn, before: Found | None) -> Found:
     if hasattr(candidate.subject, STATED):
-        return _program(candidate, share, seconds, seed)
+        return _program(candidate, turn)
     claim = candidate.claim
     assert isinstance(claim, PrivacyClaim)
-    reason = _why_not(candidate, seed)
+    reason = _why_not(candidate, turn.seed) if before is None else ""
     if reason:
-        return NotJudged(candidate.name, candidate.where, reason)
+        return Found(NotJudged(candidate.name, candidate.where, reason))
     if isinstance(candidate.datasets, Pair) or candidate.relation is not None:
         relations: tuple[str, ...] = (candidate.relation or "",)
     else:
         relations = USUAL
+    refuted = {} if before is None else {each.relation: each for each in before.readings if each.outcome == "refuted"}
+    seconds = turn.seconds / (len(relations) - len(refuted))
     readings: list[Reading] = []
     problems: list[InvalidInput] = []
     for relation in relations:
         try:
-            readings.append(_read_as(candidate, claim, relation, share, seconds / len(relations), seed))
+            readings.append(
+                refuted.get(relation)
+                or _read_as(candidate, claim, relation, dataclasses.replace(turn, seconds=seconds))
+            )
         except InvalidInput as error:
             problems.append(error)
             readings.append(Reading(relation, "not judged", "", str(error)))
     if len(problems) == len(readings):
         raise problems[0]
-    return _judged(candidate, claim.text, readings)
+    return _found(candidate, claim.text, readings)
 
 
 def _why_not(candidate: Candidate, seed: int) -> str:
@@ -236,37 +277,39 @@ def _is_released(output: Any) -> bool:
     return output is None or isinstance(output, _TOLD) or hasattr(output, "iloc")
 
 
-def _read_as(
-    candidate: Candidate, claim: PrivacyClaim, relation: str, share: float, seconds: float, seed: int
-) -> Reading:
+def _read_as(candidate: Candidate, claim: PrivacyClaim, relation: str, turn: Turn) -> Reading:
     """What is found under one relation: by formula where noise is seen to be added, else on samples."""
-    end = time.monotonic() + seconds
-    found = _by_formula(candidate, claim, relation, seconds / 4, seed)
+    end = time.monotonic() + turn.seconds
+    found = _by_formula(candidate, claim, relation, turn.seconds / 4, turn.seed)
     if found is not None:
         return found
+
+    def left() -> float:
+        return max(end - time.monotonic(), LEAST_SECONDS)
+
     if isinstance(candidate.datasets, Pair):
-        return _on_samples(candidate, claim, candidate.datasets, relation, share, end - time.monotonic(), seed)
+        return _on_samples(candidate, claim, candidate.datasets, relation, turn.share, left(), turn.seed)
     from dpassay.auditors.strategy_search import search_strategy
 
     bits = candidate.representation == "bits"
-    part = share / 2 if bits else share
+    part = turn.share / 2 if bits else turn.share
     searched = search_strategy(
         candidate.subject,
         relation,
         candidate.datasets,
         claim=claim,
         failure_probability=part,
-        time_limit=max((end - time.monotonic()) * (0.6 if bits else 1.0), LEAST_SECONDS),
-        seed=seed,
+        time_limit=left() * (0.6 if bits else 1.0),
+        seed=turn.seed,
         remember=False,
     )
     witness = searched.witness
     if witness is None and bits:
-        return _on_samples(candidate, claim, Pair(*searched.pair), relation, part, end - time.monotonic(), seed)
+        return _on_samples(candidate, claim, Pair(*searched.pair), relation, part, left(), turn.seed)
     if witness is None:
         failed = f"; it gave no output on {searched.failed} of them" if searched.failed else ""
         said = f"none of {searched.tried} neighboring pairs showed more than {claim.text} allows{failed}"
-        return Reading(relation, "not refuted", "search for pairs", said)
+        return Reading(relation, "not refuted", "search for pairs", said, promise=searched.promise)
     event = str(witness.event[0])
     return Reading(
         relation,
@@ -349,7 +392,7 @@ def _on_samples(
         *pair,
         claim=dataclasses.replace(claim, relation=None),
         failure_probability=share,
-        time_limit=max(seconds, LEAST_SECONDS),
+        time_limit=seconds,
         representation=candidate.representation,
         seed=seed,
         name=candidate.name,
@@ -367,6 +410,7 @@ def _on_samples(
         tuple(details),
         *_shown(candidate, claim, pair),
         audit.epsilon_lower,
+        promise=(audit.parameter_lower or 0.0) - audit.claim.parameter,
     )
 
 
@@ -396,15 +440,16 @@ def _stated(claim: PrivacyClaim) -> str:
 _USED = (("numpy as np", "np."), ("pandas as pd", "pd."))
 
 
-def _program(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged | NotJudged:
+def _program(candidate: Candidate, turn: Turn) -> Found:
     """A function that `dp.mechanism_function` marks: a proof or an exact counterexample."""
     from dpassay.prover.proving import run_proof
 
-    proof = run_proof(candidate.subject, time_limit=seconds, seed=seed)
+    proof = run_proof(candidate.subject, time_limit=turn.seconds, seed=turn.seed)
     claim = f"{proof.problem.notion} at most {proof.problem.bound}"
     verdict = proof.verdict
     if verdict.outcome == "open":
-        return NotJudged(candidate.name, candidate.where, f"no proof and no counterexample: {verdict.explanation}")
+        reason = f"no proof and no counterexample: {verdict.explanation}"
+        return Found(NotJudged(candidate.name, candidate.where, reason))
     told = proof.to_json()["refutation"] or {}
     details = [f"{name}: {told[name]}" for name in ("output", "probability1", "probability2", "loss") if name in told]
     reading = Reading(
@@ -417,49 +462,72 @@ def _program(candidate: Candidate, share: float, seconds: float, seed: int) -> J
         str(told.get("data1", "")),
         str(told.get("data2", "")),
     )
-    return _judged(candidate, claim, [reading])
+    return _found(candidate, claim, [reading])
 
 
 # --- maps, accountants, formulas --------------------------------------------------------------------------------------
 
 
-def _map(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged:
+def _map(candidate: Candidate, turn: Turn, _: Found | None) -> Found:
     from dpassay.auditors.opendp_maps import is_transformation
-    from dpassay.auditors.stability import StabilityWitness, check_stability
 
     claim = candidate.claim
     assert isinstance(claim, Stable)
     own = is_transformation(candidate.subject)
     open_reading = not own and candidate.relation is None and claim.input_metric is None and candidate.source == READ
     relations = USUAL if open_reading else (candidate.relation,)
-    readings = []
-    for relation in relations:
-        verdict = check_stability(
-            candidate.subject,
-            d_in=claim.d_in,
-            d_out=claim.d_out,
-            relation=relation,
-            input_metric=claim.input_metric,
-            output_metric=claim.output_metric,
-            datasets=candidate.datasets,
-            time_limit=seconds / len(relations),
-            seed=seed,
-        )
-        if verdict.outcome == "open":
-            raise InvalidInput(verdict.explanation)
-        witness: Any = verdict.witness
-        shown: tuple[str, ...] = ()
-        code, texts = "", ("", "")
-        if isinstance(witness, StabilityWitness):
-            shown = (f"outputs: {witness.output1!r:.200} and {witness.output2!r:.200}",)
-            code = "\n".join(filter(None, [candidate.code, witness.code]))
-            texts = (dataset_code(witness.dataset1)[0], dataset_code(witness.dataset2)[0])
-        readings.append(Reading(relation or "", verdict.outcome, "stability", verdict.explanation, shown, code, *texts))
+    turn = dataclasses.replace(turn, seconds=turn.seconds / len(relations))
+    readings = [_own_claim(candidate, turn) if own else _stability(candidate, relation, claim.d_in, turn)
+                for relation in relations]  # fmt: skip
     claimed = "its own stability map" if claim.d_out is None else f"outputs at most {claim.d_out} apart"
-    return _judged(candidate, claimed, readings)
+    return _found(candidate, claimed, readings)
 
 
-def _accountant(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged:
+def _own_claim(candidate: Candidate, turn: Turn) -> Reading:
+    """A map states a claim for each distance: of the smallest, and of twice that, as rounding may show at one alone."""
+    from dpassay.auditors.opendp_maps import smallest_distance
+
+    half = dataclasses.replace(turn, seconds=turn.seconds / 2)
+    first = _stability(candidate, None, None, half)
+    if first.outcome == "refuted":
+        return first
+    with contextlib.suppress(InvalidInput):  # its map may refuse the larger one
+        second = _stability(candidate, None, 2 * smallest_distance(candidate.subject), half)
+        if second.outcome == "refuted":
+            return second
+    return first
+
+
+def _stability(candidate: Candidate, relation: str | None, d_in: Any, turn: Turn) -> Reading:
+    """What is found at one distance of the datasets."""
+    from dpassay.auditors.stability import StabilityWitness, check_stability
+
+    claim = candidate.claim
+    assert isinstance(claim, Stable)
+    verdict = check_stability(
+        candidate.subject,
+        d_in=d_in,
+        d_out=claim.d_out,
+        relation=relation,
+        input_metric=claim.input_metric,
+        output_metric=claim.output_metric,
+        datasets=candidate.datasets,
+        time_limit=turn.seconds,
+        seed=turn.seed,
+    )
+    if verdict.outcome == "open":
+        raise InvalidInput(verdict.explanation)
+    witness: Any = verdict.witness
+    shown: tuple[str, ...] = ()
+    code, texts = "", ("", "")
+    if isinstance(witness, StabilityWitness):
+        shown = (f"outputs: {witness.output1!r:.200} and {witness.output2!r:.200}",)
+        code = "\n".join(filter(None, [candidate.code, witness.code]))
+        texts = (dataset_code(witness.dataset1)[0], dataset_code(witness.dataset2)[0])
+    return Reading(relation or "", verdict.outcome, "stability", verdict.explanation, shown, code, *texts)
+
+
+def _accountant(candidate: Candidate, *_: Any) -> Found:
     from dpassay.accounting.checking import check_accounting
 
     said: Accounted = candidate.subject()
@@ -480,10 +548,10 @@ def _accountant(candidate: Candidate, share: float, seconds: float, seed: int) -
         candidate.code,
         epsilon_lower=verdict.epsilon_lower,
     )
-    return _judged(candidate, told, [reading])
+    return _found(candidate, told, [reading])
 
 
-def _formula(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged:
+def _formula(candidate: Candidate, *_: Any) -> Found:
     from dpassay.accounting.checking import check_noise
 
     given = dict(candidate.subject())
@@ -504,4 +572,4 @@ def _formula(candidate: Candidate, share: float, seconds: float, seed: int) -> J
         epsilon_lower=verdict.epsilon_lower,
     )
     claim = PrivacyClaim(given["epsilon"], given.get("delta", 0.0))
-    return _judged(candidate, claim.text, [reading])
+    return _found(candidate, claim.text, [reading])

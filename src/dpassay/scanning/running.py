@@ -37,6 +37,7 @@ class Scan:
         judged: mappings, as in `report/scan.schema.json`, those violated first.
         not_judged: the same, each with its reason.
         hints: of `dpassay lint`, about the same modules; no verdicts.
+        shares: of the failure probability, of each mechanism judged in the first round, the second, ...
     """
 
     target: Target
@@ -45,7 +46,7 @@ class Scan:
     not_judged: tuple[dict[str, str], ...] = field(repr=False)
     hints: tuple[dict[str, Any], ...] = field(repr=False)
     failure_probability: float = DEFAULT_FAILURE_PROBABILITY
-    share: float | None = None
+    shares: tuple[float, ...] = ()
     time_limit: float = DEFAULT_TIME_LIMIT
     seed: int = 0
     seconds: float = 0.0
@@ -77,7 +78,7 @@ class Scan:
             "not_judged": [dict(each) for each in self.not_judged],
             "hints": [dict(each) for each in self.hints],
             "failure_probability": self.failure_probability,
-            "share": self.share,
+            "shares": list(self.shares),
             "time_limit": self.time_limit,
             "seed": self.seed,
             "seconds": self.seconds,
@@ -149,7 +150,7 @@ def scan(
         tuple(not_judged),
         tuple(_hints(found)),
         failure_probability,
-        None if gathered["plan"] is None else gathered["plan"]["share"],
+        tuple(gathered["shares"]),
         time_limit,
         seed,
         time.monotonic() - begin,
@@ -165,7 +166,8 @@ def _gathered(request: dict[str, Any], progress: Callable[[str], None]) -> dict[
         reason = _run(folder, request["seconds"], progress)
         plan_file = folder / "plan.json"
         if not plan_file.exists():
-            return {"plan": None, "judged": [], "not_judged": [], "reason": f"nothing was listed: {reason}"}
+            nothing: dict[str, Any] = {"plan": None, "judged": [], "not_judged": [], "shares": []}
+            return nothing | {"reason": f"nothing was listed: {reason}"}
         plan = json.loads(plan_file.read_text(encoding="utf-8"))
         judged: list[dict[str, Any]] = []
         not_judged = list(plan["not_judged"])
@@ -176,7 +178,8 @@ def _gathered(request: dict[str, Any], progress: Callable[[str], None]) -> dict[
                 continue
             result = json.loads(file.read_text(encoding="utf-8"))
             (judged if result["kind"] == "judged" else not_judged).append(result["content"])
-        return {"plan": plan, "judged": judged, "not_judged": not_judged, "reason": reason}
+        shares = _read(folder / "shares.json", [])
+        return {"plan": plan, "judged": judged, "not_judged": not_judged, "shares": shares, "reason": reason}
 
 
 def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
@@ -203,7 +206,9 @@ def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
             if planned is None and (folder / "plan.json").exists():
                 planned = len(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["planned"])
             if planned is not None:
-                progress(f"{len(list(folder.glob('result-*.json')))} of {planned} judged")
+                rounds = len(_read(folder / "shares.json", []))
+                again = f", round {rounds}" if rounds > 1 else ""
+                progress(f"{len(list(folder.glob('result-*.json')))} of {planned} judged{again}")
             if planned is None and waited > IMPORTING:
                 return f"its process took more than {IMPORTING:g} seconds to import the package"
             if waited > IMPORTING + seconds + GRACE:
@@ -219,6 +224,10 @@ def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
         if process.stdin is not None:
             process.stdin.close()
         process.wait()
+
+
+def _read(file: Path, otherwise: Any) -> Any:
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else otherwise
 
 
 def _unusable(modules: tuple[Module, ...], request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, str]:

@@ -25,13 +25,13 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import one_line
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 from dpassay.scanning.candidates import Candidate, NotJudged
+from dpassay.scanning.judging import Found, judge_round
+from dpassay.scanning.schedule import EXACT, LEAST, Schedule, Turn
 
 MEGABYTES = 4096.0
 GRACE = 10.0  # seconds beyond its time, after which a candidate's process is ended
 LAST = 5.0  # seconds beyond the scan's
-LEAST, MOST = 1.5, 10.0  # seconds of a candidate
 PER_SECOND = 1.0  # candidates at most, for every second of the scan and process
-_EXACT = ("formula", "accountant")
 
 
 def main(folder: Path) -> None:
@@ -57,7 +57,6 @@ def main(folder: Path) -> None:
                 {"name": each.name, "where": each.where, "reason": "there was no time for it; give --time-limit"}
                 for each in candidates[len(planned) :]
             ],
-            "share": request["failure_probability"] / max(1, sum(each.kind == "mechanism" for each in planned)),
         },
     )
     _judge_all(planned, request, folder, end)
@@ -69,7 +68,6 @@ def _import_engines() -> None:
     for name in (
         *("auditors.audit", "auditors.strategy_search", "auditors.findings", "auditors.anytime", "auditors.one_shot"),
         *("auditors.outputs", "auditors.learners", "auditors.stability", "accounting.checking", "report.audit_text"),
-        "scanning.judging",
     ):
         importlib.import_module(f"dpassay.{name}")
     from hypothesis import strategies as st
@@ -120,53 +118,61 @@ def _planned(
     """
     ranks = {"formula": 0, "accountant": 0, "map": 1, "mechanism": 2}
     ordered = sorted(candidates, key=lambda each: (ranks[each.kind], each.source == "read from its parameters"))
-    few = [each for each in ordered if each.kind in _EXACT]
+    few = [each for each in ordered if each.kind in EXACT]
     room = int((end - time.monotonic()) * request["workers"] * PER_SECOND / LEAST)
     return ordered, ordered[: max(room, 1) + min(len(few), 4 * room)]
 
 
 def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, end: float) -> None:
-    from dpassay.scanning.judging import judge
+    """Round after round, each with all processes at once; what a round finds is written as it is found."""
+    kinds = [each.kind for each in planned]
+    schedule = Schedule(kinds, request["failure_probability"], request["seed"], request["workers"])
+    found: dict[int, Found] = {}
+    while turns := schedule.turns(end - time.monotonic(), {place: each.promise for place, each in found.items()}):
+        _write(folder / "shares.json", schedule.shares)
+        waiting = deque(turns.items())
 
-    mechanisms = sum(each.kind == "mechanism" for each in planned)
-    share = request["failure_probability"] / max(1, mechanisms)
-    seed = request["seed"]
-    waiting = deque(enumerate(planned))
-    forks = can_fork()
+        def work(waiting: deque[tuple[int, Turn]] = waiting) -> None:
+            while True:
+                try:
+                    place, turn = waiting.popleft()
+                except IndexError:
+                    return
+                found[place] = _judged(planned[place], place, turn, found.get(place), folder, end - time.monotonic())
+                result = found[place].result
+                kind = "not_judged" if isinstance(result, NotJudged) else "judged"
+                content = dataclasses.asdict(result) if isinstance(result, NotJudged) else result.to_json()
+                _write(folder / f"result-{place:05}.json", {"kind": kind, "content": content})
 
-    def work() -> None:
-        while True:
-            try:
-                number, candidate = waiting.popleft()
-            except IndexError:
-                return
-            left = end - time.monotonic()
-            heavy = 1 + sum(each.kind not in _EXACT for _, each in waiting)
-            seconds = min(MOST, max(LEAST, left * request["workers"] / heavy))
-            if left <= LEAST / 2:
-                found: Any = NotJudged(candidate.name, candidate.where, "the time was over before its turn")
-            elif not forks:
-                reason = "this system cannot fork processes, or the package starts JAX when it is imported"
-                found = NotJudged(candidate.name, candidate.where, reason)
-            else:
-                limits = Limits(min(seconds + GRACE, left + LAST), MEGABYTES)
-                found = _in_fork(candidate, number, limits, folder, partial(judge, candidate, share, seconds, seed))
-            kind = "not_judged" if isinstance(found, NotJudged) else "judged"
-            content = dataclasses.asdict(found) if isinstance(found, NotJudged) else found.to_json()
-            _write(folder / f"result-{number:05}.json", {"kind": kind, "content": content})
-
-    threads = [threading.Thread(target=work) for _ in range(request["workers"])]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        threads = [threading.Thread(target=work) for _ in range(request["workers"])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
-def _in_fork(candidate: Candidate, number: int, limits: Limits, folder: Path, judging: Callable[[], Any]) -> Any:
-    """What is found in a process of its own, in a folder of its own."""
+def _judged(candidate: Candidate, place: int, turn: Turn, before: Found | None, folder: Path, left: float) -> Found:
+    """What is known of a candidate after its turn: at least what was known before."""
+    if left <= LEAST / 2:
+        problem = "the time was over before its turn"
+    elif not can_fork():
+        problem = "this system cannot fork processes, or the package starts JAX when it is imported"
+    else:
+        limits = Limits(min(turn.seconds + GRACE, left + LAST), MEGABYTES)
+        judging = partial(judge_round, candidate, turn, before)
+        found = _in_fork(judging, folder / "empty" / f"{place}-{turn.number}", limits)
+        if not isinstance(found, str):
+            return found
+        problem = found
+    if before is not None:
+        return Found(before.result)
+    return Found(NotJudged(candidate.name, candidate.where, problem))
 
-    def work() -> Any:
-        place = folder / "empty" / str(number)
+
+def _in_fork(judging: Callable[[], Found], place: Path, limits: Limits) -> Found | str:
+    """What is found in a process of its own, in a folder of its own; or why nothing is."""
+
+    def work() -> Found:
         place.mkdir()
         os.chdir(place)
         with warnings.catch_warnings():
@@ -176,13 +182,11 @@ def _in_fork(candidate: Candidate, number: int, limits: Limits, folder: Path, ju
     try:
         return in_own_process(work, limits)
     except NoResult as end:
-        reason = str(end).partition("; allow more")[0].replace("the mechanism's process", "its process")
-        return NotJudged(candidate.name, candidate.where, reason)
+        return str(end).partition("; allow more")[0].replace("the mechanism's process", "its process")
     except InvalidInput as error:
-        return NotJudged(candidate.name, candidate.where, str(error))
+        return str(error)
     except Exception as error:
-        reason = f"judging it failed: {type(error).__name__}: {one_line(error)}"
-        return NotJudged(candidate.name, candidate.where, reason)
+        return f"judging it failed: {type(error).__name__}: {one_line(error)}"
 
 
 def _write(path: Path, content: Any) -> None:
