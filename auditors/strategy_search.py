@@ -114,6 +114,7 @@ class StrategySearch:
         tried: how many pairs were judged.
         failed: on how many the mechanism gave no output at all.
         promise: of the best pair, nats above what the claim allows, by the samples that chose it: no evidence.
+        samples: of each of its datasets, by which it was chosen.
     """
 
     witness: DrawnWitness | None
@@ -121,6 +122,7 @@ class StrategySearch:
     tried: int
     failed: int
     promise: float
+    samples: int
 
 
 def search_strategy(
@@ -174,11 +176,11 @@ def search_strategy(
     search.window = SEARCHING * time_limit
     witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
     best = max(search.best.values(), key=lambda candidate: candidate.promise)
-    pair = best.pair
-    if witness is not None:
-        witness = search.shrink(witness, begin + time_limit, say)
-        pair = DrawnPair(witness.dataset1, witness.dataset2)
-    return StrategySearch(witness, pair, len(search.best), search.failed, best.promise)  # type: ignore[arg-type]
+    if witness is None:
+        return StrategySearch(None, best.pair, len(search.best), search.failed, best.promise, best.samples)
+    witness = search.shrink(witness, begin + time_limit, say)
+    pair = DrawnPair(witness.dataset1, witness.dataset2)
+    return StrategySearch(witness, pair, len(search.best), search.failed, best.promise, best.samples)  # type: ignore[arg-type]
 
 
 def audit_strategy(

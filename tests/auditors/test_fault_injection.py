@@ -6,8 +6,8 @@ Each fault comes with its control: the same audits without it, which must stay w
 import pytest
 
 from dpassay.auditors import calling
+from dpassay.benchmarks.auditor_faults import FAULTS
 from dpassay.benchmarks.calibration import PROMISE, Cell, exceeds, measure
-from dpassay.benchmarks.faults import FAULTS
 
 CONFIDENCE = 1 - 1e-6
 UNITS = {

@@ -113,7 +113,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [Cell("randomized response", "fixed", 64, 30), Cell("Laplace", "anytime", 64, 2)]
     monkeypatch.setattr(calibration, "_sound", lambda quick: cells)
     monkeypatch.setattr(calibration, "_broken", lambda quick: [Cell("Laplace", "fixed", 3000, 2, factor=2.0)])
-    monkeypatch.setattr("dpassay.benchmarks.faults.FAULTS", {})
+    monkeypatch.setattr("dpassay.benchmarks.auditor_faults.FAULTS", {})
 
 
 def _noted(ran: list[Cell], task: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -158,7 +158,7 @@ def test_other_code_or_another_seed_runs_again(
     monkeypatch.setattr(calibration, "measure", lambda *task: Tally(_noted(ran, task)[3]))
     calibration.tables(True, 0, lambda _: None, path)
     calibration.tables(True, 1, lambda _: None, path)
-    for module in ("auditors.fixed_sample", "benchmarks.faults", "core.privacy"):
+    for module in ("auditors.fixed_sample", "benchmarks.auditor_faults", "core.privacy"):
         with code_changed(f"dpassay.{module}"):
             calibration.tables(True, 1, lambda _: None, path)
     with code_changed("dpassay.report.html"):

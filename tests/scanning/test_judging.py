@@ -82,7 +82,7 @@ def test_every_test_on_samples_has_the_share_of_its_candidate(monkeypatch: pytes
 
     def search(*_: Any, failure_probability: float, **__: Any) -> Any:
         given.append(failure_probability)
-        return SimpleNamespace(witness=None, tried=1, failed=0, promise=-0.2)
+        return SimpleNamespace(witness=None, tried=1, failed=0, promise=-0.2, samples=512)
 
     monkeypatch.setattr(strategy_search, "search_strategy", search)
     assert judge(mechanism(count), 0.003, 1.0, 0).outcome == "not refuted"  # type: ignore[union-attr]
@@ -205,31 +205,31 @@ def test_readings_refuted_in_different_rounds_are_all_refuted(monkeypatch: pytes
     def read_as(candidate: Any, claim: Any, relation: str, turn: Turn) -> judging.Reading:
         asked.append((turn.number, relation, turn.seconds))
         found = relation.startswith("add") == (turn.number == 0)
-        return judging.Reading(relation, "refuted" if found else "not refuted", "stub", "", promise=-0.5)
+        return judging.Reading(relation, "refuted" if found else "not refuted", "stub", "", hope=-0.5)
 
     monkeypatch.setattr(judging, "_read_as", read_as)
     first = judge_round(mechanism(counted_mean), Turn(0, 0.01, 2.0, 0))
-    assert (first.result.outcome, first.promise) == ("depends on the reading", -0.5)  # type: ignore[union-attr]
+    assert (first.result.outcome, first.hope) == ("depends on the reading", -0.5)  # type: ignore[union-attr]
     second = judge_round(mechanism(counted_mean), Turn(1, 0.01, 2.0, 1), first)
-    assert (second.result.outcome, second.promise) == ("violated", None)  # type: ignore[union-attr]
+    assert (second.result.outcome, second.hope) == ("violated", None)  # type: ignore[union-attr]
     assert asked == [(0, USUAL[0], 1.0), (0, USUAL[1], 1.0), (1, USUAL[1], 2.0)]
 
 
 def test_a_later_round_that_fails_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     first = judge_round(mechanism(count), Turn(0, 0.01, 0.5, 0))
-    assert first.promise is not None
+    assert first.hope is not None
     monkeypatch.setattr(judging, "_read_as", lambda *_: 1 / 0)
     second = judge_round(mechanism(count), Turn(1, 0.01, 0.5, 1), first)
-    assert (second.result, second.promise) == (first.result, None)
+    assert (second.result, second.hope) == (first.result, None)
 
 
-def test_a_candidate_promises_what_its_least_promising_reading_does() -> None:
-    def promise(*readings: tuple[str, float | None]) -> float | None:
-        found = [judging.Reading("", outcome, "", "", promise=each) for outcome, each in readings]  # type: ignore[arg-type]
-        return judging.Found(NotJudged("", "", ""), tuple(found)).promise
+def test_a_candidate_hopes_what_its_least_promising_reading_does() -> None:
+    def hope(*readings: tuple[str, float | None]) -> float | None:
+        found = [judging.Reading("", outcome, "", "", hope=each) for outcome, each in readings]  # type: ignore[arg-type]
+        return judging.Found(NotJudged("", "", ""), tuple(found)).hope
 
-    assert promise(("not refuted", 1.0), ("not refuted", -2.0)) == -2.0
-    assert promise(("refuted", None), ("not refuted", -2.0)) == -2.0
-    assert promise(("not judged", None), ("not refuted", -2.0)) is None
-    assert promise(("refuted", 1.0)) is None
-    assert promise() is None
+    assert hope(("not refuted", 1.0), ("not refuted", -2.0)) == -2.0
+    assert hope(("refuted", None), ("not refuted", -2.0)) == -2.0
+    assert hope(("not judged", None), ("not refuted", -2.0)) is None
+    assert hope(("refuted", 1.0)) is None
+    assert hope() is None

@@ -107,9 +107,7 @@ def test_the_shares_of_all_that_is_judged_on_samples_add_up(tmp_path: Path, monk
         if candidate.kind == "mechanism":
             given.setdefault(turn.number, []).append(turn.share)
         result = Judged(candidate.kind, candidate.name, "", "", "", "", "not refuted", "", "")
-        return Found(
-            result, (Reading("", "not refuted", "", "", promise=0.0 if candidate.kind == "mechanism" else None),)
-        )
+        return Found(result, (Reading("", "not refuted", "", "", hope=0.0 if candidate.kind == "mechanism" else None),))
 
     monkeypatch.setattr(worker, "_in_fork", in_fork)
     monkeypatch.setattr(worker, "can_fork", lambda: True)

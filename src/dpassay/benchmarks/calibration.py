@@ -2,8 +2,8 @@
 
 A rate above what is promised fails the run: a row is marked FAIL when the Clopper-Pearson lower bound of its rate
 exceeds the promise. A test that never refutes anything would pass, so the same tables show mechanisms whose claim is
-too small by a factor, and faults put into the auditor itself (`dpassay.benchmarks.faults`), which must all be caught.
-What the fixed-sample tests err at most is summed exactly by `dpassay bench power`.
+too small by a factor, and faults put into the auditor itself (`dpassay.benchmarks.auditor_faults`), which must all be
+caught. What the fixed-sample tests err at most is summed exactly by `dpassay bench power`.
 """
 
 import tempfile
@@ -59,7 +59,7 @@ class Cell:
         samples: per dataset and audit.
         units: how many.
         factor: the claim is the true parameter divided by it; 1 is the boundary.
-        fault: a key of `dpassay.benchmarks.faults.FAULTS` to put into the auditor.
+        fault: a key of `dpassay.benchmarks.auditor_faults.FAULTS` to put into the auditor.
         control: whether only the fault's setting is put in, not the fault.
     """
 
@@ -117,7 +117,7 @@ def tables(quick: bool, seed: int, progress: Callable[[str], None], resume: Path
     Raises:
         InvalidInput: a process died.
     """
-    from dpassay.benchmarks.faults import FAULTS
+    from dpassay.benchmarks.auditor_faults import FAULTS
 
     sound, broken = _sound(quick), _broken(quick)
     faults = [
@@ -161,7 +161,7 @@ def measure(cell: Cell, seed: int, first: int = 0, units: int | None = None) -> 
         first: number of the first unit.
         units: how many; None for all of the cell's.
     """
-    from dpassay.benchmarks.faults import FAULTS
+    from dpassay.benchmarks.auditor_faults import FAULTS
 
     total = Tally()
     with ExitStack() as patches:

@@ -1,8 +1,8 @@
 """Who is judged in which round of a scan, for how long, and with which share of the failure probability.
 
 All are judged in round 0: what needs no samples once, mechanisms for as long as half of their time allows. Each later
-round gives half of the time left to a quarter of the mechanisms, those that promise most to break their claim: so most
-of the time is spent where it may tell something.
+round gives half of the time left to a quarter of the mechanisms, those that may turn out to break their claim by most:
+by what the samples promise, and by how few they are.
 
 Round r may accuse any that keeps its claim with probability alpha / ((r + 1) (r + 2)), in equal shares of those whose
 turn it is. These are fixed before the first sample of the round, which has random numbers of its own: given all that
@@ -49,18 +49,18 @@ class Schedule:
         self.shares: list[float] = []  # of each mechanism, in each round so far
         self._most = sum(kind == "mechanism" for kind in kinds)
 
-    def turns(self, left: float, promises: Mapping[int, float | None]) -> dict[int, Turn]:
+    def turns(self, left: float, hopes: Mapping[int, float | None]) -> dict[int, Turn]:
         """The next round; empty where there is none.
 
         Args:
             left: seconds by the clock.
-            promises: of those judged so far, by how much samples hint that the claim is broken; None of those about
-                which more samples tell nothing.
+            hopes: of those judged so far, by how much the claim may turn out to be broken; None of those about which
+                more samples tell nothing.
         """
         number = len(self.shares)
         if number == 0:
             return self._all(left * self.workers)
-        waiting = {place: promise for place, promise in promises.items() if promise is not None}
+        waiting = {place: hope for place, hope in hopes.items() if hope is not None}
         self._most = min(math.ceil(self._most / FEWER), len(waiting))
         if not self._most or number == ROUNDS or left < LEAST:
             return {}

@@ -128,7 +128,7 @@ def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, 
     kinds = [each.kind for each in planned]
     schedule = Schedule(kinds, request["failure_probability"], request["seed"], request["workers"])
     found: dict[int, Found] = {}
-    while turns := schedule.turns(end - time.monotonic(), {place: each.promise for place, each in found.items()}):
+    while turns := schedule.turns(end - time.monotonic(), {place: each.hope for place, each in found.items()}):
         _write(folder / "shares.json", schedule.shares)
         waiting = deque(turns.items())
 
