@@ -89,7 +89,8 @@ def test_vectors_are_moved_in_all_entries_at_once():
     bits = st.lists(st.integers(0, 1), min_size=4, max_size=4)
     found = dp.check_stability(sum, d_in=2, d_out=2, input_metric="l2", datasets=bits)
     assert found.outcome == "refuted"
-    assert (found.witness.distance_in, found.witness.distance_out) == (2, 4)
+    witness: Any = found.witness
+    assert (witness.distance_in, witness.distance_out) == (2, 4)
 
 
 def test_l2_is_compared_without_a_root():

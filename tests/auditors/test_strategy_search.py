@@ -209,7 +209,7 @@ def test_half_of_the_failure_probability_is_for_the_audit(monkeypatch):
 
     def spy(*arguments, **options):
         spent.append(options["failure_probability"])
-        return strategy_search.StrategySearch(None, audit([1], []), 1, 0)
+        return strategy_search.StrategySearch(None, audit([1], []), 1, 0, 0.0, 512)
 
     monkeypatch.setattr(strategy_search, "search_strategy", spy)
     done = audit_strategy(

@@ -225,7 +225,7 @@ def test_a_later_round_that_fails_leaves_what_was_found(monkeypatch: pytest.Monk
 
 def test_a_candidate_hopes_what_its_least_promising_reading_does() -> None:
     def hope(*readings: tuple[str, float | None]) -> float | None:
-        found = [judging.Reading("", outcome, "", "", hope=each) for outcome, each in readings]  # type: ignore[arg-type]
+        found = [judging.Reading("", outcome, "", "", hope=each) for outcome, each in readings]
         return judging.Found(NotJudged("", "", ""), tuple(found)).hope
 
     assert hope(("not refuted", 1.0), ("not refuted", -2.0)) == -2.0

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpassay.scanning.candidates import Kind
 from dpassay.scanning.schedule import LEAST, MOST, ROUNDS, Schedule
 
 KINDS = st.lists(st.sampled_from(["formula", "accountant", "map", "mechanism"]), max_size=30)
@@ -30,7 +31,7 @@ def test_the_shares_of_all_turns_add_up_to_the_failure_probability_at_most(kinds
 
 
 def test_the_first_round_judges_all_and_the_next_those_with_most_hope() -> None:
-    kinds = ["formula", "map", "map", *["mechanism"] * 13]
+    kinds: list[Kind] = ["formula", "map", "map", *["mechanism"] * 13]  # type: ignore[list-item]
     schedule = Schedule(kinds, 0.06, 0, 2)
     first = schedule.turns(45.0, {})
     assert list(first) == list(range(16))
