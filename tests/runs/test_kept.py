@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpassay.core.certificate import Certificate
 from dpassay.core.errors import InvalidInput
-from dpassay.runs.kept import Kept, cache_folder
+from dpassay.core.progress import share_of
+from dpassay.runs.kept import Kept, Planned, cache_folder
 
 
 def kept(path: Path | None, work: dict[str, object] | None = None, seed: int = 1, inputs: object = ("hash",)) -> dict:
@@ -173,3 +176,48 @@ def test_the_cache_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert cache_folder() == tmp_path / "dpassay"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "dpassay"
+
+
+def doubled(number: int, progress: Any = None) -> dict[str, int]:
+    if progress is not None:
+        progress("half way")
+    return {"twice": 2 * number}
+
+
+PLAN = [Planned({"seed": seed % 4}, (seed % 4,), f"seed {seed % 4}") for seed in range(6)]
+EXPECTED = [{"seed": seed % 4, "twice": 2 * (seed % 4)} for seed in range(6)]
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(2)], ids=["here", "shared"])
+def test_a_plan_is_had_in_its_order_each_run_once_and_from_the_file(tmp_path: Path, executor: Any) -> None:
+    path = tmp_path / "runs"
+    Kept(path).keep({"seed": 2}, {"twice": 4})
+    asked: list[int] = []
+
+    def work(number: int) -> dict[str, int]:
+        asked.append(number)
+        time.sleep(0.02 * (3 - number))  # later ones end first where there are several workers
+        return doubled(number)
+
+    said: list[Any] = []
+    assert Kept(path).all(PLAN, work, executor, said.append) == EXPECTED
+    assert sorted(asked) == [0, 1, 3]
+    assert sorted(said) == ["seed 0", "seed 1", "seed 3"]
+    assert all(0 <= share_of(text) <= 1 for text in said)  # type: ignore[operator]
+    assert Kept(path).all(PLAN, lambda number: pytest.fail("run again"), executor) == EXPECTED
+
+
+def test_what_a_plan_finished_before_it_failed_is_kept(tmp_path: Path) -> None:
+    def failing(number: int) -> dict[str, int]:
+        return doubled(number) if number < 2 else pytest.fail("no more")
+
+    with pytest.raises(pytest.fail.Exception):
+        Kept(tmp_path / "runs").all(PLAN, failing)
+    assert len(Kept(tmp_path / "runs")) == 2
+
+
+def test_a_run_of_a_plan_tells_how_far_it_is() -> None:
+    said: list[Any] = []
+    Kept(None).all(PLAN[:2], doubled, None, said.append, tells=True)
+    assert said == ["seed 0", "half way", "seed 1", "half way"]
+    assert [share_of(text) for text in said] == [0, 0, 0.5, 0.5]

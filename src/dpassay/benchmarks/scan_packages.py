@@ -36,7 +36,7 @@ REQUIREMENTS = {
     "pydp": "python-dp==1.1.5",
     "riskcal": "riskcal==1.5.1",
     "snsql": "smartnoise-sql==1.0.10",
-    "snsynth": "smartnoise-synth==1.0.8",
+    "snsynth": "smartnoise-synth==1.0.8 scikit-learn==1.9.1 packaging==26.4",  # which it imports and does not require
 }
 """Import name -> what is installed, with what it needs. Packages that need NumPy 1 cannot be installed beside ours."""
 

@@ -35,7 +35,7 @@ def share_of(text: str) -> float | None:
     return share() if callable(share) else share
 
 
-def part(progress: Say, number: int, total: int) -> Say:
+def part(progress: Say, number: float, total: float) -> Say:
     """What to give to part `number`, counted from 0, of `total` parts of equal size: its shares become the whole's."""
 
     def say(text: str) -> None:

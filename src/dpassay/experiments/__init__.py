@@ -27,11 +27,11 @@ EXPERIMENTS = {
 }
 """Name -> the module whose `run` does what a `dpassay.experiments.request.Request` asks for."""
 
-SHARED = ("beta-knn",)
-"""Those whose settings several processes measure."""
-
 SHORT = ("ppns", "beta-knn")
 """Those that keep no runs."""
+
+ALONE = ("ppns",)
+"""Those that an executor has no use for."""
 
 
 def run(
@@ -56,7 +56,7 @@ def run(
         resume: the file that keeps finished runs, for the long experiments.
         progress: called with a short text when a long step advances.
         reading: how rating files are to be read.
-        executor: whose workers measure, for the experiments of `SHARED`. What they find does not depend on it.
+        executor: whose workers measure, for all but those of `ALONE`. What they find does not depend on it.
 
     Returns:
         A JSON-able result: "format", "version", "experiment", "quick", "seed", "inputs" (name, hash and size of each
@@ -71,10 +71,8 @@ def run(
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
     if resume is not None and name in SHORT:
         raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
-    if executor is not None and name not in SHARED:
-        raise InvalidInput(
-            f"the experiment {name} runs in one process: leave the scheduler out (it is for {', '.join(SHARED)})"
-        )
+    if executor is not None and name in ALONE:
+        raise InvalidInput(f"the experiment {name} is short and runs in one process: leave the scheduler out")
     from dpassay.core.records import plain
     from dpassay.experiments.request import Request
     from dpassay.runs.parallel import usable_executor

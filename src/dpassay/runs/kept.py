@@ -8,16 +8,33 @@ run is made again.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpassay.core.certificate import checksum
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import is_stream
+from dpassay.core.progress import Say, Step, part, silent
 from dpassay.runs.code import code_digest
+from dpassay.runs.parallel import results_in_parallel
 
 _FIELDS = {"key", "run", "sha256"}
+
+
+class Planned(NamedTuple):
+    """A run that is to be had.
+
+    Attributes:
+        settings: JSON-able; say everything that the run depends on, its seed included.
+        arguments: of the function that computes its numbers.
+        text: what is said when its turn comes.
+    """
+
+    settings: Mapping[str, Any]
+    arguments: tuple[Any, ...]
+    text: str = ""
 
 
 class Kept:
@@ -49,6 +66,38 @@ class Kept:
         """
         found = self.find(settings)
         return self.keep(settings, work()) if found is None else found
+
+    def all(
+        self,
+        plan: Sequence[Planned],
+        work: Callable[..., Mapping[str, Any]],
+        executor: Executor | None = None,
+        say: Say = silent,
+        *,
+        tells: bool = False,
+    ) -> list[dict[str, Any]]:
+        """The runs of a plan, in its order; each that is not kept yet is computed once, and kept when it is done.
+
+        Args:
+            plan: the runs.
+            work: called with each one's arguments; an executor must be able to send both.
+            executor: whose workers compute; None for this process.
+            say: told of each run, with the share that is done.
+            tells: whether `work` takes `progress`, which in this process hears of a single run.
+        """
+        missing = {self._key(each.settings): each for each in plan if self.find(each.settings) is None}
+        waiting, done = list(missing.values()), len(plan) - len(missing)
+        if executor is None:
+            for number, each in enumerate(waiting, done):
+                own = part(say, number, len(plan))
+                own(each.text)
+                self.keep(each.settings, work(*each.arguments, **({"progress": own} if tells else {})))
+        else:
+            found = results_in_parallel(work, [each.arguments for each in waiting], executor)
+            for finished, (number, numbers) in enumerate(found, done + 1):
+                self.keep(waiting[number].settings, numbers)
+                say(Step(waiting[number].text, finished / len(plan)))
+        return [json.loads(self._runs[self._key(each.settings)]) for each in plan]
 
     def find(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """A kept run with its settings, or None."""

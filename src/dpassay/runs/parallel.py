@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import traceback
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -50,6 +51,29 @@ def usable_executor(executor: Any) -> Executor:
             'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
         )
     return executor
+
+
+class PerWorker:
+    """A function that each worker makes once, however many tasks it gets, so that it may keep what takes long to make.
+
+    A worker is a thread of a process: what the function keeps is touched by no other.
+
+    Args:
+        make: called with what is given; its result is what calls of this call.
+        given: what can be sent.
+    """
+
+    def __init__(self, make: Callable[..., Callable[..., Any]], *given: Any) -> None:
+        self._make, self._given, self._name = make, given, uuid.uuid4().hex
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        """What this worker's function returns."""
+        if getattr(_last, "name", "") != self._name:
+            _last.function, _last.name = self._make(*self._given), self._name
+        return _last.function(*arguments, **more)
+
+
+_last = threading.local()  # what was made last
 
 
 def results_in_parallel(

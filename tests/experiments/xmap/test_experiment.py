@@ -1,6 +1,7 @@
 """The experiment `xmap`: its two domains, its protocol, its arithmetic and what it says about privacy."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,11 @@ def test_the_true_epsilon_follows_the_verdicts(mapping: str, recommender: str, f
         assert cross_domain_tables.true_epsilon(one, outcomes) == 10 * 0.5 + 4 * 2.0
         refuted = {**outcomes, "XM-PNSA-REP": {"": "refuted"}}
         assert np.isinf(cross_domain_tables.true_epsilon(one, refuted))
+
+
+def test_several_workers_find_what_one_process_finds(result: dict[str, Any]) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        shared = experiments.run("xmap", synthetic(60, 60), quick=True, executor=executor)
+        assert {**shared, "plots": None} == {**result, "plots": None}
+        with pytest.raises(InvalidInput, match="ppns is short and runs in one process"):
+            experiments.run("ppns", synthetic(60, 60), quick=True, executor=executor)

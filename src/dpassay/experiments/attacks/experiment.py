@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -19,11 +18,12 @@ from dpassay.attacks.reconstruction.settings import ReconstructionSettings
 from dpassay.attacks.settings import AttackSettings
 from dpassay.attacks.sketch import report as sketch_report
 from dpassay.attacks.sketch.settings import SketchSettings
-from dpassay.core.progress import part
+from dpassay.core.progress import Say, silent
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.request import Request
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 REPORTS: Mapping[str, tuple[type[AttackSettings], ModuleType]] = {
     "items": (ItemSettings, item_report),
@@ -44,15 +44,13 @@ def run(request: Request) -> dict[str, Any]:
     """
     ratings = request.ratings
     finished = Kept(request.resume, [ratings.fingerprint()], __name__)
-    runs: list[dict[str, Any]] = []
-    plan = _plan(ratings, request.quick)
-    for number, (attack, settings) in enumerate(plan):
-        own = replace(request, progress=part(request.progress, number, len(plan)))
-        own.progress(f"{attack}: {', '.join(str(value) for value in settings.values())}")
+    plan = []
+    for attack, settings in _plan(ratings, request.quick):
+        told = f"{attack}: {', '.join(str(value) for value in settings.values())}"
         about = {"attack": attack, **settings, "seed": request.seed}
-        measure = _alteregos if attack == "alterego" else partial(_reported, REPORTS[attack][1])
-        found = finished.get(about, partial(measure, own, settings))
-        runs += [{**about, **each} for each in found["methods"]]
+        plan.append(Planned(about, (attack, settings, request.seed), told))
+    found = finished.all(plan, PerWorker(partial, _measured, ratings), request.executor, request.progress, tells=True)
+    runs = [{**run, **method} for run in found for method in run.pop("methods")]
     return {"inputs": [ratings.described()], "tables": _tables(runs, ratings.name), "runs": runs}
 
 
@@ -86,19 +84,23 @@ def _methods(attack: str) -> tuple[str, ...]:
     return kind.methods()
 
 
-def _reported(module: ModuleType, request: Request, settings: Settings) -> dict[str, Any]:
+def _measured(ratings: Ratings, attack: str, settings: Settings, seed: int, progress: Say = silent) -> dict[str, Any]:
+    measure = _alteregos if attack == "alterego" else partial(_reported, REPORTS[attack][1])
+    return measure(ratings, {**settings, "epsilon": EPSILON, "seed": seed, "progress": progress})
+
+
+def _reported(module: ModuleType, ratings: Ratings, settings: Settings) -> dict[str, Any]:
     """One method's metrics, and what its claim permits in place of `advantage`."""
-    report = module.run(request.ratings, epsilon=EPSILON, seed=request.seed, progress=request.progress, **settings)
+    report = module.run(ratings, **settings)
     claim = report.privacy[0]
     permitted = permitted_advantage(claim.epsilon_claimed, claim.delta)
     size = {name: report.settings[name] for name in ("items", "users", "num_items") if name in report.settings}
     return {"methods": [{**size, "permitted": permitted, **_numbers(report.metrics)}]}
 
 
-def _alteregos(request: Request, settings: Settings) -> dict[str, Any]:
-    asked: dict[str, Any] = {"epsilon": EPSILON, "seed": request.seed, "progress": request.progress, **settings}
+def _alteregos(ratings: Ratings, settings: Settings) -> dict[str, Any]:
     found = []
-    for method, metrics in measurement.compare(request.ratings, **asked).items():
+    for method, metrics in measurement.compare(ratings, **settings).items():
         promised = math.inf if method == "alterego" else settings["rounds"] * EPSILON
         found.append({"method": method, "permitted": permitted_advantage(promised), **_numbers(metrics)})
     return {"methods": found}

@@ -13,9 +13,9 @@ split has its own lists.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ import numpy as np
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
-from dpassay.core.progress import part, told
 from dpassay.core.shapes import Array, Float
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.dpp import list_metrics as metrics
@@ -44,7 +43,8 @@ from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.determinantal import Spectrum, log_elementary
 from dpassay.mechanisms.determinantal_batches import rejects, sample_fixed_size, sample_process
 from dpassay.models.diverse_lists import exponential_top, greedy_determinant, marginal_relevance, spread, top_items
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 LOWER_EPSILONS = (0.01, 0.03)
@@ -76,20 +76,25 @@ def run(request: Request) -> dict[str, Any]:
         digest = hashlib.sha256(np.packbits(genres).tobytes()).hexdigest()
         inputs.append({"name": "genres of u.item", "sha256": digest, "items": len(genres)})
     finished = Kept(request.resume, [entry["sha256"] for entry in inputs], __name__)
-    runs = []
-    splits = 2 if quick else SPLITS
-    for split in range(splits):
-        held = hold_out(ratings, genres, request.seed, split)
-        plan = [(_measured, setting._asdict()) for setting in _settings(quick, genres is not None)]
-        plan += [(_exact, curve) for curve in _curves(quick)]
-        for measure, each in told(plan, part(request.progress, split, splits), partial(_named, split)):
+    chosen = [(_measured, setting._asdict()) for setting in _settings(quick, genres is not None)]
+    chosen += [(_exact, curve) for curve in _curves(quick)]
+    plan = []
+    for split in range(2 if quick else SPLITS):
+        for measure, each in chosen:
             settings = {**each, "split": split, "seed": request.seed}
-            runs.append(finished.get(settings, partial(measure, held, settings)))
+            plan.append(Planned(settings, (measure, settings), f"split {split + 1}"))
+    runs = finished.all(plan, PerWorker(_Measuring, ratings, genres), request.executor, request.progress)
     return {"inputs": inputs, "tables": tables(runs, ratings), "plots": plots(runs, ratings.name), "runs": runs}
 
 
-def _named(split: int, _: Any) -> str:
-    return f"split {split + 1}"
+class _Measuring:
+    """Measures settings, those of one split after another."""
+
+    def __init__(self, ratings: Ratings, genres: np.ndarray | None) -> None:
+        self.split = lru_cache(maxsize=1)(partial(hold_out, ratings, genres))
+
+    def __call__(self, measure: Callable[..., dict[str, Any]], settings: dict[str, Any]) -> dict[str, Any]:
+        return measure(self.split(settings["seed"], settings["split"]), settings)
 
 
 def item_genres(data: Data, ratings: Ratings) -> np.ndarray | None:

@@ -10,13 +10,11 @@ import copy
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-from dpassay.core.progress import part, told
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.cells import without_lists
 from dpassay.experiments.dpp.experiment import Held, item_chances
@@ -41,7 +39,8 @@ from dpassay.mechanisms.batched_users import (
     noisy_partitions,
 )
 from dpassay.mechanisms.similarity import floor_norm_cosine_matrix, floor_norm_sensitivity
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 NEIGHBORS, RHO, PROBABILITY = 50, 0.5, 0.5  # of Lu and Shen
 LIKED, SIZE, RELEASES = 4.0, 10, 20
@@ -64,14 +63,12 @@ def run(request: Request) -> dict[str, Any]:
     """
     domains = load_domains(request)
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
-    records: list[dict[str, Any]] = []
-    folds = 2 if request.small else FOLDS
-    for number in range(folds):
-        fold = functools.cache(functools.partial(Fold, domains, number, request.seed))  # only when a run is missing
-        progress = part(request.progress, number, folds)
-        for each in told(settings(request.small), progress, functools.partial(_named, number)):
+    plan = []
+    for number in range(2 if request.small else FOLDS):
+        for each in settings(request.small):
             setting = {**each, "fold": number, "seed": request.seed}
-            records.append(finished.get(setting, functools.partial(_measured, fold, setting)))
+            plan.append(Planned(setting, (setting,), _named(number, each)))
+    records = finished.all(plan, PerWorker(_Measuring, domains), request.executor, request.progress)
     found = points(records)
     shown = {"tables": tables(records, found, domains.name), "points": found}
     return {**domains.described, **shown, "runs": without_lists(records)}
@@ -198,8 +195,14 @@ def _by_reader(fold: Fold, setting: dict[str, Any], generator: np.random.Generat
     }
 
 
-def _measured(fold: Callable[[], Fold], setting: dict[str, Any]) -> dict[str, Any]:
-    return measure(fold(), setting)
+class _Measuring:
+    """Measures settings, those of one fold after another."""
+
+    def __init__(self, domains: Domains) -> None:
+        self.fold = functools.lru_cache(maxsize=1)(functools.partial(Fold, domains))
+
+    def __call__(self, setting: dict[str, Any]) -> dict[str, Any]:
+        return measure(self.fold(setting["fold"], setting["seed"]), setting)
 
 
 def predictions(fold: Fold, setting: dict[str, Any], generator: np.random.Generator) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ five seeds. Beside the printed rows stand recommenders that need no training.
 """
 
 import functools
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import ModuleType
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.core.progress import part
+from dpassay.core.progress import Say, part, silent
 from dpassay.core.records import Plot, Series, Table
 from dpassay.experiments.pricdr.printed import METRICS, TABLE
 from dpassay.experiments.pricdr.ranking import PROTOCOLS, evaluate
@@ -21,7 +22,8 @@ from dpassay.experiments.pricdr.sweeps import given_task
 from dpassay.experiments.request import Request
 from dpassay.models import bpr, conet, cosine, darec, ddtcdr, dmf, etl, heterocdr, neumf, popularity, puresvd
 from dpassay.models.task import Task
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 SEEDS = 5
 SHORT = 2
@@ -84,16 +86,24 @@ def measured(task: Task, request: Request, models: Sequence[Entry], limit: int |
     for entry in models:
         about = [*hashes, repr(asdict(entry.settings))]
         finished = Kept(request.resume, about, __name__, entry.module.__name__)
+        plan = []
         for own in seeds[: entry.seeds]:
-            progress = part(request.progress, len(runs), total)
-            progress(f"{entry.label}, seed {own}")
             settings = {"model": entry.label, "seed": own, "limit": limit}
-            epochs = entry.module.train(task, entry.settings, seed=own)
-            runs.append(finished.get(settings, functools.partial(evaluate, epochs, task, limit, progress)))
+            given = entry.module.__name__, entry.settings, own, limit
+            plan.append(Planned(settings, given, f"{entry.label}, seed {own}"))
+        say = part(request.progress, len(runs) / len(plan), total / len(plan))
+        runs += finished.all(plan, PerWorker(functools.partial, _trained, task), request.executor, say, tells=True)
     printed = TABLE.get(task.name, {})
     tables = [_table(runs, task.name, protocol, printed) for protocol in PROTOCOLS]
     result = {"inputs": list(task.inputs), "tables": [*tables, _effort(runs, models)], "runs": runs}
     return {**result, "plots": [_against_printed(runs, printed)]} if printed else result
+
+
+def _trained(
+    task: Task, model: str, settings: Any, seed: int, limit: int | None, progress: Say = silent
+) -> dict[str, Any]:
+    epochs = importlib.import_module(model).train(task, settings, seed=seed)
+    return evaluate(epochs, task, limit, progress)
 
 
 def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndarray]:

@@ -6,7 +6,8 @@ and delta with the noise that the exact privacy profile asks for. Runs of the sa
 and the draw of the sketch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dpassay.core.errors import InvalidInput
-from dpassay.core.progress import Step
+from dpassay.core.progress import Say, silent
 from dpassay.core.records import Plot, Table
 from dpassay.data.reading import PLAIN
 from dpassay.experiments.cells import difference, grouped, mean_series
@@ -23,7 +24,8 @@ from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.experiments.request import Request
 from dpassay.models.heterocdr import Settings, released, train
 from dpassay.models.task import Task, drawn_task, load_task, split_domains, synthetic_task
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 from dpassay.runs.results import mean_interval
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -154,7 +156,7 @@ def run(request: Request) -> dict[str, Any]:
             *(_settings("released", epsilon=e, ratings=r) for e in MAIN[::2] for r in (True, False)),
         )
         settings = [Setting(replace(s, epochs=3 if request.data is None else 30), seeds=2) for s in few]
-    runs = list(_measured(task, settings, request))
+    runs = _measured(task, settings, request)
     return {"inputs": list(task.inputs), "tables": _tables(runs, task.name), "plots": _plots(runs), "runs": runs}
 
 
@@ -184,9 +186,10 @@ def given_task(request: Request) -> Task:
     )
 
 
-def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iterator[dict[str, Any]]:
+def _measured(task: Task, settings: Sequence[Setting], request: Request) -> list[dict[str, Any]]:
     """The records of all settings; the first seed of every one comes first."""
     finished = Kept(request.resume, [entry["sha256"] for entry in task.inputs], __name__)
+    plan = []
     pairs = [(number, setting) for number in range(5) for setting in settings if number < setting.seeds]
     for place, (number, setting) in enumerate(pairs):
         own = request.seed + number
@@ -195,13 +198,14 @@ def _measured(task: Task, settings: Sequence[Setting], request: Request) -> Iter
         told = (
             f"run {place + 1} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
         )
+        plan.append(Planned({**setting.record, "noise": noise, "seed": own}, (setting, own), told))
+    work = PerWorker(functools.partial, _trained, task)
+    return finished.all(plan, work, request.executor, request.progress, tells=True)
 
-        def work(setting: Setting = setting, own: int = own, told: str = told) -> dict[str, Any]:
-            epochs = train(thinned(task, setting.share, seed=own), setting.settings, seed=own)
-            return evaluate(epochs, task, progress=lambda text: request.progress(f"{told}, {text}"))
 
-        request.progress(Step(told, place / len(pairs)))
-        yield finished.get({**setting.record, "noise": noise, "seed": own}, work)
+def _trained(task: Task, setting: Setting, seed: int, progress: Say = silent) -> dict[str, Any]:
+    epochs = train(thinned(task, setting.share, seed=seed), setting.settings, seed=seed)
+    return evaluate(epochs, task, progress=progress)
 
 
 def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:

@@ -7,17 +7,14 @@ scale, stands for them where rho, the bounds and ||Theta^ - Theta||_F need them.
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
-from dpassay.core.progress import told
 from dpassay.experiments.rating_collection.bounds import Shape, excess
 from dpassay.mechanisms import NuclearNormCompletion, mechanism
-from dpassay.runs.kept import Kept
 
 PENALTIES = (10.0, 12.5, 15.0, 20.0)
 MECHANISMS = ("modified_laplace", "randomized_response")
@@ -65,7 +62,6 @@ class Collection:
     """The ratings of one seed, a tenth of them held out; what is computed of them is, once a run needs it.
 
     Attributes:
-        setting: what runs call the ratings.
         matrix: in stars, NaN where missing, shape (users, items).
         truth: the true ratings, where they are known, same shape.
         seed: of what is held out, and of the users' coins.
@@ -73,7 +69,6 @@ class Collection:
             values take most of the time.
     """
 
-    setting: str
     matrix: np.ndarray
     truth: np.ndarray | None
     seed: int
@@ -96,20 +91,6 @@ class Collection:
             return self.truth
         done = NuclearNormCompletion(penalty=self.penalty, center=True, **_SOLVER).complete(self.parts[0])
         return np.clip(np.asarray(done.matrix, float), 1, STARS)
-
-    def runs(
-        self, releases: Sequence[tuple[str, float]], kept: Kept, progress: Callable[[str], None]
-    ) -> Iterator[dict[str, Any]]:
-        """The clean run, then every release: pairs of a variant and an epsilon, for both mechanisms."""
-        about, name = {"setting": self.setting, "seed": self.seed}, f"{self.setting}, seed {self.seed}"
-        progress(f"{name}: clean ratings")
-        yield kept.get({**about, "mechanism": "none", "variant": "", "epsilon": None}, self.clean)
-        plan = [(id, variant, epsilon) for id in MECHANISMS for variant, epsilon in releases]
-        for id, variant, epsilon in told(
-            plan, progress, lambda each: f"{name}: {each[0]} ({each[1]}), epsilon {each[2]:g}"
-        ):
-            settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
-            yield kept.get(settings, functools.partial(self.released, id, variant, epsilon))
 
     def clean(self) -> dict[str, Any]:
         """The record of the ratings as they are."""

@@ -10,19 +10,20 @@ ratings are held out and the same key is used.
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpassay.core.errors import InvalidInput
-from dpassay.core.progress import part
 from dpassay.core.records import Plot, Series, Table
+from dpassay.data.ratings import Ratings
 from dpassay.experiments.cells import grouped, mean_of
 from dpassay.experiments.rating_collection.bounds import GAMMA
 from dpassay.experiments.rating_collection.collected_ratings import MECHANISMS, METHODS, STARS, Collection, known_truth
 from dpassay.experiments.request import Request, check_differing
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 LIMIT = 1000.0
@@ -51,17 +52,44 @@ def run(request: Request) -> dict[str, Any]:
     releases = [("paper", epsilon) for epsilon in (QUICK if quick else (*EPSILONS, LIMIT))]
     repaired = [("repaired", epsilon) for epsilon in (REPAIRED[1:2] if quick else REPAIRED)]
     kept = Kept(request.resume, [ratings.fingerprint()], __name__)
-    runs: list[dict[str, Any]] = []
-    numbers = range(seed, seed + (2 if quick else SEEDS))
-    plan = [(setting, number) for setting in ("ratings", "known truth") for number in numbers]
-    for place, (setting, number) in enumerate(plan):
-        real, first = setting == "ratings", number == seed
-        matrix, truth = (ratings.dense(), None) if real else known_truth(number)
-        collection = Collection(setting, matrix, truth, number, transplant=first or not real)
-        progress = part(request.progress, place, len(plan))
-        runs += collection.runs(releases + repaired * (first and real), kept, progress)
+    plan: list[Planned] = []
+    for setting in ("ratings", "known truth"):
+        for number in range(seed, seed + (2 if quick else SEEDS)):
+            chosen = releases + repaired * (setting == "ratings" and number == seed)
+            plan += _planned(setting, number, chosen)
+    runs = kept.all(plan, PerWorker(_Measuring, ratings, seed), request.executor, request.progress)
     shown = {"tables": _tables(runs, ratings.name), "plots": _plots(runs, ratings.name)}
     return {"inputs": [ratings.described()], **shown, "runs": runs}
+
+
+def _planned(setting: str, seed: int, releases: Sequence[tuple[str, float]]) -> Iterator[Planned]:
+    """The clean run, then every release: pairs of a variant and an epsilon, for both mechanisms."""
+    about, name = {"setting": setting, "seed": seed}, f"{setting}, seed {seed}"
+    clean = {**about, "mechanism": "none", "variant": "", "epsilon": None}
+    yield Planned(clean, (setting, seed), f"{name}: clean ratings")
+    for id in MECHANISMS:
+        for variant, epsilon in releases:
+            settings = {**about, "mechanism": id, "variant": variant, "epsilon": epsilon}
+            yield Planned(
+                settings, (setting, seed, id, variant, epsilon), f"{name}: {id} ({variant}), epsilon {epsilon:g}"
+            )
+
+
+class _Measuring:
+    """Measures what is left of the ratings of one seed after another."""
+
+    def __init__(self, ratings: Ratings, first: int) -> None:
+        self.ratings, self.first = ratings, first
+        self.collection = functools.lru_cache(maxsize=1)(self._collection)
+
+    def __call__(self, setting: str, seed: int, *release: Any) -> dict[str, Any]:
+        collection = self.collection(setting, seed)
+        return collection.released(*release) if release else collection.clean()
+
+    def _collection(self, setting: str, seed: int) -> Collection:
+        real = setting == "ratings"
+        matrix, truth = (self.ratings.dense(), None) if real else known_truth(seed)
+        return Collection(matrix, truth, seed, transplant=seed == self.first or not real)
 
 
 def _series(label: str, runs: list[dict[str, Any]], id: str, key: str) -> Series:

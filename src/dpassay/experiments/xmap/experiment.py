@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from dpassay.core.progress import Step
 from dpassay.experiments.cells import without_lists
 from dpassay.experiments.request import Request
 from dpassay.experiments.xmap.domains import Domains, Split, load_domains, split
@@ -32,7 +31,8 @@ from dpassay.experiments.xmap.meta_paths import direct_similarities, xsim
 from dpassay.experiments.xmap.tables import PRIVATE_MEAN, VARIANTS, plots, tables
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_items import item_table, log_weights, noise_scales, race
-from dpassay.runs.kept import Kept
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker
 
 FOLDS, SWEPT = 5, 2  # all folds for the comparison of methods, fewer for the sweeps
 EPSILON, NEIGHBORS, RHO = 0.6, 10, 0.1  # the released code's parameters
@@ -61,29 +61,36 @@ def run(request: Request) -> dict[str, Any]:
     """
     domains = load_domains(request)
     finished = Kept(request.resume, [part.fingerprint() for part in domains.parts], __name__)
-    records: list[dict[str, Any]] = []
-    plan = settings(request.small)
-    folds = [plan if fold < SWEPT else plan[:1] for fold in range(SWEPT if request.quick else FOLDS)]
-    total = sum(len(chosen) for parts in folds for _, chosen in parts)
-    for fold, parts in enumerate(folds):
-        worlds: dict[tuple[float, int], World] = {}
-        for part, chosen in parts:
-            for each in chosen:
-                request.progress(Step(f"{domains.name}, fold {fold + 1}: {part}", len(records) / total))
+    parts = settings(request.small)
+    folds = [parts if fold < SWEPT else parts[:1] for fold in range(SWEPT if request.quick else FOLDS)]
+    plan = []
+    for fold, chosen in enumerate(folds):
+        for part, differing in chosen:
+            for each in differing:
                 setting = {**DEFAULT, **each, "seed": request.seed, "fold": fold}
-                records.append({"part": part, **finished.get(setting, partial(_measured, domains, worlds, setting))})
+                plan.append((part, Planned(setting, (setting,), f"{domains.name}, fold {fold + 1}: {part}")))
+    measured = finished.all(
+        [run for _, run in plan], PerWorker(_Measuring, domains), request.executor, request.progress
+    )
+    records = [{"part": part, **run} for (part, _), run in zip(plan, measured, strict=True)]
     shown = {"tables": tables(records, domains.name), "plots": plots(records, domains.name)}
     return {**domains.described, **shown, "runs": without_lists(records)}
 
 
-def _measured(domains: Domains, worlds: dict[Any, "World"], setting: dict[str, Any]) -> dict[str, Any]:
-    key = setting["overlap"], setting["kept"]
-    if key not in worlds:
-        # The first stays; of the others one at a time: similarities of thousands of items are large.
-        for other in list(worlds)[1:]:
-            del worlds[other]
-        worlds[key] = World(domains, setting["fold"], setting["seed"], *key)
-    return measure(worlds[key], setting)
+class _Measuring:
+    """Measures settings; of a fold's worlds the first stays and the last, as all together take much memory."""
+
+    def __init__(self, domains: Domains) -> None:
+        self.domains = domains
+        self.worlds: dict[tuple[Any, ...], World] = {}
+
+    def __call__(self, setting: dict[str, Any]) -> dict[str, Any]:
+        key = tuple(setting[name] for name in ("fold", "seed", "overlap", "kept"))
+        if key not in self.worlds:
+            for other in [other for other in self.worlds if other[0] != key[0]] or list(self.worlds)[1:]:
+                del self.worlds[other]
+            self.worlds[key] = World(self.domains, *key)
+        return measure(self.worlds[key], setting)
 
 
 def private(variant: str, epsilon: float) -> dict[str, Any]:
