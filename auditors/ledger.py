@@ -221,7 +221,8 @@ class Ledger:
             try:
                 yield database
             except BaseException:
-                database.execute("ROLLBACK")
+                if database.in_transaction:  # SQLite rolls back itself when the disk is full
+                    database.execute("ROLLBACK")
                 raise
             database.execute("COMMIT")
 
@@ -240,7 +241,10 @@ class Ledger:
     def _explained(self, error: Exception) -> str:
         text = " ".join(str(error).split())
         if "locked" in text or "busy" in text:
-            return f"the ledger {self.path} was locked for {SECONDS_TO_WAIT:g} s by another process; end it, or wait"
+            return (
+                f"the ledger {self.path} was locked for {SECONDS_TO_WAIT:g} s by another process; end it, or wait; if "
+                "there is none, its drive cannot lock files: give a path on another"
+            )
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNWRITABLE:  # the rest says more exactly what fails
             return f"cannot write the ledger {self.path}: {text}; give a path in a folder that can be written"
         return f"{self.path} is not a ledger, or is damaged ({text}); move it away or give another path"

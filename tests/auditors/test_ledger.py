@@ -156,6 +156,31 @@ def test_killed_at_any_moment_nothing_is_lost_or_counted_twice(path, tmp_path):
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+FULL = """
+import resource, sys
+from pathlib import Path
+from dpassay.auditors.ledger import Ledger
+from dpassay.core.errors import InvalidInput
+path = Path(sys.argv[1])
+run = Ledger(path).begin("laplace", "first", [0.0, 0.5, 1.0])
+run.commit([1.0, 0.0, 0.0], samples=5)
+size = path.stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # stands for a full disk
+try:
+    for number in range(10**4):
+        Ledger(path).begin(f"{number}" * 100, "first", [0.0, 0.5, 1.0])
+except InvalidInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file size")
+def test_on_a_full_disk_the_ledger_says_so_and_keeps_what_it_has(path):
+    told = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith(f"cannot write the ledger {path}: ")
+    assert begin(Ledger(path)).past.tolist() == [1, 0, 0]
+
+
 PARTNER = """
 import sys
 from dpassay.auditors.ledger import Ledger

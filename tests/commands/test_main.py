@@ -208,3 +208,16 @@ def test_interrupt_exits_3(capsys, monkeypatch):
     code, _, err = run(capsys, "verify", "--claim", "PP-EX")
     assert code == 3
     assert "interrupted" in err
+
+
+def test_an_end_of_file_is_no_interrupt(capsys, monkeypatch):
+    """Python raises it of compiled modules that a full disk cut off."""
+    import dpassay.judging.verification
+
+    def cut_off(*args, **kwargs):
+        raise EOFError("marshal data too short")
+
+    monkeypatch.setattr(dpassay.judging.verification, "run", cut_off)
+    code, _, err = run(capsys, "verify", "--claim", "PP-EX")
+    assert code == 2
+    assert "an error of its own (EOFError: marshal data too short)" in err

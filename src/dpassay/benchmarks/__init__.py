@@ -14,6 +14,7 @@ BENCHMARKS = {
     "auditor": "lower bounds on the mechanisms of DP-Sniper's evaluation (peer: DP-Sniper), and rare leaks",
     "calibration": "false-alarm rates of audits of correct mechanisms",
     "distributed": "one audit on one process, on several, and on Dask clusters whose workers are killed",
+    "faults": "long commands killed at random moments, full disks, files of other versions: nothing lost",
     "fuzz": "odd input to loaders, commands, certificates, audits and reports: never a traceback",
     "own_mechanisms": "audits of every registered mechanism beside its exact loss and its claim",
     "planted": "whether audits catch the leaks that they say they would have caught",

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str], last: bool = False) -> int:
     try:
-        with explained():
+        with explained(), _own_end_of_file():
             code = commands.main(args=words, prog_name="dpassay", standalone_mode=False, obj=words)
         if last:  # the work is done: a Ctrl-C while Python shuts down would replace its exit code by the signal
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -70,6 +70,17 @@ def _run(words: list[str], last: bool = False) -> int:
         complain("stopped: what it prints cannot be written, or code that it ran called exit")
         return UNUSABLE
     return code if isinstance(code, int) else 0
+
+
+@contextlib.contextmanager
+def _own_end_of_file() -> Iterator[None]:
+    """An EOFError is an error, such as compiled Python that a full disk cut off; click takes each for a Ctrl-C."""
+    try:
+        yield
+    except click.Abort as abort:
+        if isinstance(abort.__cause__, EOFError):
+            raise abort.__cause__ from None
+        raise
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
