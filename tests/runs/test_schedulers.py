@@ -61,6 +61,27 @@ def test_a_killed_worker_of_a_cluster_changes_no_count(tmp_path):
         assert {worker.pid for worker in client.cluster.workers.values()} != first
 
 
+def test_a_cluster_whose_worker_dies_at_its_start_is_started_again(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    begun: list[Any] = []
+    real = distributed.LocalCluster
+
+    def start(**settings):
+        begun.append(settings)
+        if len(begun) in failing:
+            raise RuntimeError("Nanny failed to start.")
+        return real(**settings)
+
+    monkeypatch.setattr(distributed, "LocalCluster", start)
+    failing = {1, 2}
+    with local_cluster() as client:
+        assert client.submit(math.sqrt, 4).result() == 2
+    assert len(begun) == 3
+    failing = {4, 5, 6}
+    with pytest.raises(InvalidInput, match=r"no Dask cluster starts on this machine: Nanny failed"), local_cluster():
+        pass
+
+
 def test_a_task_that_kills_every_worker_is_told():
     pytest.importorskip("distributed")
     with local_cluster() as client, pytest.raises(InvalidInput, match="the scheduler gave a task up"):
@@ -135,7 +156,7 @@ def test_unusable_schedulers_are_told_in_one_line(monkeypatch, tmp_path, capsys)
     [
         (["verify", "--claim", "PP-LAM2", "--jobs", "2", "--scheduler", "processes"], "leave it or --scheduler out"),
         (["search", "ppns", "--relation", "add_or_remove_one:rating", "--epsilon", "1"], "nothing that workers"),
-        (["experiment", "dpp", "--quick"], "runs in one process"),
+        (["experiment", "ppns", "--quick"], "runs in one process"),
     ],
 )
 def test_what_no_scheduler_helps_is_told(words, said, capsys):

@@ -31,7 +31,7 @@ from dpassay.core.records import Table
 OUTPUT, KEPT = "output.json", "kept"
 MOST = 5  # kills in one folder, after which the command runs to its end
 ENDING = 20.0  # seconds in which what a killed process started must end
-VOLATILE = {"seconds", "command", "tried"}
+VOLATILE = {"seconds", "created", "command", "tried"}
 """What differs from run to run: times, and of a proof how much was tried in them."""
 _MARK = "DPASSAY_BENCH_FAULTS"
 _HANGS = 600.0
@@ -86,8 +86,8 @@ WORKS = (
     Work(("prove", "mechanisms:proved", "--json", OUTPUT), 20),
     Work(("scan", CORPUS, "--json", OUTPUT), 20),
     Work(("verify", "--quick", "--json", OUTPUT), 10),
-    Work((*AUDIT, "--num-samples", "1000000", "--scheduler", "processes", "--json", OUTPUT), 10, workers=True),
     Work((*AUDIT, "--num-samples", "1000000", "--scheduler", "local", "--json", OUTPUT), 20, workers=True),
+    Work(("experiment", "rating-collection", "--quick", "--scheduler", "local", "--output", OUTPUT), 10, workers=True),
 )
 LEDGER = Work((*AUDIT, "--time-limit", "4", "--ledger", KEPT, "--json", OUTPUT), 40)
 
@@ -209,7 +209,9 @@ def _row(work: Work, times: int, chance: random.Random, say: Callable[[str], Non
             left += started.left()
             done += killed
             ended += 1
-    return _told(work, done, ended, left, problems, "the same" if KEPT in work.command else "whole, and the same")
+    return _told(
+        work, done, ended, left, problems, "the same" if KEPT in work.command or work.workers else "whole, and the same"
+    )
 
 
 def _told(work: Work, done: int, ended: int, left: int, problems: list[str], good: str) -> list[Any]:

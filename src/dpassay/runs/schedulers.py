@@ -14,6 +14,7 @@ from dpassay.runs.parallel import Sent, own_processes, processors
 
 PROCESSES, LOCAL = "processes", "local"
 _SECONDS = 20  # that a scheduler has to answer
+_STARTS = 3  # of a local cluster
 
 
 @contextlib.contextmanager
@@ -68,12 +69,27 @@ def _pass_on(promised: Future[Any], task: Any) -> None:
 
 @contextlib.contextmanager
 def local_cluster() -> Iterator[Any]:
-    """A client of a new Dask cluster on this machine, one worker with one thread per processor."""
-    from distributed import Client, LocalCluster
+    """A client of a new Dask cluster on this machine, one worker with one thread per processor.
+
+    Raises:
+        InvalidInput: it does not start, tried several times: Dask gives up when a worker dies before it is ready.
+    """
+    from distributed import Client
+
+    with _started() as cluster, Client(cluster) as client:
+        yield client
+
+
+def _started() -> Any:
+    import distributed
 
     settings: Any = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=processors(), **settings) as cluster, Client(cluster) as client:
-        yield client
+    for _ in range(_STARTS):
+        try:
+            return distributed.LocalCluster(n_workers=processors(), **settings)
+        except RuntimeError as error:
+            problem = error
+    raise InvalidInput(f"no Dask cluster starts on this machine: {one_line(problem)}") from problem
 
 
 @contextlib.contextmanager
