@@ -523,3 +523,34 @@ def test_the_limit_of_time_is_kept():
     found = find_alignment(program, problem, seconds=0)
     assert isinstance(found, Failure)
     assert "time" in found.reason
+
+
+CHOICE = """
+import numpy as np
+
+def pick(rng, scores, epsilon):
+    weights = [1 + np.exp(epsilon * score / 2) for score in scores]
+    return rng.choice(len(scores), p=weights / np.sum(weights))
+"""
+MEAN = """
+import numpy as np
+
+def mean(rng, values, epsilon, bound):
+    if len(values) != 0:
+        return None
+    return np.mean(values) + rng.laplace(scale=bound / (len(values) * epsilon))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "reason"),
+    [
+        (CHOICE, {}, "weights of a choice that are not each an exponential of a score"),
+        (MEAN, {"bounds": (0, "bound"), **BOUND}, "something is divided by 0"),
+    ],
+    ids=["weights of two terms", "an empty list has no mean"],
+)
+def test_why_a_search_fails_is_said_in_words_of_ours(text, given, reason):
+    found = find_alignment(*stated(text, "replace_one:entry", **given))
+    assert isinstance(found, Failure)
+    assert reason in found.reason

@@ -198,6 +198,8 @@ def _score(weights: Any) -> Any:
         if not value.change.terms:
             return Number(NOTHING, NOTHING)
         for term in (value.first, value.second):
+            if len(term.terms) != 1:
+                raise Unsupported("weights of a choice that are not each an exponential of a score")
             ((monomial, _),) = term.terms.items()
             exps = [a for a, p in monomial if a.kind == "app" and a.args[0] == "exp" and p == 1]
             if len(exps) != 1:

@@ -123,6 +123,8 @@ class Poly:
                     for _ in range(abs(power)):
                         result = result * base
                 return result
+        if not self.terms:
+            raise ZeroDivisionError("something is divided by 0")
         powers = [dict(monomial) for monomial in self.terms]
         lowest = {a: min(each.get(a, 0) for each in powers) for a in {a for each in powers for a in each}}
         common = [(a, p) for a, p in lowest.items() if p and a.kind != "ite"]
