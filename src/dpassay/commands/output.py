@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from dpassay.core.errors import InvalidInput
+from dpassay.core.errors import InvalidInput, printable
 from dpassay.core.extras import absent
 from dpassay.core.files import check_writable, check_writable_folder, is_stream, write_file
 
@@ -56,17 +56,13 @@ def what_is_kept(resume: Path | None) -> str:
 
 def line(text: str) -> str:
     """One line of a terminal: control characters shown escaped, and no more than a person reads."""
-    shown = _printable(text[: LINE + 1])
+    shown = printable(text[: LINE + 1])
     return shown if len(shown) <= LINE else f"{shown[: LINE - 4]} ..."
 
 
 def complain(message: str) -> None:
     """Says what is wrong in one line that begins with our name."""
-    click.echo(f"dpassay: {_printable(' '.join(message.split()))}", err=True)
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    click.echo(f"dpassay: {printable(' '.join(message.split()))}", err=True)
 
 
 class Interrupted(Exception):
