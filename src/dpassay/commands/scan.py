@@ -12,7 +12,7 @@ from dpassay.core.files import write_file
 @click.argument("package")
 @click.option("--time-limit", default=45.0, show_default=True, help="Seconds, from when the package is imported.")
 @click.option(
-    "--failure-probability", default=0.05, show_default=True, help="Of any false accusation in the whole scan."
+    "--failure-probability", default=0.001, show_default=True, help="Of any false accusation in the whole scan."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--json", "json_path", type=path_type(), help="Write the scan as JSON.")

@@ -22,7 +22,7 @@ from dpassay.scanning.libraries import LIBRARIES, PARTIAL
 from dpassay.scanning.targets import Module, Target, target, version
 
 DEFAULT_TIME_LIMIT = 45.0  # seconds
-DEFAULT_FAILURE_PROBABILITY = 0.05
+DEFAULT_FAILURE_PROBABILITY = 0.001
 IMPORTING = 60.0  # seconds, at most, in which the package must be imported
 GRACE = 15.0
 _WORKERS = 2
