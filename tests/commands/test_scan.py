@@ -75,7 +75,7 @@ def test_exit_codes_and_files(
     assert "release.fit" in page
     out = capsys.readouterr().out
     assert "NOT JUDGED\n  release.fit: it needs to be fitted" in out
-    assert "at most 0.05 for the whole" in out
+    assert "at most 0.001 for the whole" in out
 
 
 def test_a_finding_is_understood_from_the_report_alone(
