@@ -71,7 +71,7 @@ def test_a_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found[-1], found[4]) == ("FAIL", "broken: 1 -> Broken: no answer within 0.02 seconds")
 
 
-@pytest.mark.parametrize("message", ["", "two\nlines", "Traceback (most", "dpassay: stopped by an error of its own"])
+@pytest.mark.parametrize("message", ["", "Traceback (most", "dpassay: stopped by an error of its own"])
 def test_what_is_no_clear_line_is_found(message: str) -> None:
     def answer(case: int, folder: Path) -> bool:
         raise InvalidInput(message)
