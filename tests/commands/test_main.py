@@ -221,3 +221,12 @@ def test_an_end_of_file_is_no_interrupt(capsys, monkeypatch):
     code, _, err = run(capsys, "verify", "--claim", "PP-EX")
     assert code == 2
     assert "an error of its own (EOFError: marshal data too short)" in err
+
+
+@pytest.mark.parametrize("option", ["--data", "--json"])
+def test_a_path_that_the_system_cannot_look_up_is_refused(capsys, option):
+    code, _, err = run(capsys, "attack", "sketch", option, "9" * 5000)
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "name too long; give another path" in err
+    assert len(err) < 300

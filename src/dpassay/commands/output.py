@@ -20,6 +20,7 @@ import click
 from dpassay.core.errors import InvalidInput, printable
 from dpassay.core.extras import absent
 from dpassay.core.files import check_writable, check_writable_folder, is_stream, write_file
+from dpassay.core.text import shortened
 
 VIOLATED, UNUSABLE, INTERRUPTED = 1, 2, 3
 REPEATED = 0.5
@@ -30,7 +31,19 @@ LINE = 300
 
 def path_type(**options: Any) -> click.Path:
     """An option that is a path."""
-    return click.Path(path_type=Path, **options)
+    return _Path(path_type=Path, **options)
+
+
+class _Path(click.Path):
+    """One that the system can look up: of others, such as a name that is too long, even `Path.exists` raises."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        path: Any = super().convert(value, parameter, context)
+        try:
+            Path(path).exists()
+        except OSError as error:
+            self.fail(f"{shortened(str(path))}: {error.strerror}; give another path", parameter, context)
+        return path
 
 
 def grouped(name: str, record: type, *options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
