@@ -18,5 +18,5 @@ def test_a_message_is_one_line_that_prints(odd: str) -> None:
 
 def test_a_header_with_a_control_character_is_shown_in_one_line(tmp_path) -> None:
     (tmp_path / "file.csv").write_bytes(b"\x01\x0bser,item,rating")
-    with pytest.raises(InvalidInput, match=r"columns are \\x01 ser, item, rating"):
+    with pytest.raises(InvalidInput, match=r"columns are \\x01\\x0bser, item, rating"):
         load_ratings(tmp_path / "file.csv")

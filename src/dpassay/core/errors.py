@@ -13,4 +13,4 @@ class InvalidInput(ValueError):
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(printable(" ".join(str(message).splitlines())))
+        super().__init__(printable(str(message)))

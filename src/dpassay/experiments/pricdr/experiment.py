@@ -5,8 +5,7 @@ five seeds. Beside the printed rows stand recommenders that need no training.
 """
 
 import functools
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
@@ -89,7 +88,7 @@ def measured(task: Task, request: Request, models: Sequence[Entry], limit: int |
         plan = []
         for own in seeds[: entry.seeds]:
             settings = {"model": entry.label, "seed": own, "limit": limit}
-            given = entry.module.__name__, entry.settings, own, limit
+            given = entry.module.train, entry.settings, own, limit
             plan.append(Planned(settings, given, f"{entry.label}, seed {own}"))
         say = part(request.progress, len(runs) / len(plan), total / len(plan))
         runs += finished.all(plan, PerWorker(functools.partial, _trained, task), request.executor, say, tells=True)
@@ -100,10 +99,9 @@ def measured(task: Task, request: Request, models: Sequence[Entry], limit: int |
 
 
 def _trained(
-    task: Task, model: str, settings: Any, seed: int, limit: int | None, progress: Say = silent
+    task: Task, train: Callable[..., Any], settings: Any, seed: int, limit: int | None, progress: Say = silent
 ) -> dict[str, Any]:
-    epochs = importlib.import_module(model).train(task, settings, seed=seed)
-    return evaluate(epochs, task, limit, progress)
+    return evaluate(train(task, settings, seed=seed), task, limit, progress)
 
 
 def _by_model(runs: Sequence[Mapping[str, Any]], name: str) -> dict[str, np.ndarray]:
