@@ -164,8 +164,8 @@ from dpassay.core.errors import InvalidInput
 path = Path(sys.argv[1])
 run = Ledger(path).begin("laplace", "first", [0.0, 0.5, 1.0])
 run.commit([1.0, 0.0, 0.0], samples=5)
-size = path.stat().st_size
-resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # stands for a full disk
+most = min(int(sys.argv[2]), path.stat().st_size)
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))  # stands for a full disk
 try:
     for number in range(10**4):
         Ledger(path).begin(f"{number}" * 100, "first", [0.0, 0.5, 1.0])
@@ -175,8 +175,9 @@ except InvalidInput as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file size")
-def test_on_a_full_disk_the_ledger_says_so_and_keeps_what_it_has(path):
-    told = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("most", ["600", "1000000"], ids=["not even a journal fits", "it cannot grow"])
+def test_on_a_full_disk_the_ledger_says_so_and_keeps_what_it_has(path, most):
+    told = subprocess.run([sys.executable, "-c", FULL, str(path), most], capture_output=True, text=True, check=True)
     assert told.stdout.startswith(f"cannot write the ledger {path}: ")
     assert begin(Ledger(path)).past.tolist() == [1, 0, 0]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dpassay.commands.main import main
+from dpassay.commands.scan import scan as scan_command
 from dpassay.scanning import running
 from dpassay.scanning.targets import Module, Target
 
@@ -121,3 +122,9 @@ def test_what_cannot_be_used(arguments: list[str], reason: str, capsys: pytest.C
     said = capsys.readouterr().err
     assert reason in said
     assert said.count("\n") <= 1
+
+
+def test_the_command_has_the_defaults_of_the_call() -> None:
+    defaults = {option.name: option.default for option in scan_command.params}
+    assert defaults["failure_probability"] == running.DEFAULT_FAILURE_PROBABILITY
+    assert defaults["time_limit"] == running.DEFAULT_TIME_LIMIT

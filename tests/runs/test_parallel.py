@@ -26,7 +26,7 @@ from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import verification
 from dpassay.judging.parallel import judge_in_parallel
-from dpassay.runs.parallel import SPAWN, results_in_parallel
+from dpassay.runs.parallel import SPAWN, PerWorker, results_in_parallel
 
 CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
 
@@ -229,3 +229,17 @@ def test_processes_end_with_a_killed_parent():
         parent.send_signal(signal.SIGKILL)
         parent.communicate(timeout=60)  # the pipe closes when the last process that inherited it is gone
     assert parent.returncode == -signal.SIGKILL
+
+
+def test_a_worker_makes_its_function_once_and_takes_no_other_for_it():
+    made = []
+
+    def make(factor):
+        made.append((factor, threading.get_ident()))
+        return lambda number: factor * number
+
+    with ThreadPoolExecutor(2) as executor:
+        for factor in (2, 3):
+            found = dict(results_in_parallel(PerWorker(make, factor), [(number,) for number in range(20)], executor))
+            assert found == {number: factor * number for number in range(20)}
+    assert len(made) == len(set(made)) <= 4

@@ -5,6 +5,7 @@ One line says what is wrong, the exit code tells that nothing was decided, and w
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import resource
@@ -18,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import dpassay
-from dpassay.benchmarks.kills import AUDIT, CORPUS, FILES, KEPT, OUTPUT, content
+from dpassay.benchmarks.kills import AUDIT, CORPUS, KEPT, OUTPUT, content, environment, write_files
 from dpassay.core.errors import InvalidInput
-from dpassay.core.progress import Step
+from dpassay.core.progress import told
 from dpassay.core.records import Table
 
 LEDGER = (*AUDIT, "--time-limit", "1", "--ledger", KEPT)
@@ -87,11 +87,7 @@ class Accident:
 
 def accidents(progress: Callable[[str], None]) -> list[Table]:
     """A row for each: what it says, and whether all that was there is there still."""
-    listed = _listed()
-    rows = []
-    for number, accident in enumerate(listed):
-        progress(Step(f"{accident.name}: {' '.join(accident.command)}", number / len(listed)))
-        rows.append(_row(accident))
+    rows = [_row(each) for each in told(_listed(), progress, lambda each: f"{each.name}: {' '.join(each.command)}")]
     columns = ["accident", "command", "exit code", "what it says", ""]
     return [Table("Accidents: one line, and nothing lost", columns, rows)]
 
@@ -116,8 +112,7 @@ def _row(accident: Accident) -> list[Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "work"
         folder.mkdir()
-        for file, text in FILES.items():
-            (folder / file).write_text(text, encoding="utf-8")
+        write_files(folder)
         given = accident.prepare(folder)
         if given is None:
             return [*shown, "", "not tried: it cannot be made here", "left out"]
@@ -128,31 +123,31 @@ def _row(accident: Accident) -> list[Any]:
             folder.chmod(0o755)
         lines = ended.stderr.strip().splitlines()
         said = [each for each in lines if each.startswith("dpassay: ")]
+        refuses = accident.ends == (2,)
         problems = []
         if ended.returncode not in accident.ends:
             problems.append(f"exit code {ended.returncode}")
-        if accident.ends == (2,) and len(said) != 1:
+        if refuses and len(said) != 1:
             problems.append(f"{len(said)} lines of ours")
         if "Traceback" in ended.stderr:
             problems.append("a traceback")
-        if accident.ends == (2,) and _state(folder) != before:
+        if refuses and _state(folder) != before:
             problems.append("files changed")
-        if accident.ends != (2,) and accident.command == EXPERIMENT:
-            problems += [] if content(folder) == _undisturbed() else ["another result"]
-        told = said[0].removeprefix("dpassay: ").replace(str(folder), "FOLDER") if said else ""
-        return [*shown, ended.returncode, told, f"FAIL: {', '.join(problems)}" if problems else "ok"]
+        if not refuses and accident.command == EXPERIMENT and content(folder) != _undisturbed():
+            problems.append("another result")
+        line = said[0].removeprefix("dpassay: ").replace(str(folder), "FOLDER") if said else ""
+        return [*shown, ended.returncode, line, f"FAIL: {', '.join(problems)}" if problems else "ok"]
 
 
 def _run(
     command: tuple[str, ...], folder: Path, given: dict[str, str], limit: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    paths = [*filter(None, [given.get("PYTHONPATH")]), str(Path(dpassay.__file__).parents[1]), str(folder)]
-    environment = {**os.environ, **given, "PYTHONPATH": os.pathsep.join(paths)}
+    variables = environment(folder, **given)
     if limit is not None:  # Python cuts off what it compiles, too, and reads it again
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
     call = [sys.executable, "-m", "dpassay", *command]
     return subprocess.run(
-        call, cwd=folder, env=environment, preexec_fn=limit, capture_output=True, text=True, timeout=_HANGS, check=False
+        call, cwd=folder, env=variables, preexec_fn=limit, capture_output=True, text=True, timeout=_HANGS, check=False
     )
 
 
@@ -172,15 +167,11 @@ def _rows(ledger: Path) -> bytes:
         ).encode()
 
 
-_CALM: list[Any] = []
-
-
+@functools.cache
 def _undisturbed() -> Any:
-    if not _CALM:
-        with tempfile.TemporaryDirectory() as name:
-            _run(EXPERIMENT, Path(name), {})
-            _CALM.append(content(Path(name)))
-    return _CALM[0]
+    with tempfile.TemporaryDirectory() as name:
+        _run(EXPERIMENT, Path(name), {})
+        return content(Path(name))
 
 
 def _first_run(folder: Path) -> dict[str, str]:

@@ -25,7 +25,7 @@ import numpy as np
 
 import dpassay
 from dpassay.auditors.ledger import Ledger
-from dpassay.core.progress import Step
+from dpassay.core.progress import part
 from dpassay.core.records import Table
 
 OUTPUT, KEPT = "output.json", "kept"
@@ -98,14 +98,23 @@ def kills(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Table
     works = (LEDGER, *WORKS)
     rows: list[list[Any]] = []
     for number, work in enumerate(works):
-
-        def say(text: str, number: int = number) -> None:
-            progress(Step(text, number / len(works)))
-
-        rows.append((_ledger_row if work is LEDGER else _row)(work, work.times(quick), chance, say))
+        judge = _ledger_row if work is LEDGER else _row
+        rows.append(judge(work, work.times(quick), chance, part(progress, number, len(works))))
     total = sum(row[1] for row in rows)
     columns = ["command", "kills", "runs to the end", "processes left behind", "what was found", ""]
     return [Table(f"Killed {total} times with SIGKILL, at random moments", columns, rows)]
+
+
+def write_files(folder: Path) -> None:
+    """What the commands read."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Variables with which a command finds this package and the files of its folder, after a PYTHONPATH of `more`."""
+    paths = [*filter(None, [more.get("PYTHONPATH")]), str(Path(dpassay.__file__).parents[1]), str(folder)]
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 @dataclass
@@ -117,15 +126,13 @@ class Started:
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self) -> None:
-        for name, text in FILES.items():
-            (self.folder / name).write_text(text, encoding="utf-8")
-        paths = [str(Path(dpassay.__file__).parents[1]), str(self.folder)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), _MARK: self.mark}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        write_files(self.folder)
+        variables = environment(self.folder, **{_MARK: self.mark})
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dpassay", *self.work.command],
             cwd=self.folder,
-            env=environment,
+            env=variables,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -729,10 +729,7 @@ class Payment:
     def __init__(self, search: Any, houdini: Houdini, costs: Costs):
         self.search, self.houdini = search, houdini
         problem, explored = search.problem, search.explored
-        found = list(points(search))
-        if not found:
-            raise Untold("the conditions on the parameters, of which no instance was found")
-        point = max(found, key=lambda point: sum(point.values.values()))  # small integers leave paths out
+        point = max(points(search), key=lambda point: sum(point.values.values()))  # small integers leave paths out
         values = {atom: poly(Fraction(value)) for atom, value in point.values.items()}
         self.point = Substitution(values)
         self.owed: list[Formula] = []

@@ -152,7 +152,7 @@ def judge_round(candidate: Candidate, turn: Turn, before: Found | None = None) -
         found = Found(NotJudged(candidate.name, candidate.where, said))
     result = found.result
     if isinstance(result, NotJudged):
-        return found if before is None else dataclasses.replace(before, readings=())
+        return found if before is None else Found(before.result)
     seconds = time.process_time() - begin
     if before is not None and isinstance(before.result, Judged):
         seconds += before.result.seconds

@@ -178,8 +178,7 @@ def _gathered(request: dict[str, Any], progress: Callable[[str], None]) -> dict[
                 continue
             result = json.loads(file.read_text(encoding="utf-8"))
             (judged if result["kind"] == "judged" else not_judged).append(result["content"])
-        shares = _read(folder / "shares.json", [])
-        return {"plan": plan, "judged": judged, "not_judged": not_judged, "shares": shares, "reason": reason}
+        return {"plan": plan, "judged": judged, "not_judged": not_judged, "shares": _shares(folder), "reason": reason}
 
 
 def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
@@ -206,7 +205,7 @@ def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
             if planned is None and (folder / "plan.json").exists():
                 planned = len(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["planned"])
             if planned is not None:
-                rounds = len(_read(folder / "shares.json", []))
+                rounds = len(_shares(folder))
                 again = f", round {rounds}" if rounds > 1 else ""
                 progress(f"{len(list(folder.glob('result-*.json')))} of {planned} judged{again}")
             if planned is None and waited > IMPORTING:
@@ -226,8 +225,10 @@ def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
         process.wait()
 
 
-def _read(file: Path, otherwise: Any) -> Any:
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else otherwise
+def _shares(folder: Path) -> list[float]:
+    """Of each mechanism, in every round that was begun."""
+    file = folder / "shares.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
 
 
 def _unusable(modules: tuple[Module, ...], request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, str]:

@@ -198,14 +198,14 @@ def _measured(task: Task, settings: Sequence[Setting], request: Request) -> list
         told = (
             f"run {place + 1} of {len(pairs)}: {setting.settings.reading}, {setting.model}, epsilon {source.epsilon:g}"
         )
-        plan.append(Planned({**setting.record, "noise": noise, "seed": own}, (setting, own), told))
+        plan.append(Planned({**setting.record, "noise": noise, "seed": own}, (setting, own, told), told))
     work = PerWorker(functools.partial, _trained, task)
     return finished.all(plan, work, request.executor, request.progress, tells=True)
 
 
-def _trained(task: Task, setting: Setting, seed: int, progress: Say = silent) -> dict[str, Any]:
+def _trained(task: Task, setting: Setting, seed: int, told: str, progress: Say = silent) -> dict[str, Any]:
     epochs = train(thinned(task, setting.share, seed=seed), setting.settings, seed=seed)
-    return evaluate(epochs, task, progress=progress)
+    return evaluate(epochs, task, progress=lambda text: progress(f"{told}, {text}"))
 
 
 def _groups(runs: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
