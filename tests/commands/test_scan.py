@@ -79,6 +79,15 @@ def test_exit_codes_and_files(
     assert "at most 0.001 for the whole" in out
 
 
+def test_a_package_without_claims_is_told_so_and_is_no_success(
+    scanned: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = Target("sums", "sums", "", (), 3, True)
+    monkeypatch.setattr(running, "scan", lambda package, **given: running.Scan(target, "1.2", (), (), ()))
+    assert main(["scan", "sums"]) == 2
+    assert "sums 1.2: nothing was found in it that looks like a claim of privacy" in capsys.readouterr().out
+
+
 def test_a_finding_is_understood_from_the_report_alone(
     scanned: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,14 @@ CASES = [
         "def release(rng, values):\n    return sum(values) + noise(rng, 1)\n",
     ),
     (
+        "generator-not-passed",
+        "def noise(rng, scale):\n    return rng.laplace(0, scale)\n"
+        "def release(rng, values, other):\n    one, two = other.spawn(2)\n    return sum(values) + noise(two, 1)\n",
+        "def noise(rng, scale):\n    return rng.laplace(0, scale)\n"
+        "def release(rng, values):\n    one, two = rng.spawn(2)\n    (inner,) = two.spawn(1)\n"
+        "    return sum(values) + noise(inner, 1)\n",
+    ),
+    (
         "private-condition",
         function("total = sum(values)", "if total > 9:", "    return 9 + rng.laplace()", "return rng.laplace()"),
         function("total = sum(values) + rng.laplace()", "if total > 9:", "    return 9", "return rng.laplace()"),

@@ -1,6 +1,9 @@
 """What is listed of other libraries: their known wrong claims are found, and sound ones are left alone."""
 
+import sys
 from collections.abc import Iterable
+from itertools import accumulate
+from types import ModuleType
 
 import pytest
 
@@ -66,3 +69,46 @@ def test_what_diffprivlib_computes_from_other_parts_is_named_with_its_reason() -
     reasons = {each.name: each.reason for each in candidates("diffprivlib") if isinstance(each, NotJudged)}
     assert "root of var" in reasons["diffprivlib.tools.std"]
     assert "no arguments" in reasons["diffprivlib.mechanisms.Vector"]
+
+
+class Counting:
+    """An accountant of Opacus' shape, which knows a Gaussian release alone: ten of them, told times `of`."""
+
+    of = 1.0
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[float, float]] = []
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        self.steps.append((noise_multiplier, sample_rate))
+
+    def get_epsilon(self, delta: float) -> float:
+        assert delta == 1e-5
+        assert self.steps == [(2.0, 1.0)] * 10
+        return 7.52 * self.of  # 7.5113 is the exact one: Balle and Wang 2018, at a noise multiplier of 2/sqrt(10)
+
+
+@pytest.mark.parametrize(
+    ("library", "module"), [("opacus", "opacus.accountants"), ("riskcal", "riskcal.accountants.ctd")]
+)
+@pytest.mark.parametrize(("of", "outcome"), [(1.0, "holds"), (0.99, "violated")], ids=["sound", "too low"])
+def test_accountants_of_trainings_are_judged_by_what_they_say(
+    library: str, module: str, of: float, outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(Counting, "of", of)
+    for name in accumulated(module):
+        made = ModuleType(name)
+        made.__path__ = []
+        monkeypatch.setitem(sys.modules, name, made)
+    vars(made).update(create_accountant=lambda kind: Counting(), CTDAccountant=Counting)
+    listed = [each for each in candidates(library) if isinstance(each, Candidate) and "multiplier=2.0" in each.name]
+    assert listed
+    for each in listed:
+        assert judged(each, 20.0).outcome == outcome
+        exec(each.code, {})
+        assert f"ACCOUNTING: {'refuted' if outcome == 'violated' else 'holds'}" in capsys.readouterr().out
+
+
+def accumulated(module: str) -> list[str]:
+    """a, a.b, a.b.c of "a.b.c"."""
+    return list(accumulate(module.split("."), "{}.{}".format))

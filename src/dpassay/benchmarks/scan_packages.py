@@ -29,6 +29,7 @@ REQUIREMENTS = {
     "diffprivlib": "diffprivlib==0.6.6 scikit-learn==1.8.0",  # cannot be imported with a later one
     "dp_accounting": "dp-accounting==0.6.0",
     "jax_privacy": "jax-privacy==2.0.0",
+    "mbi": "mbi==2.0.0",
     "opacus": "opacus==1.6.0",
     "opendp": "opendp==0.16.0",
     "pipeline_dp": "pipeline-dp==0.3.1",

@@ -84,16 +84,22 @@ class Reader:
                     self._say("generator-not-passed", node)
 
     def _sources(self) -> set[str]:
-        """Names that hold a generator: parameters, and what is made of them."""
-        made = {
-            target.id
+        """Names that hold a generator: parameters, and what is made of them, parts and parts of parts too."""
+        assigned = [
+            (
+                {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)},
+                node.value,
+            )
             for node in ast.walk(self.function)
             if isinstance(node, ast.Assign)
-            and any(getattr(each, "id", "") in self.generators for each in ast.walk(node.value))
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        return self.generators | made
+        ]
+        held, before = set(self.generators), 0
+        while len(held) > before:
+            before = len(held)
+            for names, value in assigned:
+                if any(getattr(each, "id", "") in held for each in ast.walk(value)):
+                    held |= names
+        return held
 
     def _level(self, node: ast.AST | None) -> Level:
         """The most that an expression holds."""

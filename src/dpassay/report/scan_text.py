@@ -30,6 +30,8 @@ def counts(scan: Scan) -> str:
     """How many of each outcome."""
     outcomes = [each["outcome"] for each in scan["judged"]]
     told = [f"{outcomes.count(name)} {name}" for name in MEANINGS if name in outcomes]
+    if not scan["judged"] and not scan["not_judged"]:
+        return "nothing was found in it that looks like a claim of privacy"
     return ", ".join([*told, f"{len(scan['not_judged'])} not judged"])
 
 
