@@ -509,6 +509,22 @@ def exponential_mechanism(rng, scores, epsilon):
     _MANY,
     selections={"⟨rng.choice⟩": {"low": "-epsilon/2", "high": "epsilon/2"}},
 )
+PERMUTE_AND_FLIP = alignment(
+    """
+import math
+
+
+def permute_and_flip(rng, scores, epsilon):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(epsilon / 2 * (scores[i] - best)):
+            return int(i)
+    return None
+""",
+    _MANY,
+    selections={"⟨for i⟩": {"low": "-epsilon/2", "high": "epsilon/2"}},
+    loops={"⟨max(⟩": {"invariant": ["cost() <= 0"]}},
+)
 GEOMETRIC_COUNT = alignment(
     """
 import math

@@ -1,6 +1,7 @@
 """Calls in a program: draws, helper functions, functions of the standard library and of numpy."""
 
 import ast
+import copy
 from typing import TYPE_CHECKING, Any
 
 from dpassay.prover.terms import (
@@ -26,6 +27,7 @@ from dpassay.prover.values import (
     Truth,
     Unsupported,
     _Return,
+    arithmetic,
     as_number,
     as_truth,
     constant,
@@ -181,6 +183,45 @@ def choice(path: "Path", node: ast.Call, name: str) -> Any:
             score = _score(path.value(weights))
         case _:
             raise Unsupported(f"line {node.lineno}: probabilities that are not written as w / w.sum()")
+    return selected(path, position, score, size)
+
+
+def flips(path: "Path", node: ast.For) -> Number | None:
+    """The place that permute-and-flip accepts, whose scores count as those of a choice; None: another loop."""
+    match node:
+        case ast.For(
+            ast.Name(place),
+            ast.Call(ast.Attribute(_, "permutation"), [ast.Call(ast.Name("len"), [ast.Name() as scores])]),
+            [ast.If(ast.Compare(_, _, [ast.Call(ast.Attribute(_, "exp"), [exponent])]))],
+        ):
+            pass
+        case _:
+            return None
+    relative = _Replaced(f"{scores.id}[{place}] - ")
+    factor = path.number(relative.visit(copy.deepcopy(exponent)))
+    items = path.value(scores)
+    if not isinstance(items, Sequence_) or not relative.found:
+        raise Unsupported(f"line {node.lineno}: a loop in random order that is not permute-and-flip")
+    score = Sequence_(items.length, lambda k: arithmetic(ast.Mult(), factor, as_number(items.get(k))))
+    return selected(path, path.at(node), score, items.length)
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts 1 for a difference whose text begins like that."""
+
+    def __init__(self, start: str) -> None:
+        self.start, self.found = start, False
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """A difference, or what has one inside."""
+        if not ast.unparse(node).startswith(self.start):
+            return self.generic_visit(node)
+        self.found = True
+        return ast.copy_location(ast.Constant(1), node)
+
+
+def selected(path: "Path", position: str, score: Sequence_, size: Number) -> Number:
+    """An index that both runs share, at the cost of how far the scores part."""
     label = path.label(position)
     value = symbol(f"pick {label}", integer=True)
     path.know(at_most(0, value), less(value, size.first))

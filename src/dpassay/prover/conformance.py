@@ -53,6 +53,11 @@ class _Recorder:
         self.drawn.append(("choice", 1.0 / count if p is None else float(p[found]), int(found)))
         return found
 
+    def permutation(self, count: int) -> Any:
+        order = self._rng.permutation(int(count))
+        self.drawn.append(("permutation", float(count), order.tolist()))
+        return order
+
     def integers(self, count: Any) -> Any:
         return self.choice(count)
 
@@ -77,6 +82,12 @@ class _Replayed:
         if kind != "choice" or not math.isclose(chance, weights[value] / sum(weights), rel_tol=TOLERANCE):
             raise _Other(f"a choice in our reading is {kind}({chance:g}) in the run")
         return value
+
+    def flips(self, weights: Sequence[Any]) -> Any:
+        for place in self._next("permutation", len(weights)):
+            if self._next("uniform", 0.0) < weights[place] / max(weights):
+                return place
+        raise _Other("a loop in random order ends without a place")
 
     def __getattr__(self, kind: str) -> Callable[..., Any]:
         return lambda scale=0.0: self._next(kind, scale)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
-from dpassay.prover.calls import call
+from dpassay.prover.calls import call, flips
 from dpassay.prover.expressions import evaluate
 from dpassay.prover.problem import Problem
 from dpassay.prover.terms import (
@@ -845,6 +845,10 @@ class Path:
         """`for target in items`."""
         if node.orelse:
             raise Unsupported(f"line {node.lineno}: for-else")
+        if (chosen := flips(self, node)) is not None:
+            self.assign(node.target, chosen)
+            self.accepted(node)
+            return
         count, item = self.iteration(node.iter)
         targets = [self.key(name.id) for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         for name in targets:
@@ -865,6 +869,15 @@ class Path:
         )
         for name in targets:
             self.env.pop(name, None)
+
+    def accepted(self, node: ast.For) -> None:
+        """What a loop in random order does at the place that it ends with."""
+        (branch,) = node.body
+        try:
+            self.block(branch.body)  # type: ignore[attr-defined]
+        except _Break:
+            return
+        raise Unsupported(f"line {node.lineno}: a loop in random order that goes on")
 
     def skips(self, count: Number) -> bool:
         """Whether so many iterations are those over data of which one run has an entry more."""

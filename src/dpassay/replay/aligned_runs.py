@@ -248,7 +248,7 @@ class Runs:
 
     def draw(self, path: Path, draw: Draw) -> list[Path]:
         """The path, once for each case that the draw's shift may have."""
-        if draw.kind == "choice":
+        if draw.kind in ("choice", "flips"):
             path.values[draw.name] = self.selected(path, draw)
             return [path]
         scale = self.evaluation.number(path, draw.scale, draw.position)

@@ -7,7 +7,7 @@ and if nothing in the function can change the list or give it another name.
 import ast
 from collections.abc import Iterator, Sequence
 
-_READERS = ("len", "sum")
+_READERS = ("len", "sum", "max")
 
 
 def shares(node: ast.expr) -> tuple[ast.Name, str] | None:
@@ -25,11 +25,11 @@ def sums_of(function: ast.FunctionDef, draw: ast.expr, weights: str, total: str)
     """What `total` was assigned, as text, if it is still that of the list `weights` as it is in the expression `draw`;
     otherwise nothing.
     """
-    if _stores(function, weights) != 1 or _stores(function, total) != 1 or not _only_read(function, weights):
+    if stores(function, weights) != 1 or stores(function, total) != 1 or not only_read(function, weights):
         return set()
-    for block in _blocks(function):
-        made = [at for at, each in enumerate(block) if _assigns(each, weights) and _fresh(each)]
-        summed = [at for at, each in enumerate(block) if _assigns(each, total)]
+    for block in blocks(function):
+        made = [at for at, each in enumerate(block) if assigns(each, weights) and _fresh(each)]
+        summed = [at for at, each in enumerate(block) if assigns(each, total)]
         drawn = [at for at, each in enumerate(block) if any(node is draw for node in ast.walk(each))]
         if made and summed and drawn and made[0] < summed[0] < drawn[0]:
             found = block[summed[0]]
@@ -38,7 +38,7 @@ def sums_of(function: ast.FunctionDef, draw: ast.expr, weights: str, total: str)
     return set()
 
 
-def _stores(function: ast.FunctionDef, name: str) -> int:
+def stores(function: ast.FunctionDef, name: str) -> int:
     """How often a name gets a value, as a parameter too."""
     names = [
         each.id for each in ast.walk(function) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
@@ -46,7 +46,8 @@ def _stores(function: ast.FunctionDef, name: str) -> int:
     return [*names, *(each.arg for each in ast.walk(function) if isinstance(each, ast.arg))].count(name)
 
 
-def _assigns(node: ast.stmt, name: str) -> bool:
+def assigns(node: ast.stmt, name: str) -> bool:
+    """Whether a statement assigns to that name and no other."""
     return isinstance(node, ast.Assign) and len(node.targets) == 1 and ast.unparse(node.targets[0]) == name
 
 
@@ -56,7 +57,8 @@ def _fresh(node: ast.stmt) -> bool:
     return isinstance(value, ast.ListComp) or (isinstance(value, ast.Call) and ast.unparse(value.func) == "np.exp")
 
 
-def _blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+def blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+    """Statements that follow each other, at every depth."""
     for each in ast.walk(node):
         for field in ("body", "orelse"):
             block = getattr(each, field, None)
@@ -64,7 +66,7 @@ def _blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:
                 yield block
 
 
-def _only_read(function: ast.FunctionDef, name: str) -> bool:
+def only_read(function: ast.FunctionDef, name: str) -> bool:
     """Whether each use of a list is one of its length, its sum, an element, or a loop over it: none changes it."""
     uses = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == name]
     safe = {id(use) for parent in ast.walk(function) for use in _read_by(parent)}
@@ -76,7 +78,7 @@ def _read_by(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.Call(ast.Name(function), [only], []) if function in _READERS:
             return [only]
-        case ast.Call(ast.Attribute(ast.Name("np"), "sum"), [only], []):
+        case ast.Call(ast.Attribute(ast.Name("np"), "sum" | "max"), [only], []):
             return [only]
         case ast.Call(ast.Attribute(owner, "sum"), [], []):
             return [owner]

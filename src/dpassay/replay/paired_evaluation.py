@@ -295,7 +295,9 @@ class Evaluation:
             least = Scalar(-ONE) if name == "log1p" else Scalar(ZERO)
             above = self.pairs.compared(">=" if name == "sqrt" else ">", numbers[0], least)
             path.must(above, f"an argument for which {name} is defined", operation.position)
-        if name == "float":
+        if name == "positive":
+            path.must(self.pairs.compared(">", numbers[0], Scalar(ZERO)), "a factor above 0", operation.position)
+        if name in ("float", "positive"):
             return numbers[0]
         return self.pairs.lifted(lambda *xs: self.symbols.applied(name, xs), *numbers)
 

@@ -54,8 +54,9 @@ class Operation:
 
     Operators: + - * / // % ** negate, < <= > >= == !=, not and or if, abs min max, item (list, index), length, tuple,
     part (tuple, literal place), list (elements), repeat (value, count), range (count), slice (list, first, end), joined
-    (list, list), replaced (list, index, value), without (list, index), sorted, is_none, and the names of pure functions
-    (exp, log, sqrt, floor, ceil, round, int, ...). Of a slice, the first may be 0 and the end None.
+    (list, list), replaced (list, index, value), without (list, index), sorted, is_none, positive (a number above 0),
+    and the names of pure functions (exp, log, sqrt, floor, ceil, round, int, ...). Of a slice, the first may be 0 and
+    the end None.
     """
 
     operator: str
@@ -98,7 +99,8 @@ class Append:
 class Draw:
     """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided), coin (p).
 
-    Or a choice: an index of the list `scale`, with a probability in proportion to the element there.
+    Or an index of the list `scale`: a choice, with a probability in proportion to the element there; or flips, the
+    first in a random order whose coin, with the probability of its element over the largest, says yes.
     """
 
     name: str

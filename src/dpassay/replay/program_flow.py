@@ -158,7 +158,7 @@ class Flow:
 
     def draw(self, draw: Draw) -> Held:
         """What a draw gives."""
-        if draw.kind == "choice":
+        if draw.kind in ("choice", "flips"):
             return Held("int")  # the same in both runs, and in the trace
         differs = draw.position in self.shifted
         if draw.kind == "coin":

@@ -46,6 +46,9 @@ class Draws(Protocol):
     def choice(self, weights: Sequence[Any]) -> Any:
         """An index, with a probability in proportion to the weight there."""
 
+    def flips(self, weights: Sequence[Any]) -> Any:
+        """The first index in a random order whose coin, of its weight over the largest, says yes."""
+
     def uniform(self) -> Any:
         """From 0 to 1."""
 
@@ -117,6 +120,12 @@ def _step(step: Any) -> Any:
     return step
 
 
+def _positive(number: Any) -> Any:
+    if not number > 0:
+        raise ValueError("a factor that is not above 0")
+    return number
+
+
 def _power(base: Any, exponent: int) -> Any:
     made: Any = 1
     for _ in range(exponent):
@@ -183,6 +192,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "length": len,
     "size": _size,
     "step": _step,
+    "positive": _positive,
     "slice": lambda listed, first, end: listed[_whole(first) : _whole(end)],
     "joined": lambda one, two: [*one, *two],
     "replaced": _replaced,
@@ -256,6 +266,8 @@ class _Run:
             return self.draws.uniform() < scale
         if draw.kind == "choice":
             return self.draws.choice(scale)
+        if draw.kind == "flips":
+            return self.draws.flips(scale)
         if draw.kind == "geometric":
             return self.draws.geometric(scale) - self.draws.geometric(scale)
         return getattr(self.draws, draw.kind)(scale)

@@ -34,6 +34,7 @@ from dpassay.replay.program_core import (
     Variable,
     assigned,
 )
+from dpassay.replay.random_order import flips
 
 SCALAR, LIST, ARRAY, TUPLE, GENERATOR = "a number", "a list", "an array", "a tuple", "the generator"
 FILTERED = "a filtered list"
@@ -433,6 +434,9 @@ class _Reader:
     def read_For(self, node: ast.For) -> None:
         if node.orelse:
             raise _refuse(node, "no else after a loop")
+        if self._is_draw(node.iter, "permutation"):
+            self.flipped(node)
+            return
         names, sources = self.iterated(node, node.target, node.iter)
         lists = [source for source, shape in sources if shape in LISTS]
         test = self.counted(node, self.length(sources, node))
@@ -443,6 +447,25 @@ class _Reader:
         changed = assigned(made.body)
         if any(name in changed for each in lists for name in _variables(each) if self.shapes.get(name) in LISTS):
             raise _refuse(node, "the list changes while the loop runs over it")
+
+    def flipped(self, node: ast.For) -> None:
+        """Permute-and-flip: the place that is accepted is a draw by itself."""
+        found = flips(self.scopes[-1].function, node)
+        if isinstance(found, str):
+            raise _refuse(node, f"a loop in random order is understood as permute-and-flip: {found}")
+        own = self._is_draw(found.uniform, "random") and self._module_of(found.exponential)
+        if not own or not all(map(self.is_builtin, ("len", "max"))):
+            raise _refuse(node, "in permute-and-flip, rng is the generator, and len, max and exp are Python's")
+        scores, shape = self.value(ast.copy_location(ast.Name(found.scores, ast.Load()), node))
+        if shape not in LISTS:
+            raise _refuse(node, f"scores are a list, not {shape}")
+        self.nonempty(node, scores)
+        factor = self.kept("factor", self.operation("positive", (self.number(found.factor),), node), node, SCALAR)
+        exponents = self.lifted(node, "*", (factor, SCALAR), (scores, ARRAY))
+        weights, _ = self.lifted(node, "exp", exponents)
+        chosen = self.drawn(node, "flips", self.kept("weights", weights, node, ARRAY), None)
+        self.assign(node.target, *chosen, node)
+        self.block(found.accepted)
 
     def loop(
         self,

@@ -76,7 +76,8 @@ def notes(proof: Proof) -> dict[int, list[str]]:
         )
     for place, range_ in alignment.get("selections", {}).items():
         low, high = expression(range_["low"]), expression(range_["high"])
-        said.setdefault(_line(place), []).append(f"scores differ by {low} to {high} between the runs")
+        how = "" if place in draws else "permute-and-flip: the place where a coin says yes is one draw; "
+        said.setdefault(_line(place), []).append(f"{how}scores differ by {low} to {high} between the runs")
     for place, loop in alignment.get("loops", {}).items():
         kept = "; ".join(expression(each) for each in loop["invariant"])
         said.setdefault(_line(place), []).append(f"before every pass: {kept or 'nothing is needed'}")

@@ -698,6 +698,26 @@ def empty_budget(rng, queries, epsilon, parts: int):
     return answers
 
 
+def flips_tell_who_was_asked(rng, scores, epsilon):
+    """Who said no is told: the best one never does; [0, 0] and [0, -1]."""
+    best = max(scores)
+    asked = []
+    for i in rng.permutation(len(scores)):
+        asked.append(int(i))
+        if rng.random() < math.exp(epsilon / 2 * (scores[i] - best)):
+            break
+    return asked
+
+
+def flips_tell_whether_the_best_won(rng, scores, epsilon):
+    """The place is private; that its score is the largest is told as it is: [0, 0] and [0, -1]."""
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(epsilon / 2 * (scores[i] - best)):
+            return int(i), scores[i] == best
+    return None
+
+
 def rounded_to_even(rng, values, epsilon):
     """Values in [0, 1] that are rounded up at 1/2: round(0.5) is 0, round(1.5) is 2, so sums move by 2."""
     return sum(round(0.5 + value) for value in values) + rng.laplace(0, 1 / epsilon)
@@ -955,6 +975,8 @@ TRAPS = (
         parameters={"k": 2},
         assume=("k >= 1",),
     ),
+    _trap(flips_tell_who_was_asked, "all_queries", ([0, 0], [0, -1])),
+    _trap(flips_tell_whether_the_best_won, "all_queries", ([0, 0], [0, -1])),
     _trap(rounded_to_even, "replace_one:entry", ([0], [1]), bounds=(0, 1)),
 )
 """The stories are the docstrings of the functions. Two of them would hold under c >= 1, which nobody assumed."""
