@@ -21,8 +21,10 @@ import dataclasses
 import inspect
 import math
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -148,7 +150,7 @@ def judge_round(candidate: Candidate, turn: Turn, before: Found | None = None) -
         found = Found(NotJudged(candidate.name, candidate.where, str(error)))
     except Exception as error:  # the candidate's own, whatever it raises
         flaky = type(error).__name__.startswith("Flaky")  # Hypothesis, of two calls that differ
-        said = "two calls on the same data differ" if flaky else f"it raises {type(error).__name__}: {one_line(error)}"
+        said = "two calls on the same data differ" if flaky else _raised(error)
         found = Found(NotJudged(candidate.name, candidate.where, said))
     result = found.result
     if isinstance(result, NotJudged):
@@ -255,10 +257,16 @@ def _why_not(candidate: Candidate, seed: int) -> str:
             return f"it gives a {type(unknown).__name__}, of which no released value is known"
         told = True
     if not told and problem is not None:
-        return f"it raises {type(problem).__name__}: {one_line(problem)}"
+        return _raised(problem)
     if candidate.source == READ and not varies:
         return "two calls with the same data give the same output: what of it is noise is not known"
     return ""
+
+
+def _raised(error: Exception) -> str:
+    """What was raised and where: in the package, in what it uses, or in ours."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"it raises {type(error).__name__}: {one_line(error)} ({Path(last.filename).name}:{last.lineno})"
 
 
 def _datasets(candidate: Candidate, seed: int) -> list[Any]:
