@@ -1,13 +1,18 @@
 """What the cost of the sybil attack is measured on, and how it is drawn."""
 
+from pathlib import Path
+
+import click
 import numpy as np
 import pytest
 
-from dpassay.benchmarks import run, scaling
+from dpassay.benchmarks import attack_costs, command_costs, run
+from dpassay.commands.main import commands
+from dpassay.core.errors import InvalidInput
 
 
 def test_long_tail_has_the_size_asked_for():
-    ratings = scaling.long_tail(200, 300, 4000, seed=1)
+    ratings = attack_costs.long_tail(200, 300, 4000, seed=1)
     assert (ratings.num_users, ratings.num_items, len(ratings.values)) == (200, 300, 4000)
     assert len(np.unique(ratings.users * 300 + ratings.items)) == 4000
     popularity = np.bincount(ratings.items, minlength=300)
@@ -15,11 +20,13 @@ def test_long_tail_has_the_size_asked_for():
 
 
 def test_tables_and_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "SIZES", {"MovieLens 100K": (120, 80, 3000)})
-    monkeypatch.setattr(scaling, "GROWING", {"users": ((120, 80, 3000),), "items": ((120, 80, 3000), (120, 160, 3000))})
-    monkeypatch.setattr(scaling, "METHODS", ("knn",))
-    monkeypatch.setattr(scaling, "OURS", 5)
-    result = run("scaling", quick=True)
+    monkeypatch.setattr(attack_costs, "SIZES", {"MovieLens 100K": (120, 80, 3000)})
+    monkeypatch.setattr(
+        attack_costs, "GROWING", {"users": ((120, 80, 3000),), "items": ((120, 80, 3000), (120, 160, 3000))}
+    )
+    monkeypatch.setattr(attack_costs, "METHODS", ("knn",))
+    monkeypatch.setattr(attack_costs, "OURS", 5)
+    result = run("scaling", quick=True, parts=("attack",))
     swept, whole, growth, literal = result["tables"]
     assert dict(zip(swept["columns"], swept["rows"][0], strict=True))["lists"] == 40 * (50 + 200)
     assert [row[5] for row in whole["rows"]] == ["1", "4"]
@@ -27,3 +34,39 @@ def test_tables_and_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     beta, users, items = result["plots"]
     assert [plot["series"][0]["x"] for plot in (beta, users, items)] == [[1.0, 4.0], [120], [80, 160]]
     assert items["series"][0]["y"] == [row[-1] for row in growth["rows"][1:]]
+
+
+def test_commands_are_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_costs, "GROWTHS", command_costs.GROWTHS[6:7])
+    result = run("scaling", quick=True, parts=("commands",))
+    (table,) = result["tables"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    assert [(row["command"], row["size"]) for row in rows] == [("replay", 1), ("replay", 10)]
+    for row in rows:
+        assert row["seconds"] > 0.1 < row["CPU seconds"]
+        assert 30 < row["peak memory, MiB"] < 1000
+    seconds, memory = result["plots"]
+    assert seconds["series"][0]["x"] == memory["series"][0]["x"] == [1.0, 10.0]
+    assert memory["series"][0]["y"] == [row["peak memory, MiB"] for row in rows]
+
+
+def test_a_command_without_a_verdict_is_no_measurement(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"replay nothing.json ended with exit code 2: 0 of 1 certificates check"):
+        command_costs.measure(["replay", "nothing.json"], str(tmp_path))
+
+
+@pytest.mark.parametrize("growth", command_costs.GROWTHS, ids=lambda growth: f"{growth.command}, {growth.grows}")
+def test_every_command_can_be_started(growth: command_costs.Growth, tmp_path: Path) -> None:
+    """What it is given is known to it: a dry look at the options and the files."""
+    command, *arguments = growth.prepared(tmp_path, growth.sizes[0])
+    known = commands.commands[command]
+    if isinstance(known, click.Group):
+        known, arguments = known.get_command(click.Context(known), arguments[0]), arguments[1:]
+    assert known is not None
+    known.make_context(command, list(arguments))
+    assert list(growth.sizes) == sorted(growth.sizes)
+
+
+def test_unknown_parts_are_named() -> None:
+    with pytest.raises(InvalidInput, match="choose from attack, commands"):
+        run("scaling", parts=("lunch",))

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 
 from dpassay.prover.conformance import conforms
 from dpassay.prover.program_text import program_of
-from dpassay.replay.program_core import Refused
+from dpassay.replay.program_core import Draw, Refused
 from dpassay.replay.program_reader import read
 from dpassay.replay.random_order import Flips, flips
 
@@ -35,7 +35,7 @@ BEST = "    best = max(scores)\n"
 def read_as(text: str) -> str:
     """What kind of draw the loop is read as."""
     core = read(text, "pick")
-    return next(each.kind for each in core.body if type(each).__name__ == "Draw")
+    return next(each.kind for each in core.body if isinstance(each, Draw))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,207 @@
+"""What every long command costs, from its start to its end, against what it grows with.
+
+Each runs as a user starts it, in a process and a folder of its own, with data that are made here.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dpassay
+from dpassay.benchmarks.attack_costs import long_tail
+from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Plot, Series, Table
+from dpassay.core.registry import all_claims
+
+TITLE = "Long commands against what they grow with"
+_COLUMNS = ("command", "what grows", "size", "seconds", "CPU seconds", "peak memory, MiB")
+_MEASURED = ("seconds", "CPU seconds", "peak memory, MiB")
+
+_MECHANISMS = """
+import jax
+import numpy as np
+
+
+class Count:
+    def sample(self, key, dataset):
+        return dataset.sum() + jax.random.laplace(key)
+
+
+def count(rng, dataset):
+    return float(np.sum(dataset)) + rng.laplace()
+"""
+_PROGRAM = """
+def sums(rng, values, epsilon):
+    answers = []
+{steps}    return answers
+"""
+_STEP = """    total{at} = 0
+    for value in values:
+        total{at} += min(max(value, 0), 1)
+    answers.append(total{at} + rng.laplace(0, {steps} / epsilon))
+"""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A command of several sizes.
+
+    Attributes:
+        command: its name, and what it is about.
+        grows: what a size counts.
+        sizes: from small to large.
+        prepared: writes what it needs into a folder, for a size, and gives the command's arguments.
+    """
+
+    command: str
+    grows: str
+    sizes: tuple[int, ...]
+    prepared: Callable[[Path, int], list[str]]
+
+
+def tables(quick: bool = False, seed: int = 0, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
+    """One row for each command and size.
+
+    Quick: the two smallest sizes of each.
+
+    Raises:
+        InvalidInput: a command ends without its work done.
+    """
+    rows = []
+    for growth in GROWTHS:
+        for size in growth.sizes[: 2 if quick else None]:
+            progress(f"{growth.command}: {size} {growth.grows}")
+            with tempfile.TemporaryDirectory(prefix="dpassay-bench-") as name:
+                arguments = growth.prepared(Path(name), size)
+                measured = measure([*arguments, *(["--seed", str(seed)] if growth.command != "replay" else [])], name)
+            rows.append([growth.command, growth.grows, size, *(measured[each] for each in _MEASURED)])
+    return [Table(TITLE, list(_COLUMNS), rows)]
+
+
+def plots(table: Table) -> list[Plot]:
+    """CPU seconds and memory of each command, against the size as a multiple of its smallest."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    drawn = []
+    for column in _MEASURED[1:]:
+        series = []
+        for command, grows in dict.fromkeys((row["command"], row["what grows"]) for row in rows):
+            own = [row for row in rows if (row["command"], row["what grows"]) == (command, grows)]
+            xs = [row["size"] / own[0]["size"] for row in own]
+            series.append(Series(f"{command}: {grows}", xs, [row[column] for row in own]))
+        label = "size, as a multiple of the smallest"
+        drawn.append(Plot(f"{column} of long commands", label, column, series, x_scale="log", y_scale="log"))
+    return drawn
+
+
+def measure(arguments: Sequence[str], folder: str) -> Mapping[str, float]:
+    """Seconds by the clock and of the processor, and MiB of the largest process, of one command.
+
+    Raises:
+        InvalidInput: it ends without a verdict, with what it said last.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(dpassay.__file__).parents[1]), folder])}
+    said = Path(folder) / "said"
+    command = [sys.executable, "-m", "dpassay", *arguments]
+    with said.open("w") as file:
+        begin = time.monotonic()
+        process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        last = (said.read_text().strip().splitlines() or ["nothing was said"])[-1]
+        raise InvalidInput(f"dpassay {' '.join(arguments)} ended with exit code {process.returncode}: {last}")
+    memory = used.ru_maxrss / 2**10  # KiB on Linux; with that of the processes that it waited for
+    found = (seconds, used.ru_utime + used.ru_stime, memory)
+    return dict(zip(_MEASURED, (float(f"{each:.3g}") for each in found), strict=True))
+
+
+def _audit(name: str, length: int | None, samples: int | None) -> Callable[[Path, int], list[str]]:
+    """An audit of a mechanism at its claim; what is None is the size."""
+
+    def prepared(folder: Path, size: int) -> list[str]:
+        (folder / "costs_mechanisms.py").write_text(_MECHANISMS)
+        for number in (1, 2):
+            values = [float(number - 1), *[0.5] * ((length or size) - 1)]
+            (folder / f"{number}.json").write_text(json.dumps(values))
+        datasets = [f"--dataset{number}={folder / f'{number}.json'}" for number in (1, 2)]
+        return [
+            *("audit", f"costs_mechanisms:{name}", *datasets),
+            *("--epsilon", "1", "--num-samples", str(samples or size)),
+        ]
+
+    return prepared
+
+
+def _search(folder: Path, size: int) -> list[str]:
+    return [
+        *("search", "ppns", "--relation", "replace_one:rating", "--epsilon", "20", "--users", str(size)),
+        *("--items", "2", "--time-limit", "20"),
+    ]
+
+
+def _prove(folder: Path, size: int) -> list[str]:
+    steps = "".join(_STEP.format(at=at, steps=size) for at in range(size))
+    (folder / "costs_program.py").write_text(_PROGRAM.format(steps=steps))
+    return ["prove", "costs_program:sums", "--relation", "replace_one:entry", "--time-limit", "300"]
+
+
+def _scan(folder: Path, size: int) -> list[str]:
+    functions = "".join(
+        f"def noisy_sum_{at}(values, epsilon, rng):\n    return sum(values) + rng.laplace(0, {at + 2} / epsilon)\n\n\n"
+        for at in range(size)
+    )
+    (folder / "costs_package.py").write_text(functions)
+    return ["scan", str(folder / "costs_package.py")]
+
+
+def _replay(folder: Path, size: int) -> list[str]:
+    from dpassay.replay import seal_own
+
+    event = {"kind": "gaussian", "noise_multiplier": "2"}
+    claim = {"epsilon": "5", "delta": "1e-5"}
+    certificate = seal_own("accounting", {"event": event, "relation": "add_or_remove_one", "claim": claim})
+    for number in range(size):
+        certificate.write(folder / f"{number}.json")
+    return ["replay", *(str(folder / f"{number}.json") for number in range(size))]
+
+
+def _verify(folder: Path, size: int) -> list[str]:
+    names = [claim.id for claim in all_claims()]
+    every = len(names) / size
+    return ["verify", *(f"--claim={names[int(at * every)]}" for at in range(size))]
+
+
+def _attack(name: str, *options: str) -> Callable[[Path, int], list[str]]:
+    """An attack on synthetic ratings; the size is their number."""
+
+    def prepared(folder: Path, size: int) -> list[str]:
+        ratings = long_tail(size // 100, max(size // 60, 20), size)
+        lines = ["user,item,rating", *map("{},{},{}".format, ratings.users, ratings.items, ratings.values)]
+        (folder / "ratings.csv").write_text("\n".join(lines) + "\n")
+        return ["attack", name, "--data", str(folder / "ratings.csv"), *options]
+
+    return prepared
+
+
+GROWTHS = (
+    Growth("audit, a JAX mechanism", "samples", (10**5, 10**6, 10**7, 10**8), _audit("Count", 10, None)),
+    Growth("audit, a Python function", "samples", (10**4, 10**5, 10**6), _audit("count", 10, None)),
+    Growth("audit, a JAX mechanism", "entries of a dataset", (10, 10**3, 10**5), _audit("Count", None, 10**5)),
+    Growth("search, exact, ppns", "users", (3, 4, 5), _search),
+    Growth("prove, sums in one program", "sums", (1, 2, 4), _prove),
+    Growth("scan, a module", "functions", (1, 4, 16, 64), _scan),
+    Growth("replay", "certificates", (1, 10, 100), _replay),
+    Growth("verify", "claims", (3, 24, 192), _verify),
+    Growth("attack beta-knn", "ratings", (10**4, 10**5, 10**6), _attack("beta-knn", "--targets", "40")),
+    Growth("attack sketch", "ratings", (10**4, 10**5, 10**6), _attack("sketch")),
+    Growth("attack reconstruction", "ratings", (10**4, 10**5, 10**6), _attack("reconstruction")),
+    Growth("attack presence", "ratings", (10**4, 10**5, 10**6), _attack("presence")),
+    Growth("attack alterego", "ratings", (10**4, 10**5, 10**6), _attack("alterego")),
+)
