@@ -11,7 +11,7 @@ from dpassay.scanning.candidates import DECLARED, Accounted, Candidate, NotJudge
 
 _DELTA = 1e-5
 _STEPS = ((2.0, 0.05, 100), (2.0, 1.0, 10), (1.0, 0.01, 100))
-"""Noise multiplier, sample rate, number of steps: few, so that certified bounds get near the best accountants in time."""
+"""Noise multiplier, sample rate, number of steps: few, so that certified bounds get near the best accountants soon."""
 
 # Code that leaves `epsilon`. The numbers stand before it, under these names.
 _OPACUS = """from opacus.accountants import create_accountant
