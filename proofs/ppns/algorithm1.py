@@ -69,7 +69,8 @@ class Instance:
     @property
     def in_range(self) -> bool:
         """Whether 1 - ((n-k)/n)^w_1 < p <= (k-1)/k, the range of Theorem 1 and sec. 6.3, decided on integers."""
-        n, k, p, first = len(self.similarities), self.num_neighbors, self.probability, self.weights[0]
+        n, k, p = len(self.similarities), self.num_neighbors, self.probability
+        first = rational_power(self.base, self.similarities[0])
         # (1-k/n)^(a/b) > 1-p, both sides raised to the power b.
         above = Fraction(n - k, n) ** first.numerator > (1 - p) ** first.denominator
         return above and p * k <= k - 1

@@ -26,8 +26,9 @@ def inclusion_probabilities(weights: Sequence[Fraction], num_draws: int) -> tupl
     return _inclusion(tuple(weights), num_draws)
 
 
+@functools.lru_cache(maxsize=2**12)
 def rational_power(base: Fraction, exponent: Fraction) -> Fraction:
-    """base^exponent, exact.
+    """base^exponent, exact. Cached, since an enumeration takes few powers of few bases.
 
     Raises:
         InvalidInput: the power is irrational.

@@ -11,10 +11,12 @@ from dpassay.judging.judge import Judged, judge
 from dpassay.replay import replay
 from dpassay.report import validate_certificate
 
+RATINGS = synthetic()
+
 
 @pytest.mark.parametrize("claim", [pytest.param(claim, id=claim.id) for claim in all_claims() if not claim.data])
 def test_claim_comes_out_as_reviewed_and_replays(claim, tmp_path):
-    item = judge(claim, Context(synthetic(), quick=True))
+    item = judge(claim, Context(RATINGS, quick=True))
     assert item.verdict.outcome == expected_outcomes()[claim.id][""], item.verdict.explanation
     written = json.dumps(item.to_json())
     assert json.dumps(Judged.from_json(claim, json.loads(written)).to_json()) == written
