@@ -59,7 +59,7 @@ def test_a_command_without_a_verdict_is_no_measurement(tmp_path: Path) -> None:
 def test_every_command_can_be_started(growth: command_costs.Growth, tmp_path: Path) -> None:
     """What it is given is known to it: a dry look at the options and the files."""
     command, *arguments = growth.prepared(tmp_path, growth.sizes[0])
-    known = commands.commands[command]
+    known: click.Command | None = commands.commands[command]
     if isinstance(known, click.Group):
         known, arguments = known.get_command(click.Context(known), arguments[0]), arguments[1:]
     assert known is not None

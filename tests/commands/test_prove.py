@@ -20,6 +20,9 @@ MODULE = """
 def total(rng, data, epsilon):
     return sum(data) + rng.laplace(0, 1 / epsilon)
 
+def total_again(rng, data, epsilon):
+    return sum(data) + rng.laplace(0, 1 / epsilon)
+
 def half_the_noise(rng, data, epsilon):
     return sum(data) + rng.laplace(0, 0.5 / epsilon)
 
@@ -54,6 +57,41 @@ def test_exit_codes_and_files(name: str, code: int, tmp_path: Path, capsys: pyte
     assert main(arguments) == code
     assert [each.exists() for each in files] == [True, True, code != 2]
     assert ("no certificate" in capsys.readouterr().out) == (code == 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [(("total", "total_again"), 0), (("total", "half_the_noise", "in_order"), 1), (("total", "in_order"), 2)],
+)
+def test_several_programs(
+    names: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / each for each in ("json", "html", "certificate")]
+    outputs = [f"--{each.name}={each}" for each in folders]
+    targets = [f"proved_module:{name}" for name in names]
+    assert (
+        main(["prove", *targets, "--relation", "one_query", f"--time-limit={10 if code == 0 else 2}", *outputs]) == code
+    )
+    heads = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if line.partition(":")[0] in names]
+    assert heads == list(names)
+    assert {each.name for each in folders[0].iterdir()} == {f"proved_module.{name}.json" for name in names}
+    assert {each.name for each in folders[1].iterdir()} == {f"proved_module.{name}.html" for name in names}
+    decided = [name for name in names if name != "in_order"]
+    certificates = [folders[2] / f"proved_module.{name}.certificate.json" for name in decided]
+    assert set(folders[2].iterdir()) == set(certificates)
+    assert main(["replay", *map(str, certificates)]) == 0
+
+
+def test_several_programs_by_other_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["proved_module:total", "proved_module:half_the_noise", "--relation", "one_query", "--time-limit=20"]
+    assert main(["prove", *arguments, "--scheduler", "processes"]) == 1
+    out = capsys.readouterr().out
+    assert out.index("total: holds") < out.index("half_the_noise: refuted")
+
+
+def test_one_of_several_that_cannot_be_used_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "proved_module:total", "proved_module:absent", "--relation", "one_query"]) == 2
+    assert "absent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
 """`dpassay prove`: a proof for every input, or an exact counterexample, from a function's source."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpassay.commands.output import UNUSABLE, Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import named_function
 from dpassay.core.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from dpassay.prover.proving import Proof
+
 
 @click.command()
-@click.argument("target", metavar="MODULE:NAME")
+@click.argument("targets", metavar="MODULE:NAME...", nargs=-1, required=True)
 @click.option(
     "--relation",
     metavar="R",
@@ -31,18 +35,20 @@ from dpassay.core.errors import InvalidInput
 @click.option("--infer", is_flag=True, help="Also find the smallest bound that can be proved, and the largest loss.")
 @click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
 @isolate_option
+@scheduler_option
 @click.option("--seed", default=0, show_default=True, help="Of the runs that our reading is compared with.")
-@click.option("--json", "json_path", type=path_type(), help="Write the proof as JSON.")
+@click.option("--json", "json_path", type=path_type(), help="Write the proof as JSON; of several, into this folder.")
 @click.option("--html", "html_path", type=path_type(), help="Write the report, one self-contained HTML file.")
 @click.option("--certificate", "certificate_path", type=path_type(), help="Write what `dpassay replay` re-checks.")
 def prove(
-    target: str,
+    targets: tuple[str, ...],
     relation: str | None,
     epsilon: str | None,
     zcdp: str | None,
     gaussian: str | None,
     bounds: str | None,
     isolate: str | None,
+    scheduler: str | None,
     json_path: Path | None,
     html_path: Path | None,
     certificate_path: Path | None,
@@ -51,10 +57,12 @@ def prove(
     """Prove a mechanism's privacy claim for every input, or refute it exactly, from its Python source.
 
     The mechanism is MODULE:NAME of your own, a function f(rng, data, ...) of a list of numbers and public parameters.
-    Exits with 0 when the claim is proved, 1 when it is refuted, 2 when neither was found.
+    Exits with 0 when the claim is proved, 1 when it is refuted, 2 when neither was found. Several mechanisms are judged
+    under the same claim, each by itself; the exit code is then 0 only if all are proved, 1 if any is refuted, and
+    --json, --html and --certificate name folders.
     """
     from dpassay.core.privacy import PrivacyClaim
-    from dpassay.prover.proving import run_proof
+    from dpassay.prover.proving import run_proofs
     from dpassay.report.progress import Progress
 
     limit(isolate)
@@ -67,11 +75,18 @@ def prove(
     low, colon, high = (bounds or "").partition(":")
     if bounds is not None and not (low and colon and high):
         raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
-    outputs = Outputs(json_path, html_path, certificate_path)
-    mechanism = named_function(target)
-    with interruptible("nothing was written", insist=True), Progress(target, settings["time_limit"]) as status:
-        found = run_proof(
-            mechanism,
+    paths = {"json": json_path, "html": html_path, "certificate": certificate_path}
+    outputs = Outputs(*paths.values()) if len(targets) == 1 else Outputs(folders=paths.values())
+    mechanisms = [named_function(target) for target in dict.fromkeys(targets)]
+    shown = targets[0] if len(targets) == 1 else f"{len(mechanisms)} mechanisms"
+    with (
+        interruptible("nothing was written", insist=True),
+        executor_for(scheduler) as executor,
+        Progress(shown, settings["time_limit"] if len(targets) == 1 else None) as status,
+    ):
+        found = run_proofs(
+            mechanisms,
+            executor=executor,
             relation=relation,
             epsilon=epsilon,
             claim=next(iter(claims), None),
@@ -80,18 +95,30 @@ def prove(
             progress=status.note,
             **settings,
         )
-    content = found.to_json()
-    with outputs.attempt():
-        click.echo(str(found))
+    for target, proof in zip(dict.fromkeys(targets), found, strict=True):
+        several = "" if len(targets) == 1 else target.replace(":", ".")
+        _write(proof, outputs, {kind: path and _of(path, several, kind) for kind, path in paths.items()})
+    said = [proof.verdict.outcome for proof in found]
+    return outputs.exit_code(violated="refuted" in said) or (UNUSABLE if "open" in said else 0)
+
+
+def _of(path: Path, several: str, kind: str) -> Path:
+    """The file of one of several in a folder, or the file itself."""
+    endings = {"json": ".json", "html": ".html", "certificate": ".certificate.json"}
+    return path / f"{several}{endings[kind]}" if several else path
+
+
+def _write(proof: "Proof", outputs: Outputs, paths: dict[str, Path | None]) -> None:
     from dpassay.report.proof_html import render_proof
 
-    outputs.write(json_path, "proof", lambda: as_json(content))
-    outputs.write(html_path, "report", lambda: render_proof(content))
-    if certificate_path is not None:
+    content = proof.to_json()
+    with outputs.attempt():
+        click.echo(str(proof))
+    outputs.write(paths["json"], "proof", lambda: as_json(content))
+    outputs.write(paths["html"], "report", lambda: render_proof(content))
+    if (path := paths["certificate"]) is not None:
         with outputs.attempt():
-            click.echo(_certify(found.certificate, certificate_path))
-    code = outputs.exit_code(violated=found.verdict.outcome == "refuted")
-    return code or (UNUSABLE if found.verdict.outcome == "open" else 0)
+            click.echo(_certify(proof.certificate, path))
 
 
 def _certify(certificate: dict[str, Any] | None, path: Path) -> str:

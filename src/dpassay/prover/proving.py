@@ -11,8 +11,10 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.version import __version__
 from dpassay.prover.problem import Problem, problem_of
 from dpassay.prover.program_text import Program, program_of
+from dpassay.runs.parallel import results_in_parallel, usable_executor
 
 if TYPE_CHECKING:
     from dpassay.prover.refuter import Refuter
@@ -290,6 +293,39 @@ def run_proof(
         time.monotonic() - begin,
         command,
     )
+
+
+def run_proofs(
+    functions: Sequence[Callable[..., Any]],
+    *,
+    executor: Executor | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    **settings: Any,
+) -> list[Proof]:
+    """`run_proof` of several functions under the same claim, each by itself.
+
+    Args:
+        functions: in the order of the result; each has the whole time limit.
+        executor: shares them out over other processes, which import the functions' modules; None does all here.
+        progress: called with a short text.
+        settings: of `run_proof`.
+
+    Raises:
+        InvalidInput: of any of them, or the executor cannot do what it was given.
+    """
+    if executor is None:
+        return [run_proof(each, progress=_named(each, progress, len(functions)), **settings) for each in functions]
+    found: dict[int, Proof] = {}
+    tasks = [(each,) for each in functions]
+    for number, proof in results_in_parallel(partial(run_proof, **settings), tasks, usable_executor(executor)):
+        found[number] = proof
+        progress(f"{len(found)} of {len(functions)} judged")
+    return [found[number] for number in range(len(functions))]
+
+
+def _named(function: Callable[..., Any], progress: Callable[[str], None], count: int) -> Callable[[str], None]:
+    """Says of which of several it is."""
+    return progress if count == 1 else lambda text: progress(f"{function.__name__}: {text}")
 
 
 def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[str, Any] | None, str]:
