@@ -12,7 +12,7 @@ from scipy.integrate import quad
 
 from dpassay.prover.conformance import conforms
 from dpassay.prover.program_text import program_of
-from dpassay.replay.program_core import Draw, Refused
+from dpassay.replay.program_core import Draw, Loop, Refused
 from dpassay.replay.program_reader import read
 from dpassay.replay.random_order import Flips, flips
 
@@ -50,6 +50,7 @@ def read_as(text: str) -> str:
         (RETURN, "            break\n    return i"),
         (RETURN, "            out = [i]\n            break\n    return out"),
         (BEST, "    own = [score + 1 for score in scores]\n    best = max(own)\n"),
+        (BEST, BEST + "    if epsilon > 1:\n        epsilon = 1\n"),
     ],
     ids=lambda text: text.strip()[:30],
 )
@@ -112,6 +113,14 @@ def test_other_loops_are_refused(old: str, new: str) -> None:
         text = text.replace("len(scores)", "len(own)").replace("scores[i]", "own[i]")
     with pytest.raises(Refused):
         read_as(text)
+
+
+def test_one_largest_for_several_rounds() -> None:
+    head, loop = FLIPPED.split("    for i")
+    again = ("    for i" + loop.replace(RETURN, "            break\n    out.append(i)")).replace("\n    ", "\n        ")
+    core = read(f"{head}    out = []\n    for n in other:\n    {again}\n    return out\n", "pick")
+    (outer,) = [each for each in core.body if isinstance(each, Loop) and any(isinstance(s, Draw) for s in each.body)]
+    assert [each.kind for each in outer.body if isinstance(each, Draw)] == ["flips"]
 
 
 @pytest.mark.parametrize("stale", [False, True])

@@ -98,7 +98,8 @@ def _is_largest(function: ast.FunctionDef, loop: ast.For, scores: str, best: ast
     assert isinstance(best, ast.Name)
     given = scores in [each.arg for each in function.args.args]
     for block in blocks(function):
-        before = block[: block.index(loop)] if loop in block else []
+        around = [at for at, each in enumerate(block) if any(node is loop for node in ast.walk(each))]
+        before = block[: around[0]] if around else []
         made = [at for at, each in enumerate(before) if assigns(each, scores)]
         found = [at for at, each in enumerate(before) if assigns(each, best.id)]
         if found and (given or (made and made[0] < found[0])):
