@@ -121,6 +121,27 @@ def ones(rng, bits, epsilon):
     return count
 """
 
+BIASED = """
+import math
+
+def answers(rng, bits, epsilon):
+    p = 1 / (1 + math.exp(-epsilon))
+    out = []
+    for bit in bits:
+        out.append(rng.random() < CHANCE)
+    return out
+"""
+PERMUTED = """
+import math
+
+def flips(rng, scores, epsilon):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(SCALE * (scores[i] - best)):
+            return int(i)
+    return None
+"""
+
 
 def stated(text, relation, parameters=None, **claim):
     entry = text.split("def ")[-1].split("(")[0]
@@ -332,6 +353,14 @@ PROVABLE = {
     "gaussian sum": stated(GAUSSIAN, "one_query", {"rho": "real"}, notion="zcdp", bound="rho"),
     "mean of added records": stated(ADDED, "add_or_remove_one:entry", **BOUND),
     "exponential mechanism": stated(SELECTION.replace("SCALE", "epsilon / 2"), "all_queries"),
+    "a coin that the bit chooses": stated(
+        BIASED.replace("CHANCE", "(p if bit == 1 else 1 - p)"), "replace_one:entry", **BITS
+    ),
+    "a coin that the bit moves": stated(
+        BIASED.replace("CHANCE", "0.25 + 0.5 * bit"), "replace_one:entry", bound="log(3)", **BITS
+    ),
+    "permute-and-flip": stated(PERMUTED.replace("SCALE", "epsilon / 2"), "all_queries"),
+    "permute-and-flip, monotone": stated(PERMUTED.replace("SCALE", "epsilon"), "monotone_queries"),
     "exponential mechanism, monotone": stated(SELECTION.replace("SCALE", "epsilon"), "monotone_queries"),
     "noisy max from nothing": stated(FROM_NOTHING.replace("SCALE", "2 / epsilon"), "all_queries"),
     "noisy max from None": stated(
@@ -373,6 +402,16 @@ PROVABLE = {
     "variance by the length": stated(BY_LENGTH.replace("SHARE", "2 * rho"), "all_queries", {"rho": "real"}, **RHO),
 }  # fmt: skip
 BROKEN = {
+    "a coin that the bit chooses, for less": stated(
+        BIASED.replace("CHANCE", "(p if bit == 1 else 1 - p)"), "replace_one:entry", bound="0.9 * epsilon", **BITS
+    ),
+    "a coin that the bit moves, for less": stated(
+        BIASED.replace("CHANCE", "0.25 + 0.5 * bit"), "replace_one:entry", bound="log(2.9)", **BITS
+    ),
+    "a coin that the bit makes sure": stated(
+        BIASED.replace("CHANCE", "(p if bit == 1 else 0)"), "replace_one:entry", **BITS
+    ),
+    "permute-and-flip, scores move both ways": stated(PERMUTED.replace("SCALE", "epsilon"), "all_queries"),
     "the k best, with the noise of one": stated(PEELED.replace("SCALE", "2 / epsilon"), "all_queries", **SOME),
     "the k best, with their values": stated(
         PEELED.replace("SCALE", "2 * k / epsilon")
@@ -485,7 +524,14 @@ def test_every_invariant_is_needed():
 
 @pytest.mark.parametrize(
     ("name", "bound"),
-    [("histogram", "epsilon"), ("smart sum", "2 * epsilon"), ("clipped sum", "epsilon"), ("Gaussian DP", "rho")],
+    [
+        ("histogram", "epsilon"),
+        ("smart sum", "2 * epsilon"),
+        ("clipped sum", "epsilon"),
+        ("Gaussian DP", "rho"),
+        ("a coin that the bit chooses", "epsilon"),
+        ("permute-and-flip", "epsilon"),
+    ],
 )
 def test_the_smallest_bound_is_inferred(name, bound):
     found = infer_bound(*PROVABLE[name])

@@ -201,7 +201,7 @@ GROWTHS = (
     Growth("verify", "claims", (3, 24, 192), _verify),
     Growth("attack beta-knn", "ratings", (10**4, 10**5, 10**6), _attack("beta-knn", "--targets", "40")),
     Growth("attack sketch", "ratings", (10**4, 10**5, 10**6), _attack("sketch")),
-    Growth("attack reconstruction", "ratings", (10**4, 10**5, 10**6), _attack("reconstruction")),
+    Growth("attack reconstruction", "ratings", (10**4, 3 * 10**4, 10**5), _attack("reconstruction")),
     Growth("attack presence", "ratings", (10**4, 10**5, 10**6), _attack("presence")),
-    Growth("attack alterego", "ratings", (10**4, 10**5, 10**6), _attack("alterego")),
+    Growth("attack alterego", "ratings", (10**4, 3 * 10**4, 10**5), _attack("alterego")),
 )

@@ -38,7 +38,7 @@ from dpassay.prover.terms import (
     rebuilt,
     symbol,
 )
-from dpassay.prover.values import Draw, Env, Explored, Leaf, Number, Sequence_, Truth, as_number
+from dpassay.prover.values import UNSHIFTED, Draw, Env, Explored, Leaf, Number, Sequence_, Truth, as_number
 from dpassay.replay.proof import asked
 
 POINTS = 4
@@ -173,6 +173,22 @@ def _score_range(search: Any, change: Poly) -> dict[str, str]:
 # -- templates
 
 
+def coin_rate(search: Any, chance: Number) -> Poly:
+    """What a coin costs that falls the other way, or whose probability is p in one run and 1 - p in the other.
+
+    Where the data move the probability between other numbers, all of the claim: a guess, of which the checker decides.
+    """
+    heads = chance.first
+    if chance.change.terms:
+        sides = [atom.args[1:3] for atom in heads.support if atom.kind == "ite" and heads == poly(atom)]
+        if not sides or sides[0][0] + sides[0][1] != poly(1):
+            return number_of(search.problem.bound, search.explored.entry)
+        heads = sides[0][0]
+    odds = log_odds(heads)
+    signs = Solver(search.translator, search.explored.facts).holding([at_most(0, odds), at_most(odds, 0)])
+    return absolute(odds) if not signs else odds if at_most(0, odds) in signs else -odds
+
+
 def rates(search: Any) -> list[str]:
     """Factors of cost: the claim, real parameters, one over the scales."""
     problem, explored = search.problem, search.explored
@@ -182,12 +198,10 @@ def rates(search: Any) -> list[str]:
     texts += [f"{_atomic(problem.bound)} / {p}" for p in integers] if not search.search.infer else []
     claimed = {p for p in problem.parameters if p in problem.bound}
     for draw in explored.draws.values():
-        if draw.kind == "choice":
+        if draw.kind in ("coin", "bias"):
+            rate = coin_rate(search, as_number(draw.scale))
+        elif draw.kind == "choice":
             continue
-        if draw.kind == "coin":
-            odds = log_odds(as_number(draw.scale).first)
-            signs = Solver(search.translator, explored.facts).holding([at_most(0, odds), at_most(odds, 0)])
-            rate = absolute(odds) if not signs else odds if at_most(0, odds) in signs else -odds
         else:
             try:
                 rate = cost_of(draw, poly(1), problem.notion)
@@ -550,7 +564,7 @@ def points(search: Any) -> list[Point]:
     problem, explored = search.problem, search.explored
     result: list[Point] = []
     rng = np.random.default_rng(26)
-    scales = [as_number(d.scale).first for d in explored.draws.values() if d.kind != "choice"]
+    scales = [as_number(d.scale).first for d in explored.draws.values() if d.kind not in UNSHIFTED]
     lists = [f"len {name}" for name, sort in problem.parameters.items() if sort.startswith("list")]
     sizes = [atom for atom in (Atom("sym", name) for name in ("n", *lists)) if any(atom in s.support for s in scales)]
     wholes, reals = [1, 2, 3, 7, 4, 5], [1.0, 0.5, 2.0, 0.25, 3.0, 1.5]
@@ -769,6 +783,11 @@ def path_cost(search: Any, houdini: Houdini, at: int, leaf: Leaf) -> Poly:
             low, high = (number_of(ranges[draw.position][side], search.explored.entry) for side in ("low", "high"))
             total = total + high - low
             continue
+        if draw.kind == "bias":
+            chance = as_number(draw.scale)
+            same = equal(substitution.poly(chance.change), 0)
+            total = total + choose(same, poly(0), coin_rate(search, chance))
+            continue
         shift: Any = poly(draw.shift)
         if draw.kind == "coin":  # of a list of coins, the shift is 1 where one falls the other way
             shift = equal(shift, 1) if draw.shift.kind == "read" else Formula("sym", draw.shift)
@@ -837,7 +856,7 @@ def limited(search: Any, substitution: Substitution, leaf: Leaf, facts: Sequence
     """How far the draws of a segment move at most, where a solver sees what linear programs do not."""
     goals: dict[Formula, None] = {}
     for draw in leaf.current():
-        if draw.kind not in ("coin", "choice"):
+        if draw.kind not in ("coin", *UNSHIFTED):
             moved = substitution.poly(poly(draw.shift))
             opaque = any(a.kind in ("app", "inverse") for a in moved.support) or any(len(m) > 1 for m in moved.terms)
             for text in search.magnitudes if opaque else ():

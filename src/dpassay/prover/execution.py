@@ -1073,6 +1073,9 @@ class Path:
             return replace(coins, get=get)
         label = self.label(self.at(draw))
         value, flip = truth_symbol(f"coin {label}"), truth_symbol(f"flip {label}")
+        if chance.change.terms:  # the data are in its probability: it falls the same way, which costs
+            self.event("bias", self.at(draw), flip.args[0], chance, value)
+            return Truth(value, value) if below else Truth(negate(value), negate(value))
         event = self.event("coin", self.at(draw), flip.args[0], chance, value)
         del event
         first, second = value, Formula("iff", value, negate(flip))
@@ -1206,7 +1209,7 @@ class Path:
         draw = Draw(position, kind, shift, scale, seen, len(self.outcomes), value, (), self.segment, index)
         draw.loops = tuple(self.loop_stack)
         self.draws.append(draw)
-        if isinstance(scale, Number) and scale.change.terms:
+        if isinstance(scale, Number) and scale.change.terms and kind != "bias":
             self.obligations.append(Owed(position, equal(scale.change, 0), ()))
         if kind == "exponential":
             self.obligations.append(Owed(position, at_most(0, poly(shift)), ()))

@@ -33,6 +33,7 @@ from dpassay.prover.program_text import Program
 from dpassay.prover.solving import Solver, Translator
 from dpassay.prover.terms import Atom, Formula, Poly, Substitution, at_most, forget_terms, poly, symbol
 from dpassay.prover.values import (
+    UNSHIFTED,
     Constant,
     Draw,
     Explored,
@@ -325,7 +326,7 @@ class Attempts:
             kind = self.explored.draws[key[0]].kind
             if kind == "coin":
                 self.options[key] = self.flips(key)
-            elif kind == "choice":
+            elif kind in UNSHIFTED:
                 self.options[key] = []
             elif any(found.values()):
                 self.options[key] = [t for t, exact in found.items() if exact]
@@ -557,7 +558,7 @@ class Attempts:
             before = Substitution(dict(symbols), reads)
             if draw.kind == "coin":
                 symbols[draw.shift] = before.formula(formula_of(text, draw.env, self.whole))
-            elif draw.kind != "choice":
+            elif draw.kind not in UNSHIFTED:
                 symbols[draw.shift] = before.poly(number_of(text, draw.env, self.whole))
         return Substitution(symbols, reads)
 
@@ -644,7 +645,7 @@ class Attempts:
         coins: dict[str, dict[tuple[tuple[str, bool], ...], str]] = {}
         for (position, when), text in texts.items():
             kind = self.explored.draws[position].kind
-            if kind != "choice":
+            if kind not in UNSHIFTED:
                 draw = self.explored.draws[position]
                 still = {t for loop in draw.loops for t in inductive.loops[loop] if t.endswith(" == 0")}
                 (coins if kind == "coin" else shifts).setdefault(position, {})[when] = _without(text, still)

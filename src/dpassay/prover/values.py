@@ -114,6 +114,10 @@ def constant(value: Any) -> Any:
     return Constant(value)
 
 
+UNSHIFTED = ("choice", "bias")
+"""Draws that are the same in both runs: an index by weights, a coin whose probability differs between them."""
+
+
 @dataclass
 class Draw:
     """One draw on a path: its shift's symbol, and the branches taken after it before the next cut point."""
