@@ -83,9 +83,9 @@ class _Replayed:
             raise _Other(f"a choice in our reading is {kind}({chance:g}) in the run")
         return value
 
-    def flips(self, weights: Sequence[Any]) -> Any:
-        for place in self._next("permutation", len(weights)):
-            if self._next("uniform", 0.0) < weights[place] / max(weights):
+    def flips(self, exponents: Sequence[Any]) -> Any:
+        for place in self._next("permutation", len(exponents)):
+            if self._next("uniform", 0.0) < math.exp(exponents[place] - max(exponents)):
                 return place
         raise _Other("a loop in random order ends without a place")
 

@@ -303,15 +303,19 @@ class Runs:
         self.spend(path, cost, at)
 
     def selected(self, path: Path, draw: Draw) -> Scalar:
-        """An index, the same in both runs: weights e^q_k with low <= q'_k - q_k <= high for all k cost high - low."""
+        """An index, the same in both runs: with low <= q'_k - q_k <= high for all k it costs high - low.
+
+        Of a choice, q_k is the logarithm of a weight; of flips, an exponent.
+        """
         weights, symbols, at = self.evaluation.sequence(path, draw.scale), self.symbols, draw.position
         place, chosen = symbols.fresh("place", "i"), symbols.fresh("choice", "i")
         low, high = (self.said.number(path, each) for each in self.alignment.selections.get(at, (_NOUGHT, _NOUGHT)))
-        inside, weight, moved = self.within(place, weights), self.pairs.number(weights.element(place)), ZERO
+        inside, weight = self.within(place, weights), self.pairs.number(weights.element(place))
         path.show(symbols.compare("==", weights.length.gap), "as many places in both runs", at)
-        for side in (weight.one, weight.two):
+        for side in (weight.one, weight.two) if draw.kind == "choice" else ():
             path.show(implies(inside, symbols.compare(">", side)), "a weight above 0", at)
-        if weight.gap != ZERO:
+        moved = weight.gap
+        if draw.kind == "choice" and weight.gap != ZERO:
             moved = symbols.applied("log", [weight.two]) - symbols.applied("log", [weight.one])
         path.show(implies(inside, symbols.compare("<=", low - moved)), "a score that falls no further", at)
         path.show(implies(inside, symbols.compare("<=", moved - high)), "a score that rises no further", at)

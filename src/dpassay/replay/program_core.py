@@ -100,7 +100,7 @@ class Draw:
     """`name` becomes a draw: laplace, exponential, normal, gumbel (a scale), geometric (p; two-sided), coin (p).
 
     Or an index of the list `scale`: a choice, with a probability in proportion to the element there; or flips, the
-    first in a random order whose coin, with the probability of its element over the largest, says yes.
+    first in a random order whose coin, with the probability e^(its element - the largest), says yes.
     """
 
     name: str

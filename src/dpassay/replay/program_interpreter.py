@@ -46,8 +46,8 @@ class Draws(Protocol):
     def choice(self, weights: Sequence[Any]) -> Any:
         """An index, with a probability in proportion to the weight there."""
 
-    def flips(self, weights: Sequence[Any]) -> Any:
-        """The first index in a random order whose coin, of its weight over the largest, says yes."""
+    def flips(self, exponents: Sequence[Any]) -> Any:
+        """The first index in a random order whose coin, of e^(its exponent - the largest), says yes."""
 
     def uniform(self) -> Any:
         """From 0 to 1."""

@@ -461,9 +461,8 @@ class _Reader:
             raise _refuse(node, f"scores are a list, not {shape}")
         self.nonempty(node, scores)
         factor = self.kept("factor", self.operation("positive", (self.number(found.factor),), node), node, SCALAR)
-        exponents = self.lifted(node, "*", (factor, SCALAR), (scores, ARRAY))
-        weights, _ = self.lifted(node, "exp", exponents)
-        chosen = self.drawn(node, "flips", self.kept("weights", weights, node, ARRAY), None)
+        exponents, _ = self.lifted(node, "*", (factor, SCALAR), (scores, ARRAY))
+        chosen = self.drawn(node, "flips", self.kept("exponents", exponents, node, ARRAY), None)
         self.assign(node.target, *chosen, node)
         self.block(found.accepted)
 
