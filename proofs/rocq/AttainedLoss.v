@@ -99,8 +99,10 @@ elim: s => [|i s [c c0 [E1 E2]]]; first by exists 1%R; rewrite ?ltr01 //= mul0r 
 have N0 : (0 < number_chance eps (Some (1 : R)))%R by exact: number_gt0.
 have Q0 : (0 < expR ((count p s)%:R * eps))%R by exact: expR_gt0.
 have [/andP[m0 mf] /andP[k0 kf]] := (box_mass_bounds one, box_mass_bounds minus).
-have [m mE] : exists m : R, box_mass 1 = m%:E by exists (fine (box_mass 1)); rewrite fineK // ge0_fin_numE // ltW.
-have [k kE] : exists k : R, box_mass (- 1) = k%:E by exists (fine (box_mass (- 1))); rewrite fineK // ge0_fin_numE // ltW.
+have [m mE] : exists m : R, box_mass 1 = m%:E
+  by exists (fine (box_mass 1)); rewrite fineK; [| rewrite ge0_fin_numE; [exact: mf | exact: ltW m0]].
+have [k kE] : exists k : R, box_mass (- 1) = k%:E
+  by exists (fine (box_mass (- 1))); rewrite fineK; [| rewrite ge0_fin_numE; [exact: kf | exact: ltW k0]].
 have mk : (m = expR eps * k)%R by have := box_mass_ratio; rewrite mE kE -EFinM => -[].
 have {}k0 : (0 < k)%R by rewrite -lte_fin -kE.
 have {}m0 : (0 < m)%R by rewrite -lte_fin -mE.

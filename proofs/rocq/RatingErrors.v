@@ -71,7 +71,7 @@ Lemma bound_lt : bound < (D - 1) ^+ 2.
 Proof.
 have H := D1gt0; have D2 := D2; apply: lt_by bound_gap _.
 have H2 : 0 <= D - 2%:R by rewrite subr_ge0.
-by nneg.
+by rewrite divr_gt0 ?ltr0n // mulr_gt0 // ltr_paddl ?ltr0n // mulr_ge0 ?ler0n.
 Qed.
 
 Lemma mse_le theta : 1 <= theta <= D -> mean_squared_error eps theta (ord0 : 'I_d.+1) <= bound.
@@ -101,7 +101,7 @@ move=> d1; have D1 := D1gt0 R d1.
 have D2 := D2 R d1; have H2 : 0 <= d%:R - 2%:R :> R by rewrite subr_ge0.
 rewrite mse_created //; apply: lt_by (_ : _ = (8%:R * (d%:R - 2%:R) ^+ 2 + 35%:R * (d%:R - 2%:R) + 33%:R) / 6%:R) _.
   by field.
-by nneg.
+by rewrite divr_gt0 ?ltr0n // ltr_paddl ?ltr0n // addr_ge0 // mulr_ge0 ?ler0n ?sqr_ge0.
 Qed.
 
 (* One user, two items: the first is rated 1, the second is missing. *)

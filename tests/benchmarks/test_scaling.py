@@ -50,6 +50,12 @@ def test_commands_are_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) ->
     assert memory["series"][0]["y"] == [row["peak memory, MiB"] for row in rows]
 
 
+def test_memory_is_that_of_the_command_and_not_of_what_measures_it(tmp_path: Path) -> None:
+    held = np.ones(2**27)  # 1 GiB, touched
+    assert 30 < command_costs.measure(["--version"], str(tmp_path))["peak memory, MiB"] < 300
+    assert held[-1] == 1
+
+
 def test_a_command_without_a_verdict_is_no_measurement(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"replay nothing.json ended with exit code 2: 0 of 1 certificates check"):
         command_costs.measure(["replay", "nothing.json"], str(tmp_path))

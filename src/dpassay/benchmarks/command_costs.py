@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,16 @@ TITLE = "Long commands against what they grow with"
 _COLUMNS = ("command", "what grows", "size", "seconds", "CPU seconds", "peak memory, MiB")
 _MEASURED = ("seconds", "CPU seconds", "peak memory, MiB")
 
+# A process begins with the peak memory of the one that it is forked from: this one is small.
+_LAUNCHER = """
+import json, os, sys, time
+begin = time.monotonic()
+process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, used = os.wait4(process, 0)
+measured = [time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**10]  # KiB on Linux
+with open(sys.argv[1], "w") as file:
+    json.dump([os.waitstatus_to_exitcode(status), *measured], file)
+"""
 _MECHANISMS = """
 import jax
 import numpy as np
@@ -106,19 +115,16 @@ def measure(arguments: Sequence[str], folder: str) -> Mapping[str, float]:
         InvalidInput: it ends without a verdict, with what it said last.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(dpassay.__file__).parents[1]), folder])}
-    said = Path(folder) / "said"
-    command = [sys.executable, "-m", "dpassay", *arguments]
+    said, told = Path(folder) / "said", Path(folder) / "told.json"
     with said.open("w") as file:
-        begin = time.monotonic()
-        process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - begin
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
+        command = [sys.executable, "-m", "dpassay", *arguments]
+        launched = [sys.executable, "-S", "-c", _LAUNCHER, str(told), *command]
+        subprocess.run(launched, env=environment, stdout=file, stderr=subprocess.STDOUT, check=True)
+    code, seconds, processor, memory = json.loads(told.read_text())
+    if code not in (0, 1):
         last = (said.read_text().strip().splitlines() or ["nothing was said"])[-1]
-        raise InvalidInput(f"dpassay {' '.join(arguments)} ended with exit code {process.returncode}: {last}")
-    memory = used.ru_maxrss / 2**10  # KiB on Linux; with that of the processes that it waited for
-    found = (seconds, used.ru_utime + used.ru_stime, memory)
+        raise InvalidInput(f"dpassay {' '.join(arguments)} ended with exit code {code}: {last}")
+    found = (seconds, processor, memory)
     return dict(zip(_MEASURED, (float(f"{each:.3g}") for each in found), strict=True))
 
 
