@@ -101,7 +101,7 @@ def test_accountants_of_trainings_are_judged_by_what_they_say(
         made.__path__ = []
         monkeypatch.setitem(sys.modules, name, made)
     vars(made).update(create_accountant=lambda kind: Counting(), CTDAccountant=Counting)
-    listed = [each for each in candidates(library) if isinstance(each, Candidate) and "multiplier=2.0" in each.name]
+    listed = [each for each in candidates(library) if isinstance(each, Candidate) and "rate=1.0" in each.name]
     assert listed
     for each in listed:
         assert judged(each, 20.0).outcome == outcome
