@@ -28,8 +28,8 @@ import numpy as np
 from dpassay.benchmarks import audit_runs
 from dpassay.benchmarks.audit_runs import NO_SEED, Task, audit_once, audited, exact
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, Row, row
+from dpassay.benchmarks.parts import refuse_unknown
 from dpassay.benchmarks.peers import available, measure
-from dpassay.core.errors import InvalidInput
 from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.runs.kept import Kept, cache_folder
@@ -71,9 +71,7 @@ def tables(
     """
     from dpassay.benchmarks import curator
 
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise InvalidInput(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-
+    refuse_unknown(parts, PARTS)
     seeds = SEEDS if seeds is None else seeds
     fewer = max(1, math.ceil(seeds / 3))
 

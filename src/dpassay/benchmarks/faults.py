@@ -5,7 +5,7 @@ from functools import partial
 
 from dpassay.benchmarks.accidents import accidents
 from dpassay.benchmarks.kills import kills
-from dpassay.core.errors import InvalidInput
+from dpassay.benchmarks.parts import tables_of
 from dpassay.core.records import Table
 
 
@@ -21,6 +21,4 @@ def tables(
         "kills": partial(kills, quick, seed, progress),
         "accidents": partial(accidents, progress),
     }
-    if unknown := sorted(set(parts) - set(known)):
-        raise InvalidInput(f"no part is called {unknown[0]!r}; choose from {', '.join(known)}")
-    return [table for name in parts or known for table in known[name]()]
+    return tables_of(parts, known)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.benchmarks.pair_mechanisms import BROKEN, CASES, SOUND, Case
-from dpassay.core.errors import InvalidInput
+from dpassay.benchmarks.parts import refuse_unknown
 from dpassay.core.progress import Step
 from dpassay.core.records import Table
 from dpassay.core.text import shortened
@@ -48,8 +48,7 @@ def tables(
     Raises:
         InvalidInput: an unknown part.
     """
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise InvalidInput(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
+    refuse_unknown(parts, PARTS)
     kept = Kept(resume or cache_folder() / "bench-pairs.jsonl", [], __name__)
     some = slice(QUICK if quick else None)
     found = []

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from dpassay.benchmarks import dpriv, sensitivity
+from dpassay.benchmarks.parts import refuse_unknown
 from dpassay.benchmarks.prove_programs import PROGRAMS
 from dpassay.benchmarks.prove_programs.record import Program
 from dpassay.benchmarks.sensitivity import cpu_seconds
@@ -92,8 +93,7 @@ def tables(
     Raises:
         InvalidInput: a part that there is not.
     """
-    if unknown := set(parts) - set(PARTS):
-        raise InvalidInput(f"no part is called {sorted(unknown)[0]!r}; choose from {', '.join(PARTS)}")
+    refuse_unknown(parts, PARTS)
     wanted = [part for part in PARTS if part in parts or not parts]
     judged = [part for part in wanted if part not in _ASKED]
     asked_for = [(part, place, seed, prove) for part in judged for place in _places(part, quick)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dpassay.benchmarks import attack_costs, command_costs
-from dpassay.core.errors import InvalidInput
+from dpassay.benchmarks.parts import tables_of
 from dpassay.core.records import Plot, Table
 
 
@@ -18,11 +18,9 @@ def tables(
     """
     known: dict[str, Callable[[], Sequence[Table]]] = {
         "attack": partial(attack_costs.tables, quick, seed, progress),
-        "commands": partial(command_costs.tables, quick, seed, progress),
+        "commands": partial(command_costs.tables, quick, progress),
     }
-    if unknown := sorted(set(parts) - set(known)):
-        raise InvalidInput(f"no part is called {unknown[0]!r}; choose from {', '.join(known)}")
-    return [table for name in parts or known for table in known[name]()]
+    return tables_of(parts, known)
 
 
 def plots(tables: Sequence[Table]) -> list[Plot]:

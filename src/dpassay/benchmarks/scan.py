@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.benchmarks import scan_controls, scan_packages
+from dpassay.benchmarks.parts import tables_of
 from dpassay.benchmarks.scan_corpus import SPECIMENS, Specimen
 from dpassay.core.errors import InvalidInput
 from dpassay.core.progress import Step
@@ -40,10 +41,7 @@ def tables(
         "packages": partial(_packages, environments, seed, progress),
         "controls": partial(scan_controls.controls, repeated, progress),
     }
-    if unknown := sorted(set(parts) - set(known)):
-        raise InvalidInput(f"no part is called {unknown[0]!r}; choose from {', '.join(known)}")
-    chosen = parts or [name for name in known if name != "packages" or environments is not None]
-    return [table for name in chosen for table in known[name]()]
+    return tables_of(parts or [name for name in known if name != "packages" or environments is not None], known)
 
 
 def _packages(environments: Path | None, seed: int, progress: Callable[[str], None]) -> list[Table]:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from dpassay.prover.proving import Proof
 
 
+_ENDINGS = {"json": ".json", "html": ".html", "certificate": ".certificate.json"}
+"""Of the files in folders."""
+
+
 @click.command()
 @click.argument("targets", metavar="MODULE:NAME...", nargs=-1, required=True)
 @click.option(
@@ -76,13 +80,15 @@ def prove(
     if bounds is not None and not (low and colon and high):
         raise InvalidInput(f"--bounds {bounds!r}: write LOW:HIGH, for example 0:1")
     paths = {"json": json_path, "html": html_path, "certificate": certificate_path}
-    outputs = Outputs(*paths.values()) if len(targets) == 1 else Outputs(folders=paths.values())
-    mechanisms = [named_function(target) for target in dict.fromkeys(targets)]
-    shown = targets[0] if len(targets) == 1 else f"{len(mechanisms)} mechanisms"
+    targets = tuple(dict.fromkeys(targets))
+    alone = len(targets) == 1
+    outputs = Outputs(*paths.values()) if alone else Outputs(folders=paths.values())
+    mechanisms = [named_function(target) for target in targets]
+    shown, clock = (targets[0], settings["time_limit"]) if alone else (f"{len(targets)} mechanisms", None)
     with (
         interruptible("nothing was written", insist=True),
         executor_for(scheduler) as executor,
-        Progress(shown, settings["time_limit"] if len(targets) == 1 else None) as status,
+        Progress(shown, clock) as status,
     ):
         found = run_proofs(
             mechanisms,
@@ -95,17 +101,11 @@ def prove(
             progress=status.note,
             **settings,
         )
-    for target, proof in zip(dict.fromkeys(targets), found, strict=True):
-        several = "" if len(targets) == 1 else target.replace(":", ".")
-        _write(proof, outputs, {kind: path and _of(path, several, kind) for kind, path in paths.items()})
+    for target, proof in zip(targets, found, strict=True):
+        inside = {kind: path and path / f"{target.replace(':', '.')}{_ENDINGS[kind]}" for kind, path in paths.items()}
+        _write(proof, outputs, paths if alone else inside)
     said = [proof.verdict.outcome for proof in found]
     return outputs.exit_code(violated="refuted" in said) or (UNUSABLE if "open" in said else 0)
-
-
-def _of(path: Path, several: str, kind: str) -> Path:
-    """The file of one of several in a folder, or the file itself."""
-    endings = {"json": ".json", "html": ".html", "certificate": ".certificate.json"}
-    return path / f"{several}{endings[kind]}" if several else path
 
 
 def _write(proof: "Proof", outputs: Outputs, paths: dict[str, Path | None]) -> None:

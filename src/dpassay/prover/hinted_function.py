@@ -1,6 +1,7 @@
 """One function as lint reads it: from top to bottom, with what each name holds of the private data."""
 
 import ast
+import functools
 from typing import Any, Literal, get_args
 
 from dpassay.prover.hints import (
@@ -80,9 +81,10 @@ class Reader:
                     for each in ast.walk(part)
                     if isinstance(each, ast.Name)
                 }
-                if not any(called(each) == "default_rng" for each in ast.walk(node)) and not given & self._sources():
+                if not any(called(each) == "default_rng" for each in ast.walk(node)) and not given & self._sources:
                     self._say("generator-not-passed", node)
 
+    @functools.cached_property
     def _sources(self) -> set[str]:
         """Names that hold a generator: parameters, and what is made of them, parts and parts of parts too."""
         assigned = [

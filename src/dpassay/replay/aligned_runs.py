@@ -16,6 +16,7 @@ from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path, Pending
 from dpassay.replay.paired_values import YES, Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
+    SELECTIONS,
     Append,
     Assign,
     Block,
@@ -248,7 +249,7 @@ class Runs:
 
     def draw(self, path: Path, draw: Draw) -> list[Path]:
         """The path, once for each case that the draw's shift may have."""
-        if draw.kind in ("choice", "flips"):
+        if draw.kind in SELECTIONS:
             path.values[draw.name] = self.selected(path, draw)
             return [path]
         scale = self.evaluation.number(path, draw.scale, draw.position)

@@ -16,6 +16,10 @@ RELATIONS = (
 """Which lists are neighbors: docs/how-to/prove.md."""
 
 
+SELECTIONS = ("choice", "flips")
+"""Draws of an index."""
+
+
 class Refused(Exception):
     """The text has something that is not understood.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from dpassay.replay import Rejected
 from dpassay.replay.program_core import (
+    SELECTIONS,
     Append,
     Assign,
     Block,
@@ -158,7 +159,7 @@ class Flow:
 
     def draw(self, draw: Draw) -> Held:
         """What a draw gives."""
-        if draw.kind in ("choice", "flips"):
+        if draw.kind in SELECTIONS:
             return Held("int")  # the same in both runs, and in the trace
         differs = draw.position in self.shifted
         if draw.kind == "coin":

@@ -21,14 +21,12 @@ class Flips:
     """What such a loop is made of.
 
     Attributes:
-        place: the name of what the loop runs over.
         scores: the list's name.
         factor: of a score in the exponent.
         uniform, exponential: the call of `rng.random`, and the function `exp`.
         accepted: what is done at the place whose coin says yes.
     """
 
-    place: str
     scores: str
     factor: ast.expr
     uniform: ast.expr
@@ -73,7 +71,7 @@ def flips(function: ast.FunctionDef, loop: ast.For) -> Flips | str:
     leaving = (ast.Break, ast.Continue, ast.Return)
     if not isinstance(last, ast.Break | ast.Return) or any(isinstance(n, leaving) for s in before for n in ast.walk(s)):
         return "where the coin says yes, the loop is left by return or break at the end, and nowhere else"
-    return Flips(place, scores, factor, uniform, exponential, before if isinstance(last, ast.Break) else accepted)
+    return Flips(scores, factor, uniform, exponential, before if isinstance(last, ast.Break) else accepted)
 
 
 def _factored(node: ast.expr, scores: str, place: str) -> tuple[ast.expr, ast.expr] | None:
