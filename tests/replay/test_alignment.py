@@ -812,6 +812,14 @@ def test_changed_programs_are_rejected(name):
             pytest.fail(f"{line}: {computed('alignment', forged)}")
 
 
+@pytest.mark.parametrize("factor", ["-epsilon / 2", "(epsilon - 1) / 2", "0 * epsilon"])
+def test_coins_of_chances_above_1_are_no_permute_and_flip(factor):
+    inputs = ACCEPTED["PERMUTE_AND_FLIP"]
+    text = inputs["program"]["text"].replace("epsilon / 2", factor)
+    with pytest.raises(Rejected, match="a factor above 0"):
+        computed("alignment", _changed(inputs, "program", "text", to=text))
+
+
 def test_a_certificate_is_replayed_from_the_file(tmp_path):
     inputs = ACCEPTED["PARTIAL_SUM"]
     result = check("alignment", inputs)

@@ -79,6 +79,7 @@ def test_spellings_of_permute_and_flip(old: str, new: str) -> None:
         ("scores[i] -", "other[i] -"),
         ("epsilon / 2 *", "i *"),
         ("epsilon / 2 *", "rng.random() *"),
+        ("epsilon / 2 *", "rng.laplace() *"),
         ("(scores[i] - best))", "(scores[i] - best) + 1)"),
         ("(scores[i] - best))", "(scores[i] - best)) / 2"),
         ("(scores[i] - best)", "(scores[i] - best) ** 2"),
