@@ -17,7 +17,7 @@ from hypothesis.extra.pandas import column, data_frames, range_indexes, series
 import dpassay as dp
 from dpassay.auditors import drawing
 from dpassay.auditors.drawing import learned_neighbors
-from dpassay.auditors.drawn_datasets import RecordRelation, dataset_key
+from dpassay.auditors.drawn_datasets import Neighbors, RecordRelation, dataset_key
 from dpassay.auditors.strategies import rating_matrices
 from dpassay.core.errors import InvalidInput
 from dpassay.report.dataset_code import dataset_code
@@ -195,6 +195,19 @@ def test_a_strategy_of_few_datasets_gives_no_others():
     assert {frozenset(pair) for pair in pairs} == {frozenset(chosen[:2])}
     pairs, _ = pairs_of(st.sampled_from(["red", "green", "blue"]), SWAP)
     assert {text for pair in pairs for text in pair} == {"red", "green", "blue"}
+
+
+def test_datasets_that_were_all_short_by_chance_are_no_limit_for_others() -> None:
+    """In little time few are drawn, perhaps all of one size; longer ones, drawn later, have more places."""
+    short = Neighbors.of(st.lists(digit), RecordRelation.parse(REPLACE), [[1], [2]], complete=False)
+
+    @seed(1)
+    @settings(max_examples=200, phases=[Phase.generate], database=None, deadline=None)
+    @given(short.pairs())
+    def collect(pair):
+        assert difference(pair)
+
+    collect()
 
 
 def test_every_place_of_fixed_datasets_has_a_domain_of_its_own():
