@@ -6,12 +6,13 @@ back to the scale. What it finds is shrunk until no smaller instance violates th
 all smaller instances. "Smaller" is the componentwise order of `Size`.
 """
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -27,11 +28,13 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import FiniteMechanism, Mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
+from dpassay.runs.parallel import PerWorker, results_in_order, usable_executor
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MARGIN = 1e-9  # a loss must pass the claim by this much, nats, so that rounding alone never makes a witness
 NUM_STARTS = 4  # violating pairs from which shrinking starts
 MAX_INSTANCES = 400_000  # the largest enumeration of smaller instances that is attempted
+PART = 4096  # instances of one task of the enumeration
 BATCH = 256  # datasets of one compiled call: enough for all changes of one small dataset
 LAW_ENTRIES = 1 << 20  # log-probabilities computed by one compiled call
 Datasets = np.ndarray  # int8 levels, shape (batch, users, items): 0 is a missing rating, j the j-th of the scale
@@ -137,7 +140,9 @@ def search(
         fixed: components of `Size` that shrinking keeps, for example "num_neighbors".
         minimal: enumerate all smaller instances; without it the witness is shrunk step by step and may not be minimal.
         progress: called with one line when a stage ends.
-        executor: whose workers share the draws of the tests on samples; candidates are compared here.
+        executor: whose workers share the restarts and the smaller instances of an exact search, or the draws of the
+            tests on samples, whose candidates are compared here. What is found is what one process finds in that many
+            restarts.
 
     Returns:
         A witness with notes on its minimality, or None when nothing was found in time. None is no proof of privacy.
@@ -171,16 +176,15 @@ def search(
             progress=progress,
             executor=executor,
         )
-    if executor is not None:
-        raise InvalidInput("an exact search draws nothing that workers could share; leave the executor out")
     scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     begin = time.monotonic()
-    pairs = _find(problem, seed, begin + time_limit, patterns, progress, stop=True)
+    shared = _Shared(problem, executor)
+    pairs = _find(shared, seed, begin + time_limit, patterns, progress, stop=True)
     if not pairs or not problem.violates(pairs[0]):
         return None
     end = max(begin + time_limit, time.monotonic() + time_limit / 4)
-    found = _minimize(problem, pairs, end, progress, minimal=minimal)
+    found = _minimize(shared, pairs, end, progress, minimal=minimal)
     return dataclasses.replace(found.witness, notes=(*found.witness.notes, str(found)))
 
 
@@ -205,7 +209,7 @@ def worst_case(
     Arguments and errors as in `search`; an infinite loss ends it early. The witness need not violate the claim.
     """
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale)
-    pairs = _find(problem, seed, time.monotonic() + time_limit, patterns, progress, stop=False)
+    pairs = _find(_Shared(problem), seed, time.monotonic() + time_limit, patterns, progress, stop=False)
     return problem.witness(pairs[0]) if pairs else None
 
 
@@ -234,7 +238,7 @@ def minimize(
     pair = _Pair(problem.num_neighbors, problem.levels(first), problem.levels(second))
     if not problem.violates(pair):
         raise InvalidInput(f"this pair does not violate {problem.claim}: give one that does, as `search` finds them")
-    return _minimize(problem, [pair], time.monotonic() + time_limit, progress, minimal=True)
+    return _minimize(_Shared(problem), [pair], time.monotonic() + time_limit, progress, minimal=True)
 
 
 class _Pair(NamedTuple):
@@ -426,40 +430,80 @@ def _compiled(mechanism: Any) -> Callable[[Any, Any], jax.Array]:
 # --- finding ---------------------------------------------------------------------------------------------------------
 
 
+class _Shared:
+    """A problem whose parts this process works on, or the workers of an executor."""
+
+    def __init__(self, problem: _Problem, executor: Executor | None = None) -> None:
+        self.problem = problem
+        self._executor = None if executor is None else usable_executor(executor)
+        self._work = PerWorker(_bound, problem)  # what a worker compiles, it keeps
+
+    def each(
+        self, step: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]
+    ) -> contextlib.closing[Generator[tuple[Any, ...], None, None]]:
+        """Every task with what `step(problem, *task)` returns, in the order of the tasks."""
+        named = ((step, *task) for task in tasks)
+        results = results_in_order(self._work, named, self._executor)
+        return contextlib.closing((task[1:], result) for task, result in results)
+
+
+def _bound(problem: _Problem) -> Callable[..., Any]:
+    """Does any step on the problem."""
+    return float64(lambda step, *task: step(problem, *task))
+
+
 def _find(
-    problem: _Problem, seed: int, deadline: float, patterns: bool, progress: Callable[[str], None] | None, *, stop: bool
+    shared: _Shared, seed: int, deadline: float, patterns: bool, progress: Callable[[str], None] | None, *, stop: bool
 ) -> list[_Pair]:
     """The worst pair found, if any; with `stop`, the first few that violate the claim."""
+    problem, worst = shared.problem, -math.inf
+    pairs: list[_Pair] = []
+    with shared.each(_restart, _restarts(problem, seed, deadline, patterns, stop)) as results:
+        for (restart, *_), (score, found) in results:
+            if score > worst:
+                worst, pairs = score, found
+                if progress is not None:
+                    progress(f"search: restart {restart}, worst score {worst:.4g}")
+            if worst >= 1e6 or (stop and problem.bad(np.array([worst]))[0]) or time.monotonic() > deadline:
+                break
+    return pairs if worst > MARGIN else []
+
+
+def _restarts(
+    problem: _Problem, seed: int, deadline: float, patterns: bool, stop: bool
+) -> Iterator[tuple[int, Datasets, Datasets, float, bool]]:
+    """What each restart begins from, without end."""
     generator = np.random.default_rng(seed)
-    k = problem.num_neighbors
-    best: tuple[float, _Pair] | None = None
     starts = [*problem.start, *(_patterns(problem) if patterns else ())]
     for restart in itertools.count():
         bases = [*starts, *_random(problem, generator, 16)] if restart == 0 else _random(problem, generator, 24)
         firsts, seconds = zip(*(_neighbors(problem, base, generator) for base in bases), strict=True)
-        first, second = np.concatenate(firsts), np.concatenate(seconds)
-        scores = problem.score(k, first, second)
-        bad = problem.bad(scores)
-        if stop and bad.any():
-            ratings = (first > 0).sum(axis=(1, 2)) + (second > 0).sum(axis=(1, 2))
-            few = sorted(np.flatnonzero(bad).tolist(), key=lambda place: int(ratings[place]))[:NUM_STARTS]
-            return [_Pair(k, first[place], second[place]) for place in few]
-        if np.isfinite(scores).any():
-            place = int(np.nanargmax(scores))
-            pair, score = _Pair(k, first[place], second[place]), float(scores[place])
-            pair, score = _climb(problem, pair, score, deadline, stop)
-            # Compiling the gradient costs more than a few restarts.
-            if score < 1e6 and (not stop or (restart >= 2 and not problem.bad(np.array([score]))[0])):
-                pair, score = _ascend(problem, pair, score)
-            if best is None or score > best[0]:
-                best = score, pair
-                if progress is not None:
-                    progress(f"search: restart {restart}, worst score {score:.4g}")
-        if best is not None and (best[0] >= 1e6 or (stop and problem.bad(np.array([best[0]]))[0])):
-            break
-        if time.monotonic() > deadline:
-            break
-    return [] if best is None or best[0] <= MARGIN else [best[1]]
+        yield restart, np.concatenate(firsts), np.concatenate(seconds), deadline - time.monotonic(), stop
+
+
+def _restart(
+    problem: _Problem, restart: int, first: Datasets, second: Datasets, left: float, stop: bool
+) -> tuple[float, list[_Pair]]:
+    """The worst score that is reached from these pairs in `left` seconds, and the pairs that have it.
+
+    With `stop`, where some violate the claim at once: the few of them with the fewest ratings.
+    """
+    deadline, k = time.monotonic() + left, problem.num_neighbors
+    scores = problem.score(k, first, second)
+    bad = problem.bad(scores)
+    if stop and bad.any():
+        ratings = (first > 0).sum(axis=(1, 2)) + (second > 0).sum(axis=(1, 2))
+        few = sorted(np.flatnonzero(bad).tolist(), key=lambda place: int(ratings[place]))[:NUM_STARTS]
+        return float(scores[few].max()), [_Pair(k, first[place], second[place]) for place in few]
+    if not np.isfinite(scores).any():
+        return -math.inf, []
+    place = int(np.nanargmax(scores))
+    pair, score = _Pair(k, first[place], second[place]), float(scores[place])
+    pair, score = _climb(problem, pair, score, deadline, stop)
+    # Compiling the gradient costs more than a few restarts.
+    if score < 1e6 and (not stop or (restart >= 2 and not problem.bad(np.array([score]))[0])):
+        pair, score = _ascend(problem, pair, score)
+    return score, [pair]
 
 
 def _random(problem: _Problem, generator: np.random.Generator, count: int) -> list[np.ndarray]:
@@ -591,21 +635,24 @@ def _ascent(mechanism: Any, steps: int) -> Callable[..., jax.Array]:
 
 
 def _minimize(
-    problem: _Problem, pairs: Sequence[_Pair], deadline: float, progress: Callable[[str], None] | None, *, minimal: bool
+    shared: _Shared, pairs: Sequence[_Pair], deadline: float, progress: Callable[[str], None] | None, *, minimal: bool
 ) -> Minimality:
-    shrunk = [_greedy(problem, pair, deadline) for pair in pairs]
+    problem = shared.problem
+    with shared.each(_greedy, ((pair, deadline - time.monotonic()) for pair in pairs)) as results:
+        shrunk = [pair for _, pair in results]
     pair = min(shrunk, key=lambda pair: (sum(problem.size(pair)[:3]), problem.size(pair), pair.total))
     if progress is not None:
         progress(f"shrink: down to {problem.size(pair)}")
-    pair, smaller, complete = _enumerate(problem, pair, deadline) if minimal else (pair, 0, False)
+    pair, smaller, complete = _enumerate(shared, pair, deadline) if minimal else (pair, 0, False)
     if problem.inert:
         used = (pair.first | pair.second).any(axis=0)
         pair = _Pair(pair.num_neighbors, pair.first[:, used], pair.second[:, used])
     return Minimality(problem.witness(pair), problem.size(pair), smaller, complete, problem.fixed)
 
 
-def _greedy(problem: _Problem, pair: _Pair, deadline: float) -> _Pair:
+def _greedy(problem: _Problem, pair: _Pair, left: float) -> _Pair:
     """Takes away neighbors, users, items and ratings and lowers ratings while the pair still violates the claim."""
+    deadline = time.monotonic() + left
     while time.monotonic() < deadline:
         for moves in (_fewer_users, _fewer_items, _fewer_ratings):
             size = problem.size(pair)
@@ -662,16 +709,38 @@ def _fewer_ratings(problem: _Problem, pair: _Pair) -> list[_Pair]:
     return [smaller for smaller in pairs if smaller.total < pair.total and problem.size(smaller).within(bound)]
 
 
-def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, int, bool]:
+def _enumerate(shared: _Shared, pair: _Pair, deadline: float) -> tuple[_Pair, int, bool]:
     """The first violation among all instances within the size of `pair`, in an order that puts smaller ones first.
 
     Groups of equal (k, candidates, items) come by the sum of the three, and pairs in a group by (ratings, largest): an
     extension of the order of sizes, so that whatever is smaller than the result was seen before it.
     """
+    problem = shared.problem
     bound = problem.size(pair)
+    seen: list[np.ndarray] = []
+    with contextlib.suppress(_Unfinished), shared.each(_violations, _parts(problem, bound, deadline)) as results:
+        for (k, first, second), bad in results:
+            seen.append(problem.sizes(k, first, second))
+            if bad.any():
+                place = int(bad.argmax())
+                found = _Pair(k, first[place], second[place])
+                return found, _count(seen, problem.size(found)), True
+        return pair, _count(seen, bound), True
+    return pair, 0, False
+
+
+class _Unfinished(Exception):
+    """Not all smaller instances can be looked at: they are too many, or the time is over."""
+
+
+def _parts(problem: _Problem, bound: Size, deadline: float) -> Iterator[tuple[int, Datasets, Datasets]]:
+    """All instances within a size, the smallest first, some thousands at a time.
+
+    Raises:
+        _Unfinished: after the last part there was time or room for.
+    """
     neighbors = range(1, bound.num_neighbors + 1) if bound.num_neighbors else range(1)
     shapes = itertools.product(neighbors, range(1, bound.candidates + 1), range(1, bound.items + 1))
-    seen: list[np.ndarray] = []
     budget = MAX_INSTANCES
     kept = [(Size._fields.index(name), getattr(bound, name)) for name in problem.fixed]
     for k, candidates, items in sorted(shapes, key=lambda shape: (sum(shape), shape)):
@@ -679,20 +748,18 @@ def _enumerate(problem: _Problem, pair: _Pair, deadline: float) -> tuple[_Pair, 
             continue
         generated = _instances(problem, k, candidates, items, bound, budget)
         if generated is None:
-            return pair, 0, False
-        first, second, sizes = generated
+            raise _Unfinished
+        first, second = generated
         budget -= len(first)
-        for begin in range(0, len(first), 4096):
-            part = slice(begin, begin + 4096)
+        for begin in range(0, len(first), PART):
             if time.monotonic() > deadline:
-                return pair, 0, False
-            bad = problem.bad(problem.score(k, first[part], second[part]))
-            seen.append(sizes[part])
-            if bad.any():
-                place = int(bad.argmax())
-                found = _Pair(k, first[part][place], second[part][place])
-                return found, _count(seen, problem.size(found)), True
-    return pair, _count(seen, bound), True
+                raise _Unfinished
+            yield k, first[begin : begin + PART], second[begin : begin + PART]
+
+
+def _violations(problem: _Problem, k: int, first: Datasets, second: Datasets) -> np.ndarray:
+    """Which of the pairs violate the claim, shape (batch,)."""
+    return problem.bad(problem.score(k, first, second))
 
 
 def _count(seen: list[np.ndarray], size: Size) -> int:
@@ -702,7 +769,7 @@ def _count(seen: list[np.ndarray], size: Size) -> int:
 
 def _instances(
     problem: _Problem, k: int, candidates: int, items: int, bound: Size, budget: int
-) -> tuple[Datasets, Datasets, np.ndarray] | None:
+) -> tuple[Datasets, Datasets] | None:
     """All neighboring pairs of one shape within `bound`, smallest first; None when there are more than `budget`.
 
     Each unordered pair once: the second dataset has the rating less, or the higher rating. For an inert mechanism up to
@@ -733,7 +800,7 @@ def _instances(
     # Among equal sizes the lowest ratings first: not part of the order, only easier to read.
     total = first.sum(axis=(1, 2), dtype=int) + second.sum(axis=(1, 2), dtype=int)
     order = np.lexsort((total, sizes[:, 4], sizes[:, 3]))
-    return first[order], second[order], sizes[order]
+    return first[order], second[order]
 
 
 def _all_changes(relation: NeighboringRelation, base: Datasets, top: int) -> Iterator[tuple[Datasets, Datasets]]:

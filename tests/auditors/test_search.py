@@ -1,5 +1,8 @@
+import functools
 import itertools
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import jax
@@ -242,6 +245,36 @@ def test_same_seed_same_witness():
     assert two is not None
     np.testing.assert_array_equal(one.dataset1, two.dataset1)
     assert one.event == two.event
+
+
+@pytest.mark.parametrize("relation", [ADD, "replace_one:user"])
+@pytest.mark.parametrize("mechanism", [Nearest(), Exponential(), OneCell()])
+def test_workers_find_what_one_process_finds(mechanism, relation):
+    found = search(mechanism, relation, epsilon=0.3, num_users=4, num_items=2, time_limit=600)
+    with ThreadPoolExecutor(3) as executor:
+        shared = search(mechanism, relation, epsilon=0.3, num_users=4, num_items=2, time_limit=600, executor=executor)
+    assert found is not None
+    assert "none of the" in found.notes[-1]
+    assert shared.to_json() == found.to_json()
+
+
+def test_workers_take_restarts_and_smaller_instances(monkeypatch):
+    done = []
+    for name in ("_restart", "_greedy", "_violations"):
+        step = getattr(module, name)
+        noted = functools.partial(
+            lambda name, step, *task: (done.append((name, threading.get_ident())), step(*task))[1]
+        )
+        monkeypatch.setattr(module, name, functools.partial(noted, name, step))
+    with ThreadPoolExecutor(1) as executor:
+        search(OneCell(), ADD, epsilon=0.3, num_users=3, num_items=2, time_limit=600, executor=executor)
+    assert {name for name, _ in done} == {"_restart", "_greedy", "_violations"}
+    assert threading.get_ident() not in {thread for _, thread in done}
+
+
+def test_a_search_wants_an_executor():
+    with pytest.raises(InvalidInput, match=r"concurrent\.futures\.Executor"):
+        search(OneCell(), ADD, epsilon=0.3, executor=3)
 
 
 def test_minimize_wants_a_violating_pair_of_neighbors():

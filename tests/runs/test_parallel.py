@@ -1,6 +1,7 @@
 """Judging in several processes gives the verdicts of one process, and a dead process is noticed."""
 
 import contextlib
+import itertools
 import math
 import os
 import pickle
@@ -26,7 +27,7 @@ from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import verification
 from dpassay.judging.parallel import judge_in_parallel
-from dpassay.runs.parallel import SPAWN, PerWorker, results_in_parallel
+from dpassay.runs.parallel import AHEAD, SPAWN, PerWorker, results_in_order, results_in_parallel
 
 CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
 
@@ -118,6 +119,44 @@ def test_results_of_any_executor_belong_to_their_tasks(executor):
     if isinstance(executor, Shuffled):
         assert found != sorted(found)
         assert executor.submitted == 20
+
+
+def test_results_come_in_the_order_of_tasks_that_are_made_as_needed(executor):
+    made = []
+
+    def endless():
+        for number in itertools.count(3):
+            made.append(number)
+            yield number, 3
+
+    with contextlib.closing(results_in_order(math.comb, endless(), executor)) as results:
+        found = list(itertools.islice(results, 100))
+    assert found == [((n, 3), math.comb(n, 3)) for n in range(3, 103)]
+    assert len(made) <= 100 + AHEAD
+
+
+def test_tasks_in_this_process_are_made_one_by_one():
+    made = []
+    results = results_in_order(math.factorial, ((made.append(number) or number,) for number in range(9)), None)
+    assert next(results) == ((0,), 1)
+    assert made == [0]
+
+
+def test_what_tasks_raise_comes_after_the_results_before_it(executor):
+    def broken():
+        yield (3,)
+        yield (4,)
+        raise RuntimeError("no fifth")
+
+    found = []
+    with pytest.raises(RuntimeError, match="no fifth"):
+        found.extend(result for _, result in results_in_order(math.factorial, broken(), executor))
+    results = results_in_order(math.factorial, broken(), executor)
+    assert [next(results), next(results)] == [((3,), 6), ((4,), 24)]
+    with pytest.raises(ValueError, match="factorial"):
+        list(results_in_order(math.factorial, [(3,), (-1,), (4,)], executor))
+    with pytest.raises(InvalidInput, match="back for another's"):
+        list(results_in_order(math.factorial, [(3,), (4,)], Shuffled(1, lose=lambda results: results[::-1])))
 
 
 def test_an_executor_stays_open_and_is_left_no_work():

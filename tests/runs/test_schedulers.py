@@ -155,7 +155,6 @@ def test_unusable_schedulers_are_told_in_one_line(monkeypatch, tmp_path, capsys)
     ("words", "said"),
     [
         (["verify", "--claim", "PP-LAM2", "--jobs", "2", "--scheduler", "processes"], "leave it or --scheduler out"),
-        (["search", "ppns", "--relation", "add_or_remove_one:rating", "--epsilon", "1"], "nothing that workers"),
         (["experiment", "ppns", "--quick"], "runs in one process"),
     ],
 )

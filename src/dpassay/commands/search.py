@@ -79,18 +79,16 @@ def search(
     }
     from dpassay.report.progress import Progress
 
-    if scheduler is not None and not sampled:
-        raise InvalidInput("an exact search draws nothing that workers could share; add --black-box, or leave it out")
     with (
         interruptible("nothing was written"),
         executor_for(scheduler) as executor,
         Progress(target.target, time_limit) as status,
     ):
+        shared["executor"] = executor
         if sampled:
             from dpassay.auditors.neighbor_search import search_black_box
 
             shared |= {"failure_probability": failure_probability, "progress": status.note}
-            shared |= {"executor": executor}
             found = search_black_box(mechanism, relation, claim=claim, **shared)
         else:
             from dpassay.auditors.search import search as search_exactly

@@ -5,11 +5,13 @@ import functools
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import threading
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -23,6 +25,7 @@ from typing import Any, cast
 from dpassay.core.errors import InvalidInput
 
 SPAWN = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
+AHEAD = 32  # tasks that an executor has before their results are needed
 worker: dict[str, Any] = {}
 
 
@@ -99,10 +102,53 @@ def results_in_parallel(
         call = _call if isinstance(workers, int) else functools.partial(_numbered, function)
         futures = {submit(call, number, *task): number for number, task in enumerate(tasks)}
         for future in as_completed(futures):
-            number, result = future.result()
-            if number != futures[future]:
-                raise InvalidInput("the executor gave one task's result back for another's; take another executor")
-            yield number, result
+            yield futures[future], _of_task(futures[future], future)
+
+
+def results_in_order(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], executor: Executor | None
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every task and its result, in the order of the tasks, which are made as they are needed.
+
+    Whoever leaves early closes this: tasks that are not begun are given up then.
+
+    Args:
+        function: called with each task's arguments.
+        tasks: their arguments; they may have no end. What they raise is raised after the results of all before it.
+        executor: whose workers call; it gets `AHEAD` tasks before the first result is needed. None for this process.
+
+    Raises:
+        InvalidInput: a process died, or the executor gave work up or back for another.
+        Exception: what the function or the tasks raise.
+    """
+    if executor is None:
+        for task in tasks:
+            yield task, function(*task)
+        return
+    with submitting(executor, 0) as submit:
+        waiting: deque[tuple[int, tuple[Any, ...], Future[Any]]] = deque()
+        coming, end = enumerate(tasks), None
+        while waiting or end is None:
+            if end is None and len(waiting) < AHEAD:
+                try:
+                    number, task = next(coming)
+                except Exception as error:  # there are no more, or this one cannot be made
+                    end = error
+                else:
+                    waiting.append((number, task, submit(functools.partial(_numbered, function), number, *task)))
+                continue
+            number, task, future = waiting.popleft()
+            yield task, _of_task(number, future)
+    if not isinstance(end, StopIteration):
+        raise cast(Exception, end)
+
+
+def _of_task(number: int, future: Future[Any]) -> Any:
+    """The result of a task."""
+    given, result = future.result()
+    if given != number:
+        raise InvalidInput("the executor gave one task's result back for another's; take another executor")
+    return result
 
 
 @contextlib.contextmanager
@@ -113,9 +159,9 @@ def own_processes() -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
+        pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
 
@@ -159,9 +205,9 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
     finally:
         given_up = [future for future in futures if future.cancel() or not future.done()]
         if own is not None:
-            own.shutdown(wait=not given_up)
             for process in set(multiprocessing.active_children()) - others if given_up else ():
                 process.terminate()
+            own.shutdown()
 
 
 class Sent:
@@ -225,6 +271,7 @@ def _raised_in(error: Exception) -> str:
 
 def _begin(shared: dict[str, Any]) -> None:
     worker.update(shared)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent answers, and ends these
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -117,7 +117,7 @@ def test_the_repaired_selection_is_private_on_everything_enumerated(relation, k,
     bound = engine.Size(k, candidates, 2, 3, 5)
     instances = engine._instances(problem, k, candidates, 2, bound, 200_000)
     assert instances is not None
-    first, second, _ = instances
+    first, second = instances
     with jax.enable_x64(True):
         scores = problem.score(k, first, second)
     assert len(scores) > 500
