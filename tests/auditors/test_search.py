@@ -1,4 +1,3 @@
-import functools
 import itertools
 import math
 import threading
@@ -254,18 +253,23 @@ def test_workers_find_what_one_process_finds(mechanism, relation):
     with ThreadPoolExecutor(3) as executor:
         shared = search(mechanism, relation, epsilon=0.3, num_users=4, num_items=2, time_limit=600, executor=executor)
     assert found is not None
+    assert shared is not None
     assert "none of the" in found.notes[-1]
     assert shared.to_json() == found.to_json()
 
 
 def test_workers_take_restarts_and_smaller_instances(monkeypatch):
     done = []
+
+    def noted(name, step):
+        def run(*task):
+            done.append((name, threading.get_ident()))
+            return step(*task)
+
+        return run
+
     for name in ("_restart", "_greedy", "_violations"):
-        step = getattr(module, name)
-        noted = functools.partial(
-            lambda name, step, *task: (done.append((name, threading.get_ident())), step(*task))[1]
-        )
-        monkeypatch.setattr(module, name, functools.partial(noted, name, step))
+        monkeypatch.setattr(module, name, noted(name, getattr(module, name)))
     with ThreadPoolExecutor(1) as executor:
         search(OneCell(), ADD, epsilon=0.3, num_users=3, num_items=2, time_limit=600, executor=executor)
     assert {name for name, _ in done} == {"_restart", "_greedy", "_violations"}
@@ -274,7 +278,7 @@ def test_workers_take_restarts_and_smaller_instances(monkeypatch):
 
 def test_a_search_wants_an_executor():
     with pytest.raises(InvalidInput, match=r"concurrent\.futures\.Executor"):
-        search(OneCell(), ADD, epsilon=0.3, executor=3)
+        search(OneCell(), ADD, epsilon=0.3, executor=3)  # type: ignore[arg-type]
 
 
 def test_minimize_wants_a_violating_pair_of_neighbors():

@@ -11,7 +11,7 @@ import threading
 import traceback
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -107,7 +107,7 @@ def results_in_parallel(
 
 def results_in_order(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], executor: Executor | None
-) -> Iterator[tuple[tuple[Any, ...], Any]]:
+) -> Generator[tuple[tuple[Any, ...], Any], None, None]:
     """Every task and its result, in the order of the tasks, which are made as they are needed.
 
     Whoever leaves early closes this: tasks that are not begun are given up then.
