@@ -1,21 +1,23 @@
 """Whole scans: whatever a package does to its process, the scan ends, and never with a better outcome."""
 
+import contextlib
 import json
-import os
+import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import dpassay as dp
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.report.schema import validate_scan
-from dpassay.scanning import running, worker
-from dpassay.scanning.candidates import Accounted, Candidate, Pair
+from dpassay.scanning import package, running, worker
+from dpassay.scanning.candidates import Accounted, Candidate, NotJudged, Pair
 from dpassay.scanning.judging import Found, Judged, Reading
-from dpassay.scanning.schedule import ROUNDS
+from dpassay.scanning.schedule import ROUNDS, Turn
 
 HOSTILE = '''
 """Differential privacy."""
@@ -73,7 +75,7 @@ def test_a_hostile_package(hostile: str, tmp_path: Path) -> None:
 def test_a_package_that_hangs_when_it_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "asleep.py").write_text('"""Privacy."""\nimport time\ntime.sleep(600)\ndef f(data, epsilon): ...\n')
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "IMPORTING", 1.0)
+    monkeypatch.setattr(package, "IMPORTING", 1.0)
     found = dp.scan("asleep", time_limit=1)
     assert found.judged == ()
     assert "import the package" in found.not_judged[0]["reason"]
@@ -97,52 +99,126 @@ def _mechanism(number: int) -> Candidate:
     return Candidate("mechanism", f"m{number}", "", lambda rng, data: data, PrivacyClaim(1.0), datasets=Pair(0, 1))
 
 
-def test_the_shares_of_all_that_is_judged_on_samples_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Fake:
+    """Stands in for the process of the package: judges nothing, and notes the turns."""
+
+    given: ClassVar[list[Turn]] = []
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        accountant = Candidate("accountant", "a", "", lambda: Accounted({}, 1.0, 0.0))
+        listed, planned = worker._planned([accountant, *map(_mechanism, range(10_000))], request)
+        late = [{"name": each.name, "where": "", "reason": "no time"} for each in listed[len(planned) :]]
+        self.importing = 0.0
+        self.plan = {"planned": [[each.name, "", each.kind] for each in planned], "not_judged": late}
+
+    def judge(self, name: str, where: str, turn: Turn, before: Found | None, left: float) -> Found:
+        if name != "a":
+            self.given.append(turn)
+        kind: Any = "accountant" if name == "a" else "mechanism"
+        hope = None if name == "a" else 0.0
+        judged = Judged(kind, name, "", "", "", "", "not refuted", "", "")
+        return Found(judged, (Reading("", "not refuted", "", "", hope=hope),))
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_shares_of_all_that_is_judged_on_samples_add_up(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are, more than there is time for among them."""
-    accountant = Candidate("accountant", "a", "", lambda: Accounted({}, 1.0, 0.0))
-    given: dict[int, list[float]] = {}
-
-    def in_fork(judging: Any, place: Path, limits: Any) -> Any:
-        candidate, turn, _ = judging.args
-        if candidate.kind == "mechanism":
-            given.setdefault(turn.number, []).append(turn.share)
-        result = Judged(candidate.kind, candidate.name, "", "", "", "", "not refuted", "", "")
-        return Found(result, (Reading("", "not refuted", "", "", hope=0.0 if candidate.kind == "mechanism" else None),))
-
-    monkeypatch.setattr(worker, "_in_fork", in_fork)
-    monkeypatch.setattr(worker, "can_fork", lambda: True)
-    monkeypatch.setattr(worker, "_import_engines", lambda: None)
-    monkeypatch.setattr(worker, "_listed", lambda request: [accountant, *map(_mechanism, range(10_000))])
-    monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
-    request = {"seconds": 20.0, "path": "", "failure_probability": 0.05, "workers": 2, "seed": 0, "probing": False}
-    (tmp_path / "request.json").write_text(json.dumps(request))
-    here = Path.cwd()
-    try:
-        worker.main(tmp_path)
-    finally:
-        os.chdir(here)
-    plan = json.loads((tmp_path / "plan.json").read_text())
-    mechanisms = len(given[0])
+    monkeypatch.setattr(running, "Package", Fake)
+    monkeypatch.setattr(Fake, "given", [])
+    found = dp.scan(hostile, time_limit=20.0, failure_probability=0.05)
+    shares = [[turn.share for turn in Fake.given if turn.number == number] for number in range(ROUNDS)]
+    mechanisms = len(shares[0])
     assert 10 < mechanisms < 100
-    assert 2 < len(given) <= ROUNDS
-    assert len(plan["not_judged"]) == 10_000 - mechanisms
-    assert sum(sum(shares) for shares in given.values()) <= 0.05
-    assert sum(given[0]) == pytest.approx(0.025)
-    assert json.loads((tmp_path / "shares.json").read_text()) == [shares[0] for shares in given.values()]
-    assert "no time" in plan["not_judged"][0]["reason"]
+    assert sum(map(bool, shares)) > 2
+    assert len(found.not_judged) == 10_000 - mechanisms
+    assert sum(map(sum, shares)) <= 0.05
+    assert sum(shares[0]) == pytest.approx(0.025)
+    assert found.shares == tuple(each[0] for each in shares if each)
+
+
+PATIENT = '''"""Privacy."""
+import os
+
+def release(data, epsilon):
+    if os.path.exists({end!r}):
+        os.kill(os.getppid(), 9)
+    return 0
+'''
+
+
+def test_a_process_that_dies_later_loses_no_result_of_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = tmp_path / "end"
+    (tmp_path / "patient.py").write_text(PATIENT.format(end=str(end)))
+    monkeypatch.syspath_prepend(tmp_path)
+    request = _request(tmp_path, "patient", seconds=60.0, probing=False)
+    turn = Turn(0, 0.01, 1.0, 0)
+    with contextlib.closing(package.Package(request)) as process:
+        assert process.plan is not None
+        (name, where, kind), *_ = process.plan["planned"]
+        assert kind == "mechanism"
+        first = process.judge(name, where, turn, None, 60.0)
+        assert process.judge("patient.other", "there", turn, None, 60.0).result == NotJudged(
+            "patient.other", "there", "this process does not find it in the package"
+        )
+        end.touch()
+        assert process.judge(name, where, turn, first, 60.0) == Found(first.result)
+        last = process.judge(name, where, turn, None, 60.0).result
+        assert isinstance(last, NotJudged)
+        assert "with signal 9" in last.reason
+    assert process._process.poll() is not None
+
+
+def test_what_is_found_is_told_whole() -> None:
+    reading = Reading(
+        "add_or_remove_one:record", "refuted", "search", "so", ("a", "b"), "code", "1", "2", math.inf, 0.5
+    )
+    content = {"relation": "r", "outcome": "refuted", "explanation": "so"}
+    judged = Judged("mechanism", "m", "f:1", "", "1-DP", "r", "violated", "e", "x", ("a",), readings=(content,))
+    for found in (Found(judged, (reading,)), Found(NotJudged("m", "f:1", "why"))):
+        assert Found.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_workers_of_an_executor_judge(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many of them as it has, each in one process of its own, however many turns they get."""
+    began = []
+
+    class Noted(package.Package):
+        def __init__(self, request: dict[str, Any]) -> None:
+            began.append(request["workers"])
+            super().__init__(request)
+
+    monkeypatch.setattr(package, "Package", Noted)
+    monkeypatch.setattr(running, "Package", Noted)
+    calls = Path(hostile) / "calls.py"
+    calls.write_text(HOSTILE.replace("time.sleep(600)", "input()"))
+    for name in ("deadly", "raising"):
+        (calls.parent / f"{name}.py").unlink()
+    with ThreadPoolExecutor(3) as executor:
+        found = dp.scan(hostile, time_limit=4, executor=executor)
+    assert len(found.violated) == len(found.judged) == 3
+    reasons = {each["name"].removeprefix("hostile.calls."): each["reason"] for each in found.not_judged}
+    assert "exit code 0" in reasons["kills(epsilon=0.5)"]
+    assert "ValueError: empty" in reasons["writes(epsilon=0.5)"]
+    assert "EOFError" in reasons["hangs(epsilon=0.5)"]  # what is told on standard input is not the package's to read
+    assert 1 < len(began) <= 4  # one here, which lists
+    assert set(began) == {3}
+    with pytest.raises(dp.InvalidInput, match=r"concurrent\.futures\.Executor"):
+        dp.scan(hostile, executor=3)  # type: ignore[arg-type]
+
+
+def _request(folder: Path, module: str, *, seconds: float, probing: bool) -> dict[str, Any]:
+    return {
+        **{"package": module, "path": str(folder), "library": "", "unusable": {}, "seconds": seconds, "seed": 0},
+        **{"modules": [[module, str(folder / f"{module}.py")]], "failure_probability": 0.05, "workers": 1},
+        "probing": probing,
+    }
 
 
 def test_the_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     (tmp_path / "asleep.py").write_text('"""Privacy."""\nimport time\ntime.sleep(600)\ndef f(data, epsilon): ...\n')
-    request = {
-        **{"package": "asleep", "path": str(tmp_path), "library": "", "unusable": {}, "seconds": 60.0, "seed": 0},
-        **{
-            "modules": [["asleep", str(tmp_path / "asleep.py")]],
-            "failure_probability": 0.05,
-            "workers": 1,
-            "probing": True,
-        },
-    }
+    request = _request(tmp_path, "asleep", seconds=60.0, probing=True)
     (tmp_path / "request.json").write_text(json.dumps(request))
     command = [sys.executable, "-m", "dpassay.scanning.worker", str(tmp_path)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from dpassay.commands.output import UNUSABLE, Outputs, as_json, command_line, interruptible, path_type
+from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.core.files import write_file
 
 
@@ -15,6 +16,7 @@ from dpassay.core.files import write_file
     "--failure-probability", default=0.001, show_default=True, help="Of any false accusation in the whole scan."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
+@scheduler_option
 @click.option("--json", "json_path", type=path_type(), help="Write the scan as JSON.")
 @click.option(
     "--sarif", "sarif_path", type=path_type(), help="Write findings and hints for code scanning, SARIF 2.1.0."
@@ -26,6 +28,7 @@ def scan(
     time_limit: float,
     failure_probability: float,
     seed: int,
+    scheduler: str | None,
     json_path: Path | None,
     sarif_path: Path | None,
     html_path: Path | None,
@@ -45,7 +48,11 @@ def scan(
     from dpassay.scanning.running import scan as scanned
 
     outputs = Outputs(json_path, sarif_path, html_path, folders=[drafts])
-    with interruptible("nothing was written"), Progress(package, time_limit) as status:
+    with (
+        interruptible("nothing was written"),
+        executor_for(scheduler) as executor,
+        Progress(package, time_limit) as status,
+    ):
         found = scanned(
             package,
             time_limit=time_limit,
@@ -53,6 +60,7 @@ def scan(
             seed=seed,
             command=command_line(),
             progress=status.note,
+            executor=executor,
         )
     content = found.to_json()
     with outputs.attempt():

@@ -26,6 +26,7 @@ from dpassay.core.errors import InvalidInput
 
 SPAWN = multiprocessing.get_context("spawn")  # JAX has threads, which a fork would break
 AHEAD = 32  # tasks that an executor has before their results are needed
+ENDING = 5.0  # seconds at most that processes in the midst of work are waited for
 worker: dict[str, Any] = {}
 
 
@@ -54,6 +55,12 @@ def usable_executor(executor: Any) -> Executor:
             'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
         )
     return executor
+
+
+def workers_of(executor: Executor) -> int:
+    """How many tasks an executor does at once; where it does not say, as many as this machine has processors."""
+    said = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return int(said or processors())
 
 
 class PerWorker:
@@ -159,11 +166,21 @@ def own_processes() -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        pool.shutdown(cancel_futures=True)
+        _end(pool, others)
         raise
     pool.shutdown()
+
+
+def _end(pool: ProcessPoolExecutor, others: set[Any]) -> None:
+    """Ends a pool in the midst of its work; `others` are processes that were there before it.
+
+    Its last words are waited for, but not forever: Ctrl-C may have broken what its threads wait for.
+    """
+    for process in set(multiprocessing.active_children()) - others:
+        process.terminate()
+    ending = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    ending.start()
+    ending.join(ENDING)
 
 
 @contextlib.contextmanager
@@ -204,9 +221,9 @@ def submitting(workers: int | Executor, tasks: int, **shared: Any) -> Iterator[C
         raise
     finally:
         given_up = [future for future in futures if future.cancel() or not future.done()]
-        if own is not None:
-            for process in set(multiprocessing.active_children()) - others if given_up else ():
-                process.terminate()
+        if own is not None and given_up:
+            _end(own, others)
+        elif own is not None:
             own.shutdown()
 
 

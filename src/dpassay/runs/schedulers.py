@@ -47,6 +47,11 @@ class DaskExecutor(Executor):
     def __init__(self, client: Any) -> None:
         self._client = client
 
+    @property
+    def workers(self) -> int:
+        """How many tasks are done at once, now."""
+        return sum(self._client.nthreads().values())
+
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
         """Sends a call to the scheduler; equal calls are not one."""
         promised: Future[Any] = Future()

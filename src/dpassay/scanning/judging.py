@@ -119,12 +119,32 @@ class Found:
     result: Judged | NotJudged
     readings: tuple[Reading, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able mapping of all there is."""
+        return {"judged": isinstance(self.result, Judged), **dataclasses.asdict(self)}
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> "Found":
+        """What `to_json` was made of.
+
+        Raises:
+            KeyError, TypeError: it was made of nothing.
+        """
+        kind = Judged if content["judged"] else NotJudged
+        return Found(
+            kind(**_tuples(content["result"])), tuple(Reading(**_tuples(each)) for each in content["readings"])
+        )
+
     @property
     def hope(self) -> float | None:
         """Of the reading that has least, as all must be refuted; None where a further round tells nothing."""
         hopes = [reading.hope for reading in self.readings if reading.outcome != "refuted"]
         told = [hope for hope in hopes if hope is not None]
         return min(told) if told and len(told) == len(hopes) else None
+
+
+def _tuples(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
 
 
 def judge(candidate: Candidate, share: float, seconds: float, seed: int) -> Judged | NotJudged:

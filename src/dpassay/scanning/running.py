@@ -1,32 +1,30 @@
-"""`dp.scan`: starts the process that runs other people's code, and gathers what it finds."""
+"""`dp.scan`: has processes that run other people's code judge it, round by round, and gathers what they find."""
 
 import contextlib
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
+import dataclasses
+import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import require
 from dpassay.core.version import __version__
-from dpassay.runs.parallel import processors
-from dpassay.scanning.candidates import shown_place
+from dpassay.runs.parallel import PerWorker, processors, results_in_parallel, usable_executor, workers_of
+from dpassay.scanning.candidates import NotJudged, shown_place
+from dpassay.scanning.judging import Found, Judged
 from dpassay.scanning.libraries import LIBRARIES, PARTIAL
+from dpassay.scanning.package import Package, elsewhere
+from dpassay.scanning.schedule import Schedule, Turn
 from dpassay.scanning.targets import Module, Target, target, version
 
 DEFAULT_TIME_LIMIT = 45.0  # seconds
 DEFAULT_FAILURE_PROBABILITY = 0.001
-IMPORTING = 60.0  # seconds, at most, in which the package must be imported
-GRACE = 15.0
 _WORKERS = 2
-_LOOK = 0.05
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,7 @@ def scan(
     seed: int = 0,
     command: str = "",
     progress: Callable[[str], None] = lambda _: None,
+    executor: Executor | None = None,
 ) -> Scan:
     """Judges what in an installed package claims privacy: mechanisms, stability maps, accountants, noise formulas.
 
@@ -106,9 +105,11 @@ def scan(
         seed: of everything random.
         command: that runs this again, for reports.
         progress: called with a short text when a step advances.
+        executor: whose workers judge, each in a process of its own that imports the package, for which there is as much
+            time again as it takes here; None for this machine, two at a time.
 
     Raises:
-        InvalidInput: no such package, or no Python source in it; or Hypothesis is missing.
+        InvalidInput: no such package, or no Python source in it; Hypothesis is missing; or no executor.
     """
     require("search")
     if not 0 < failure_probability < 1:
@@ -130,16 +131,18 @@ def scan(
         "seconds": time_limit,
         "failure_probability": failure_probability,
         "seed": seed,
-        "workers": min(_WORKERS, processors()),
+        "workers": min(_WORKERS, processors()) if executor is None else workers_of(usable_executor(executor)),
     }
-    gathered = _gathered(request, progress)
-    if gathered["plan"] is None and len(found.modules) > 1 and not request["library"]:
-        progress("the package ended its process when it was imported: its modules are tried one by one")
-        request["unusable"] = _unusable(found.modules, request, progress)
-        gathered = _gathered(request, progress)
-    judged, not_judged = gathered["judged"], gathered["not_judged"]
-    if gathered["plan"] is None:
-        not_judged = [{"name": found.package, "where": "", "reason": gathered["reason"]}]
+    with contextlib.ExitStack() as ending:
+        process = ending.enter_context(contextlib.closing(Package(request)))
+        if process.plan is None and len(found.modules) > 1 and not request["library"]:
+            progress("the package ended its process when it was imported: its modules are tried one by one")
+            request["unusable"] = _unusable(found.modules, request)
+            process = ending.enter_context(contextlib.closing(Package(request)))
+        results, shares = _judged(process, request, executor, progress)
+    plan = process.plan or {"not_judged": [{"name": found.package, "where": "", "reason": process.reason}]}
+    judged = [each.to_json() for each in results if isinstance(each, Judged)]
+    not_judged = [*plan["not_judged"], *(dataclasses.asdict(each) for each in results if isinstance(each, NotJudged))]
     for each in (*judged, *not_judged):
         each["where"] = shown_place(each["where"])
     order = ("violated", "depends on the reading", "not refuted", "holds")
@@ -150,7 +153,7 @@ def scan(
         tuple(not_judged),
         tuple(_hints(found)),
         failure_probability,
-        tuple(gathered["shares"]),
+        tuple(shares),
         time_limit,
         seed,
         time.monotonic() - begin,
@@ -158,90 +161,74 @@ def scan(
     )
 
 
-def _gathered(request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, Any]:
-    """What one run of the worker leaves: its plan (None if it did not come so far), results, and how it ended."""
-    with tempfile.TemporaryDirectory(prefix="dpassay-scan-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        reason = _run(folder, request["seconds"], progress)
-        plan_file = folder / "plan.json"
-        if not plan_file.exists():
-            nothing: dict[str, Any] = {"plan": None, "judged": [], "not_judged": [], "shares": []}
-            return nothing | {"reason": f"nothing was listed: {reason}"}
-        plan = json.loads(plan_file.read_text(encoding="utf-8"))
-        judged: list[dict[str, Any]] = []
-        not_judged = list(plan["not_judged"])
-        for number, (candidate, where) in enumerate(plan["planned"]):
-            file = folder / f"result-{number:05}.json"
-            if not file.exists():
-                not_judged.append({"name": candidate, "where": where, "reason": reason or "it left no result"})
-                continue
-            result = json.loads(file.read_text(encoding="utf-8"))
-            (judged if result["kind"] == "judged" else not_judged).append(result["content"])
-        return {"plan": plan, "judged": judged, "not_judged": not_judged, "shares": _shares(folder), "reason": reason}
-
-
-def _run(folder: Path, seconds: float, progress: Callable[[str], None]) -> str:
-    """Runs the worker until it is done; how it ended where it did not come to its end, else "".
-
-    It leads a group of processes, which ends with it: what the package started ends, too.
-    """
-    paths = [str(Path(each).resolve()) for each in sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dpassay.scanning.worker", str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
+def _judged(
+    process: Package, request: dict[str, Any], executor: Executor | None, progress: Callable[[str], None]
+) -> tuple[list[Judged | NotJudged], list[float]]:
+    """What is known in the end of each that is planned, judged round after round, and the shares of the rounds."""
+    planned = [] if process.plan is None else process.plan["planned"]
+    end = time.monotonic() + request["seconds"] + (process.importing if executor else 0.0)
+    schedule = Schedule(
+        [kind for *_, kind in planned], request["failure_probability"], request["seed"], request["workers"]
     )
-    begin = time.monotonic()
-    planned: int | None = None
-    try:
-        while process.poll() is None:
-            time.sleep(_LOOK)
-            waited = time.monotonic() - begin
-            if planned is None and (folder / "plan.json").exists():
-                planned = len(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["planned"])
-            if planned is not None:
-                rounds = len(_shares(folder))
-                again = f", round {rounds}" if rounds > 1 else ""
-                progress(f"{len(list(folder.glob('result-*.json')))} of {planned} judged{again}")
-            if planned is None and waited > IMPORTING:
-                return f"its process took more than {IMPORTING:g} seconds to import the package"
-            if waited > IMPORTING + seconds + GRACE:
-                return "its process hangs"
-        if (folder / "done.json").exists():
-            return ""
-        code = process.returncode
-        how = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"exit code {code}"
-        return f"the package ended the process that imported it, with {how}"
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if process.stdin is not None:
-            process.stdin.close()
-        process.wait()
+    found: dict[int, Found] = {}
+
+    elsewhere_judged = PerWorker(elsewhere, request)
+
+    def left() -> float:
+        return end - time.monotonic()
+
+    def here(name: str, where: str, turn: Turn, before: Found | None, _: float) -> Found:
+        return process.judge(name, where, turn, before, left())
+
+    while turns := schedule.turns(left(), {place: each.hope for place, each in found.items()}):
+        places, number = list(turns), len(schedule.shares)
+        tasks = [(*planned[place][:2], turns[place], found.get(place), left()) for place in places]
+        if executor is None:
+            results = _in_threads(here, tasks, request["workers"])
+        else:
+            results = results_in_parallel(elsewhere_judged, tasks, executor)
+        for task, result in results:
+            found[places[task]] = result
+            again = f", round {number}" if number > 1 else ""
+            progress(f"{len(found)} of {len(planned)} judged{again}")
+    return [found[place].result for place in range(len(planned))], schedule.shares
 
 
-def _shares(folder: Path) -> list[float]:
-    """Of each mechanism, in every round that was begun."""
-    file = folder / "shares.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+def _in_threads(judge: Callable[..., Found], tasks: list[tuple[Any, ...]], count: int) -> Iterator[tuple[int, Found]]:
+    """The number and the result of every task, in the order in which they end.
+
+    Ctrl-C may leave this at any moment: nobody waits for the threads then, as one would for an executor's.
+    """
+    waiting, results = deque(enumerate(tasks)), SimpleQueue[tuple[int, Found | Exception]]()
+
+    def work() -> None:
+        while True:
+            try:
+                number, task = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                results.put((number, judge(*task)))
+            except Exception as error:
+                results.put((number, error))
+
+    for _ in range(count):
+        threading.Thread(target=work, daemon=True).start()
+    for _ in tasks:
+        number, result = results.get()
+        if isinstance(result, Exception):
+            raise result
+        yield number, result
 
 
-def _unusable(modules: tuple[Module, ...], request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, str]:
+def _unusable(modules: tuple[Module, ...], request: dict[str, Any]) -> dict[str, str]:
     """File -> how the process ended that imported that module alone."""
     found = {}
     for module in modules:
-        alone = {**request, "modules": [[module.name, module.file]], "seconds": 0.0, "probing": True}
-        with tempfile.TemporaryDirectory(prefix="dpassay-scan-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
-            (folder / "request.json").write_text(json.dumps(alone), encoding="utf-8")
-            reason = _run(folder, 0.0, lambda _: None)
-            if not (folder / "plan.json").exists():
-                found[module.file] = reason
+        package = Package({**request, "modules": [[module.name, module.file]], "probing": True})
+        package.close()
+        if package.plan is None:
+            found[module.file] = package.reason
     return found
 
 

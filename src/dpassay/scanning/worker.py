@@ -1,9 +1,9 @@
 """The process of a scan that runs other people's code: `python -m dpassay.scanning.worker FOLDER`.
 
-It imports the package, lists candidates, and judges each in a fork of itself, two at a time, with limits of time and
-memory. It writes what it finds to files in the folder as it goes, so whatever the package does to this process (it
-exits, crashes, hangs), the process that started it (`dpassay.scanning.running`) has all that was finished. All of it
-runs in an empty folder.
+It imports the package and lists candidates. Then it judges those that it is told to, a line of its input each, in a
+fork of itself each, with limits of time and memory. It writes what it finds to files in the folder as it goes, so
+whatever the package does to this process (it exits, crashes, hangs), the process that started it
+(`dpassay.scanning.package`) has all that was finished. All of it runs in an empty folder.
 """
 
 import contextlib
@@ -11,11 +11,10 @@ import dataclasses
 import importlib
 import json
 import os
+import queue
 import sys
 import threading
-import time
 import warnings
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from dpassay.core.extras import one_line
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 from dpassay.scanning.candidates import Candidate, NotJudged
 from dpassay.scanning.judging import Found, judge_round
-from dpassay.scanning.schedule import EXACT, LEAST, Schedule, Turn
+from dpassay.scanning.schedule import EXACT, LEAST, Turn
 
 MEGABYTES = 4096.0
 GRACE = 10.0  # seconds beyond its time, after which a candidate's process is ended
@@ -37,7 +36,10 @@ PER_SECOND = 1.0  # candidates at most, for every second of the scan and process
 def main(folder: Path) -> None:
     """Does what `request.json` in the folder asks for."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    told: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_hear, args=[os.dup(0), told], daemon=True).start()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what is told is not the package's to read
     empty = folder / "empty"
     empty.mkdir(exist_ok=True)
     os.chdir(empty)
@@ -46,12 +48,11 @@ def main(folder: Path) -> None:
     if not request["probing"]:
         _import_engines()
     found = _listed(request)
-    end = time.monotonic() + request["seconds"]
-    candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request, end)
+    candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request)
     _write(
         folder / "plan.json",
         {
-            "planned": [[each.name, each.where] for each in planned],
+            "planned": [[each.name, each.where, each.kind] for each in planned],
             "not_judged": [dataclasses.asdict(each) for each in found if isinstance(each, NotJudged)]
             + [
                 {"name": each.name, "where": each.where, "reason": "there was no time for it; give --time-limit"}
@@ -59,8 +60,18 @@ def main(folder: Path) -> None:
             ],
         },
     )
-    _judge_all(planned, request, folder, end)
-    _write(folder / "done.json", {})
+    named = {each.name: each for each in planned}
+    while True:
+        task = json.loads(told.get())
+        threading.Thread(target=_judge, args=[task, named, folder], daemon=True).start()
+
+
+def _hear(source: int, told: "queue.SimpleQueue[str]") -> None:
+    """What is told ends with the process that tells it, and so does this process."""
+    with contextlib.suppress(OSError), open(source, encoding="utf-8") as lines:
+        for line in lines:
+            told.put(line)
+    os._exit(1)
 
 
 def _import_engines() -> None:
@@ -109,9 +120,7 @@ def _said(found: list[Candidate | NotJudged], name: str) -> Any:
         found.append(NotJudged(name, "", reason))
 
 
-def _planned(
-    candidates: list[Candidate], request: dict[str, Any], end: float
-) -> tuple[list[Candidate], list[Candidate]]:
+def _planned(candidates: list[Candidate], request: dict[str, Any]) -> tuple[list[Candidate], list[Candidate]]:
     """All, in the order in which they are judged, and those that there is time for.
 
     How many is settled here, before any sample is drawn: the failure probability is split among them.
@@ -119,54 +128,36 @@ def _planned(
     ranks = {"formula": 0, "accountant": 0, "map": 1, "mechanism": 2}
     ordered = sorted(candidates, key=lambda each: (ranks[each.kind], each.source == "read from its parameters"))
     few = [each for each in ordered if each.kind in EXACT]
-    room = int((end - time.monotonic()) * request["workers"] * PER_SECOND / LEAST)
+    room = int(request["seconds"] * request["workers"] * PER_SECOND / LEAST)
     return ordered, ordered[: max(room, 1) + min(len(few), 4 * room)]
 
 
-def _judge_all(planned: list[Candidate], request: dict[str, Any], folder: Path, end: float) -> None:
-    """Round after round, each with all processes at once; what a round finds is written as it is found."""
-    kinds = [each.kind for each in planned]
-    schedule = Schedule(kinds, request["failure_probability"], request["seed"], request["workers"])
-    found: dict[int, Found] = {}
-    while turns := schedule.turns(end - time.monotonic(), {place: each.hope for place, each in found.items()}):
-        _write(folder / "shares.json", schedule.shares)
-        waiting = deque(turns.items())
-
-        def work(waiting: deque[tuple[int, Turn]] = waiting) -> None:
-            while True:
-                try:
-                    place, turn = waiting.popleft()
-                except IndexError:
-                    return
-                found[place] = _judged(planned[place], place, turn, found.get(place), folder, end - time.monotonic())
-                result = found[place].result
-                kind = "not_judged" if isinstance(result, NotJudged) else "judged"
-                content = dataclasses.asdict(result) if isinstance(result, NotJudged) else result.to_json()
-                _write(folder / f"result-{place:05}.json", {"kind": kind, "content": content})
-
-        threads = [threading.Thread(target=work) for _ in range(request["workers"])]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+def _judge(task: dict[str, Any], named: dict[str, Candidate], folder: Path) -> None:
+    """Writes what is found in one turn."""
+    found = _judged(named.get(task["name"]), task, folder)
+    _write(folder / f"found-{task['number']}.json", found.to_json())
 
 
-def _judged(candidate: Candidate, place: int, turn: Turn, before: Found | None, folder: Path, left: float) -> Found:
+def _judged(candidate: Candidate | None, task: dict[str, Any], folder: Path) -> Found:
     """What is known of a candidate after its turn: at least what was known before."""
-    if left <= LEAST / 2:
+    turn, left = Turn(**task["turn"]), task["left"]
+    before = None if task["before"] is None else Found.from_json(task["before"])
+    if candidate is None:
+        problem = "this process does not find it in the package"
+    elif left <= LEAST / 2:
         problem = "the time was over before its turn"
     elif not can_fork():
         problem = "this system cannot fork processes, or the package starts JAX when it is imported"
     else:
         limits = Limits(min(turn.seconds + GRACE, left + LAST), MEGABYTES)
         judging = partial(judge_round, candidate, turn, before)
-        found = _in_fork(judging, folder / "empty" / f"{place}-{turn.number}", limits)
+        found = _in_fork(judging, folder / "empty" / str(task["number"]), limits)
         if not isinstance(found, str):
             return found
         problem = found
     if before is not None:
         return Found(before.result)
-    return Found(NotJudged(candidate.name, candidate.where, problem))
+    return Found(NotJudged(task["name"], task["where"], problem))
 
 
 def _in_fork(judging: Callable[[], Found], place: Path, limits: Limits) -> Found | str:
@@ -196,14 +187,5 @@ def _write(path: Path, content: Any) -> None:
     part.rename(path)
 
 
-def _end_with_parent() -> None:
-    """Standard input ends with the process that holds its other end."""
-    with contextlib.suppress(OSError):
-        while os.read(0, 1):
-            pass
-    os._exit(1)
-
-
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
-    os._exit(0)  # threads of the package's are not waited for
