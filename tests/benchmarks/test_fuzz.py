@@ -18,6 +18,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.data.dataset_files import load_dataset
 from dpassay.report import audit_html, proof_html, schema
 from dpassay.report.html import printable
+from dpassay.runs.kept import Kept
 
 
 @pytest.mark.parametrize("name", ["ratings", "datasets", "ledger", "commands", "callables"])
@@ -212,3 +213,24 @@ def test_a_proof_that_does_not_fit_its_program_gets_a_line() -> None:
     content["alignment"]["shifts"][place] = "\0"
     with pytest.raises(InvalidInput, match="does not fit its program"):
         proof_html.render_proof(content)
+
+
+def test_kept_batches_are_not_run_again(tmp_path: Path) -> None:
+    run: list[int] = []
+
+    def answer(case: int, folder: Path) -> bool:
+        run.append(case)
+        if len(run) == 150:
+            raise KeyboardInterrupt
+        return case > 0
+
+    target, kept = Target("any", st.integers(), answer), tmp_path / "kept.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        fuzzing.row(target, 300, 0, kept=Kept(kept))
+    first = run[:100]
+    found = fuzzing.row(target, 300, 0, kept=Kept(kept))
+    assert len(run) == 350
+    assert found == fuzzing.row(target, 300, 0)
+    assert run[350:450] == first
+    assert fuzzing.row(target, 300, 0, kept=Kept(kept)) == found
+    assert len(run) == 650

@@ -1,5 +1,6 @@
 """Runs drawn cases against a target until one ends in what it must not end in, and makes that case small."""
 
+import functools
 import signal
 import tempfile
 import time
@@ -14,6 +15,7 @@ import hypothesis
 from hypothesis.strategies import SearchStrategy
 
 from dpassay.core.errors import InvalidInput
+from dpassay.runs.kept import Kept
 
 BATCH = 100  # cases that one run of Hypothesis draws
 SECONDS = 30.0  # for one case
@@ -45,8 +47,25 @@ class Target:
     answer: Callable[[Any, Path], bool]
 
 
-def row(target: Target, cases: int, seed: int, begun: Callable[[int], None] = lambda _: None) -> list[Any]:
-    """Runs cases of a target until one fails, and makes that as small as it can."""
+def row(
+    target: Target, cases: int, seed: int, begun: Callable[[int], None] = lambda _: None, kept: Kept | None = None
+) -> list[Any]:
+    """Runs cases of a target until one fails, and makes that as small as it can; batches that are kept are not run."""
+    kept = Kept(None) if kept is None else kept
+    kinds: Counter[str] = Counter()
+    for number in range(-(-cases // BATCH)):
+        begun(number)
+        size = min(BATCH, cases - number * BATCH)
+        settings = {"target": target.name, "seed": seed, "batch": number, "cases": size}
+        found = kept.get(settings, functools.partial(_run, target, seed, number, size))
+        if found["failing"]:
+            return [target.name, kinds.total(), kinds[VERDICT], kinds[LINE], found["failing"], "FAIL"]
+        kinds.update({VERDICT: found["results"], LINE: found["lines"]})
+    return [target.name, kinds.total(), kinds[VERDICT], kinds[LINE], "", "0"]
+
+
+def _run(target: Target, seed: int, number: int, cases: int) -> dict[str, Any]:
+    """What the cases of one batch end in; and the smallest that fails, or ""."""
     kinds: Counter[str] = Counter()
     last: list[Any] = []
 
@@ -54,25 +73,23 @@ def row(target: Target, cases: int, seed: int, begun: Callable[[int], None] = la
         last[:] = [case]
         kinds[answered(target, case)] += 1
 
-    for batch in range(-(-cases // BATCH)):
-        begun(batch)
-        before = kinds.total()
-        options = hypothesis.settings(
-            max_examples=min(BATCH, cases - batch * BATCH),
-            database=None,
-            deadline=None,
-            phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
-            suppress_health_check=list(hypothesis.HealthCheck),
-            report_multiple_bugs=False,
-        )
-        try:
-            hypothesis.seed(f"{seed}/{batch}")(options(hypothesis.given(target.cases)(once)))()
-        except Exception as error:  # whatever a case ended in
-            failing = f"{target.name}: {last[0]!r}"
-            shown = failing if len(failing) <= SHOWN else f"{failing[:SHOWN]} ..."
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:SHOWN]
-            return [target.name, before, kinds[VERDICT], kinds[LINE], f"{shown} -> {said}", "FAIL"]
-    return [target.name, kinds.total(), kinds[VERDICT], kinds[LINE], "", "0"]
+    options = hypothesis.settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        suppress_health_check=list(hypothesis.HealthCheck),
+        report_multiple_bugs=False,
+    )
+    failing = ""
+    try:
+        hypothesis.seed(f"{seed}/{number}")(options(hypothesis.given(target.cases)(once)))()
+    except Exception as error:  # whatever a case ended in
+        case = f"{target.name}: {last[0]!r}"
+        shown = case if len(case) <= SHOWN else f"{case[:SHOWN]} ..."
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:SHOWN]
+        failing = f"{shown} -> {said}"
+    return {"results": kinds[VERDICT], "lines": kinds[LINE], "failing": failing}
 
 
 def answered(target: Target, case: Any) -> str:
