@@ -9,6 +9,8 @@ from typing import Any
 from dpassay.auditors.drawn_datasets import DRAWS, Neighbors, RecordRelation, dataset_key
 from dpassay.core.errors import InvalidInput
 
+AT_LEAST = 20  # draws, however long they take: of two, both may have one record where others have more
+
 
 def check_strategy(datasets: Any) -> None:
     """Makes sure that this is a Hypothesis strategy.
@@ -43,14 +45,17 @@ def run_draws(
     *,
     phases: Any,
     database: Any = None,
+    over: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Has Hypothesis call `condition` with draws until it says True, or there are no more; False where it was stopped.
+
+    A strategy that stops in the midst of a draw does so when `over` says True.
 
     As `hypothesis.find`, which has no database where it has a seed. Draws are repeated by the same seed and kind of
     database.
     """
     import hypothesis
-    from hypothesis.errors import Unsatisfiable
+    from hypothesis.errors import Flaky, Unsatisfiable
 
     problems: list[InvalidInput] = []
     called = False
@@ -90,6 +95,10 @@ def run_draws(
         if problems:
             raise problems[0] from None
         return False
+    except Flaky:  # a draw that was stopped differs from what it was before
+        if not over():
+            raise
+        return False
     return True
 
 
@@ -108,7 +117,8 @@ def first_draws(strategy: Any, seed: str, number: int) -> list[Any]:
 
 
 def learned_neighbors(datasets: Any, relation: RecordRelation, seed: int, end: float) -> Neighbors:
-    """What is known of a strategy's datasets, after at most `DRAWS` of them or at the time `end` (monotonic seconds).
+    """What is known of a strategy's datasets, after at most `DRAWS` of them or, when there were some, at the time `end`
+    (monotonic seconds).
 
     Raises:
         InvalidInput: it draws none, or the relation has no meaning for them.
@@ -122,7 +132,7 @@ def learned_neighbors(datasets: Any, relation: RecordRelation, seed: int, end: f
         nonlocal calls
         drawn.setdefault(dataset_key(dataset), dataset)
         calls += 1
-        if time.monotonic() > end and len(drawn) > 1:
+        if time.monotonic() > end and len(drawn) > 1 and calls >= AT_LEAST:
             raise Stop
         return False
 

@@ -454,13 +454,14 @@ class Neighbors:
                 f"can be added or removed: use replace_one:{self.relation.unit}, or let their size vary"
             )
 
-    def pairs(self) -> "st.SearchStrategy[DrawnPair]":
-        """Neighboring pairs; they shrink as the datasets do."""
+    def pairs(self, begun: Callable[[], None] = lambda: None) -> "st.SearchStrategy[DrawnPair]":
+        """Neighboring pairs; they shrink as the datasets do. `begun` is called before each is drawn."""
         from hypothesis import assume
         from hypothesis import strategies as st
 
         @st.composite
         def pair(draw: Any) -> DrawnPair:
+            begun()
             like = draw(st.one_of(self.datasets, st.sampled_from(self.simplest)))
             of_user = self.relation.unit == "user" and self.container.user is not None
             change = self._user_change if of_user else self._record_change

@@ -271,10 +271,11 @@ class _StrategySearch(Search):
         executor: Executor | None,
     ) -> None:
         super().__init__(mechanism, neighbors, claim, failure_probability, seed, executor)
-        self.pairs = neighbors.pairs()
+        self.pairs = neighbors.pairs(self._look)
         self.best: dict[Any, Candidate] = {}
         self.failed = 0
         self.window = math.inf  # seconds of the search
+        self.round_end = math.inf
         self.easiest = 3.0  # the time that a test leaves is for shrinking
         self.promises: dict[str, float] = {}  # of every pair, by the fewest samples: what Hypothesis was told
         self.round_of: dict[str, int] = {}
@@ -397,9 +398,25 @@ class _StrategySearch(Search):
         if number < 0:
             run_draws(self.pairs, judge, str(self.seed), ROUND, phases=[Phase.reuse], database=self.database)
             return True
-        phases = [Phase.generate, Phase.target]
-        ended = run_draws(self.pairs, judge, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
+        phases, self.round_end = [Phase.generate, Phase.target], end
+        try:
+            ended = run_draws(
+                *(self.pairs, judge, f"{self.seed} {number}", ROUND),
+                phases=phases,
+                database=self.database,
+                over=self._is_over,
+            )
+        finally:
+            self.round_end = math.inf
         return not ended or calls >= ROUND
+
+    def _is_over(self) -> bool:
+        """Whether a round ends, which may draw thousands of pairs that are none, or were judged before."""
+        return bool(self.best) and time.monotonic() > self.round_end
+
+    def _look(self) -> None:
+        if self._is_over():
+            raise Stop
 
     def _aim(self, promise: float | None) -> None:
         from hypothesis import target

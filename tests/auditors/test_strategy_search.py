@@ -18,6 +18,8 @@ from hypothesis.extra.pandas import column, data_frames, range_indexes
 
 import dpassay as dp
 from dpassay.auditors import strategy_search
+from dpassay.auditors.drawing import learned_neighbors
+from dpassay.auditors.drawn_datasets import RecordRelation
 from dpassay.auditors.neighbor_search import search_black_box
 from dpassay.auditors.strategy_search import audit_strategy, search_strategy
 from dpassay.core.privacy import PrivacyClaim
@@ -115,6 +117,31 @@ def test_jax_mechanisms_are_not_compiled_for_every_pair(monkeypatch):
     values = arrays(float, 2, elements=st.sampled_from([0.0, 3.0]))
     result = found(Total(), REPLACE, values, time_limit=8.0)
     assert abs(result.pair.first.sum() - result.pair.second.sum()) == 3
+
+
+def test_the_time_ends_a_round_that_draws_what_it_had_before(monkeypatch):
+    """Where there are few pairs, Hypothesis climbs over thousands of draws that give none of them anew."""
+    draws, look = [], strategy_search._StrategySearch._look
+
+    def counted(self):
+        draws.append(self.round_end)
+        look(self)
+
+    monkeypatch.setattr(strategy_search._StrategySearch, "_look", counted)
+    few = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=3)
+    for seed in (1, 2, 5):
+        draws.clear()
+        given: Any = {"claim": PrivacyClaim(0.5), "time_limit": 0.5, "seed": seed, "remember": False}
+        found = search_strategy(lambda rng, data: len(data) + rng.laplace(scale=2.0), ADD, few, **given)
+        assert found.witness is None
+        assert len(draws) < 3000
+        assert max(draws) == math.inf > min(draws)  # nothing ends the draws that only look at the strategy
+
+
+def test_no_time_is_too_short_to_learn_how_long_datasets_are():
+    few = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=3)
+    known = learned_neighbors(few, RecordRelation.parse(ADD), 0, -math.inf)
+    assert known.sizes == (1, 3)
 
 
 def test_the_database_remembers():
