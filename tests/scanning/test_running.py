@@ -3,8 +3,10 @@
 import contextlib
 import json
 import math
+import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -206,6 +208,32 @@ def test_workers_of_an_executor_judge(hostile: str, monkeypatch: pytest.MonkeyPa
     assert set(began) == {3}
     with pytest.raises(dp.InvalidInput, match=r"concurrent\.futures\.Executor"):
         dp.scan(hostile, executor=3)  # type: ignore[arg-type]
+
+
+def test_ctrl_c_waits_for_no_thread() -> None:
+    hold = threading.Event()
+
+    def judge(number: int) -> Any:
+        return hold.wait() if number else number
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        results = running._in_threads(judge, [(0,), (1,), (2,), (3,)], 2)
+        assert next(results) == (0, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            next(results)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        hold.set()
+
+
+def test_what_a_thread_raises_ends_the_scan() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(running._in_threads(lambda number: 1 // number, [(0,), (0,)], 2))
 
 
 def _request(folder: Path, module: str, *, seconds: float, probing: bool) -> dict[str, Any]:
