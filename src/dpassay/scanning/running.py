@@ -166,13 +166,12 @@ def _judged(
 ) -> tuple[list[Judged | NotJudged], list[float]]:
     """What is known in the end of each that is planned, judged round after round, and the shares of the rounds."""
     planned = [] if process.plan is None else process.plan["planned"]
-    end = time.monotonic() + request["seconds"] + (process.importing if executor else 0.0)
+    end = time.monotonic() + request["seconds"] + (0.0 if executor is None else process.importing)
     schedule = Schedule(
         [kind for *_, kind in planned], request["failure_probability"], request["seed"], request["workers"]
     )
-    found: dict[int, Found] = {}
-
     elsewhere_judged = PerWorker(elsewhere, request)
+    found: dict[int, Found] = {}
 
     def left() -> float:
         return end - time.monotonic()
