@@ -9,6 +9,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -17,7 +18,7 @@ import dpassay as dp
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.report.schema import validate_scan
 from dpassay.scanning import package, running, worker
-from dpassay.scanning.candidates import Accounted, Candidate, NotJudged, Pair
+from dpassay.scanning.candidates import Accounted, Candidate, NotJudged, Pair, Stable
 from dpassay.scanning.judging import Found, Judged, Reading
 from dpassay.scanning.schedule import ROUNDS, Turn
 
@@ -108,10 +109,10 @@ class Fake:
 
     def __init__(self, request: dict[str, Any]) -> None:
         accountant = Candidate("accountant", "a", "", lambda: Accounted({}, 1.0, 0.0))
-        listed, planned = worker._planned([accountant, *map(_mechanism, range(10_000))], request)
-        late = [{"name": each.name, "where": "", "reason": "no time"} for each in listed[len(planned) :]]
+        planned, late = worker._planned([accountant, *map(_mechanism, range(10_000))], request)
+        left = [{"name": each.name, "where": "", "reason": "no time"} for each in late]
         self.importing = 0.0
-        self.plan = {"planned": [[each.name, "", each.kind] for each in planned], "not_judged": late}
+        self.plan = {"planned": [[each.name, "", each.kind] for each in planned], "not_judged": left}
 
     def judge(self, name: str, where: str, turn: Turn, before: Found | None, left: float) -> Found:
         if name != "a":
@@ -208,6 +209,41 @@ def test_workers_of_an_executor_judge(hostile: str, monkeypatch: pytest.MonkeyPa
     assert set(began) == {3}
     with pytest.raises(dp.InvalidInput, match=r"concurrent\.futures\.Executor"):
         dp.scan(hostile, executor=3)  # type: ignore[arg-type]
+
+
+def test_a_workers_time_begins_with_its_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its later turns waited for others, before they were sent, is no time of theirs."""
+    given = []
+
+    class Noted(Fake):
+        def judge(self, name: str, where: str, turn: Turn, before: Found | None, left: float) -> Found:
+            given.append(left)
+            return super().judge(name, where, turn, before, left)
+
+    clock = iter([100.0, 100.0, 108.0, 129.0])
+    monkeypatch.setattr(package, "Package", Noted)
+    monkeypatch.setattr(package, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    judge = package.elsewhere(_request(Path(), "any", seconds=20.0, probing=False))
+    for left in (25.0, 25.0, 1.0):
+        judge("a", "", Turn(0, 0.01, 1.0, 0), None, left)
+    assert given == [20.0, 12.0, -9.0]
+
+
+def test_neither_maps_nor_mechanisms_crowd_the_others_out() -> None:
+    def planned(maps: int, mechanisms: int, seconds: float = 15.0) -> tuple[int, int, int]:
+        listed = [_mechanism(number) for number in range(mechanisms)]
+        listed += [Candidate("map", f"map{number}", "", sum, Stable()) for number in range(maps)]
+        kept, late = worker._planned(listed, {"seconds": seconds, "workers": 1})
+        assert {each.name for each in (*kept, *late)} == {each.name for each in listed}
+        assert [each.kind for each in kept] == sorted(each.kind for each in kept)
+        return sum(each.kind == "map" for each in kept), sum(each.kind == "mechanism" for each in kept), len(late)
+
+    assert planned(100, 100) == (5, 5, 190)
+    assert planned(2, 100) == (2, 8, 92)
+    assert planned(100, 3) == (7, 3, 93)
+    assert planned(0, 3) == (0, 3, 0)
+    assert planned(4, 4, 0.1) == (0, 1, 7)
+    assert planned(4, 0, 0.1) == (1, 0, 3)
 
 
 def test_ctrl_c_waits_for_no_thread() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import importlib
 import json
+import math
 import os
 import queue
 import sys
@@ -23,7 +24,7 @@ from typing import Any
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import one_line
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
-from dpassay.scanning.candidates import Candidate, NotJudged
+from dpassay.scanning.candidates import READ, Candidate, NotJudged
 from dpassay.scanning.judging import Found, judge_round
 from dpassay.scanning.schedule import EXACT, LEAST, Turn
 
@@ -48,7 +49,7 @@ def main(folder: Path) -> None:
     if not request["probing"]:
         _import_engines()
     found = _listed(request)
-    candidates, planned = _planned([each for each in found if isinstance(each, Candidate)], request)
+    planned, late = _planned([each for each in found if isinstance(each, Candidate)], request)
     _write(
         folder / "plan.json",
         {
@@ -56,7 +57,7 @@ def main(folder: Path) -> None:
             "not_judged": [dataclasses.asdict(each) for each in found if isinstance(each, NotJudged)]
             + [
                 {"name": each.name, "where": each.where, "reason": "there was no time for it; give --time-limit"}
-                for each in candidates[len(planned) :]
+                for each in late
             ],
         },
     )
@@ -121,15 +122,21 @@ def _said(found: list[Candidate | NotJudged], name: str) -> Any:
 
 
 def _planned(candidates: list[Candidate], request: dict[str, Any]) -> tuple[list[Candidate], list[Candidate]]:
-    """All, in the order in which they are judged, and those that there is time for.
+    """Those that there is time for, in the order in which they are judged, and the others.
 
-    How many is settled here, before any sample is drawn: the failure probability is split among them.
+    How many is settled here, before any sample is drawn: the failure probability is split among them. Maps and
+    mechanisms have half of the room each, and what the others leave of theirs.
     """
-    ranks = {"formula": 0, "accountant": 0, "map": 1, "mechanism": 2}
-    ordered = sorted(candidates, key=lambda each: (ranks[each.kind], each.source == "read from its parameters"))
-    few = [each for each in ordered if each.kind in EXACT]
-    room = int(request["seconds"] * request["workers"] * PER_SECOND / LEAST)
-    return ordered, ordered[: max(room, 1) + min(len(few), 4 * room)]
+    candidates = sorted(candidates, key=lambda each: each.source == READ)
+    few = [each for each in candidates if each.kind in EXACT]
+    maps, mechanisms = ([each for each in candidates if each.kind == kind] for kind in ("map", "mechanism"))
+    room = max(1, int(request["seconds"] * request["workers"] * PER_SECOND / LEAST))
+    mechanisms_room = max(room - len(maps), math.ceil(room / 2))
+    maps_room = room - min(mechanisms_room, len(mechanisms))
+    return (
+        [*few[: 4 * room], *maps[:maps_room], *mechanisms[:mechanisms_room]],
+        [*few[4 * room :], *maps[maps_room:], *mechanisms[mechanisms_room:]],
+    )
 
 
 def _judge(task: dict[str, Any], named: dict[str, Candidate], folder: Path) -> None:
