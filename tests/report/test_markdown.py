@@ -1,10 +1,13 @@
 """The Markdown page holds every verdict and escapes what would break a table."""
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from dpassay.benchmarks import fuzz_targets
+from dpassay.benchmarks.fuzz_targets import MARK
 from dpassay.report.markdown import index, mapping, pages, tables_page
 from dpassay.report.plots import plot_file
 
@@ -71,6 +74,32 @@ def test_page_is_whole_and_names_no_folder():
     assert "/home" not in page
     assert "/tmp" not in page
     assert "--data ml-100k --markdown page.md" in page
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the texts are."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+    elif isinstance(value, str):
+        yield path
+
+
+def test_no_text_of_a_result_runs_on_a_page() -> None:
+    seen = 0
+    for path in places(RUN):
+        for text in (MARK, f"`{MARK}", f"```\n\n{MARK}\n", f"x\n```\n{MARK}"):
+            run = copy.deepcopy(RUN)
+            where = run
+            for key in path[:-1]:
+                where = where[key]
+            where[path[-1]] = text
+            if path[-1] in ("id", "paper", "outcome", "level", "source", "decide", "epsilon_lower"):
+                continue  # words of ours: a run with others is refused before it is written
+            for name, page in {**pages(run), "index": index(run), "map": mapping(run)}.items():
+                fuzz_targets._whole(f"{name}.md", page)
+                seen += page.count("alert(7)")
+    assert seen > 40
 
 
 def test_notes_stand_below_their_claim():

@@ -93,6 +93,8 @@ def test_places_are_relative_to_the_repository_and_absolute_ones_are_addresses()
     }
     assert place({"file": "/lib/x.py", "line": 2})["artifactLocation"] == {"uri": "file:///lib/x.py"}
     assert place(None)["artifactLocation"] == {"uri": "shop.release%3Anoisy_sum"}
+    for file in ("\ud800.py", "/lib/\ud800.py"):  # half of a surrogate pair, which is no character
+        assert place({"file": file, "line": 2})["artifactLocation"]["uri"].endswith("%3F.py")
 
 
 def test_fingerprints_are_stable_across_runs_and_differ_between_findings() -> None:

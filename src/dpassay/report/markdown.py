@@ -28,7 +28,7 @@ def index(run: Mapping[str, Any]) -> str:
     lines = [
         "# Verdicts",
         "",
-        f"Written by `{_portable(run['command'])}`.",
+        f"Written by {_code(_portable(run['command']))}.",
         "",
         f"{summary.tally(run['claims'], run['verdicts'])}. Proved at the level {summary.levels(run['verdicts'])}.",
         "",
@@ -55,13 +55,13 @@ def index(run: Mapping[str, Any]) -> str:
             said, level = finding(verdict["outcome"], verdict["misprint"]), verdict["level"]
             rows.append([_link(claim["id"], f"{paper}.md"), claim["source"], claim["place"], said, level, statement])
         columns = ["claim", "whose", "place", "verdict", "level", "statement"]
-        lines += ["", f"## {title}", "", *_table(columns, rows)]
+        lines += ["", f"## {_escaped(title)}", "", *_table(columns, rows)]
     return "\n".join(lines) + "\n"
 
 
 def mapping(run: Mapping[str, Any]) -> str:
     """Which file and function decides which claim, and how it came out."""
-    lines = ["# From the papers' claims to the code", "", f"Written by `{_portable(run['command'])}`."]
+    lines = ["# From the papers' claims to the code", "", f"Written by {_code(_portable(run['command']))}."]
     lines += ["", f"{summary.tally(run['claims'], run['verdicts'])}."]
     for paper, title in run["papers"].items():
         rows = []
@@ -72,7 +72,7 @@ def mapping(run: Mapping[str, Any]) -> str:
             whose, place = claim["source"], claim["place"]
             rows.append([claim["id"], whose, place, _path(module), function, said, _kinds(verdict)])
         columns = ["claim", "whose", "place in the paper", "file", "function", "verdict", "evidence"]
-        lines += ["", f"## {title}", "", *_table(columns, rows)]
+        lines += ["", f"## {_escaped(title)}", "", *_table(columns, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -82,7 +82,7 @@ def tables_page(
     """Tables of any result ({"title", "columns", "rows"}) as one page, below its images (file name -> title)."""
     lines = [f"# {title}"]
     if command:
-        lines += ["", f"Written by `{_portable(command)}`."]
+        lines += ["", f"Written by {_code(_portable(command))}."]
     for name, caption in (images or {}).items():
         lines += ["", f"![{_escaped(caption)}]({name})"]
     for table in tables:
@@ -93,10 +93,10 @@ def tables_page(
 def _page(run: Mapping[str, Any], paper: str) -> str:
     data, claims, verdicts = run["data"], run["claims"], _verdicts(run, paper)
     lines = [
-        f"# Verdicts on {run['papers'][paper]}",
+        f"# Verdicts on {_escaped(run['papers'][paper])}",
         "",
-        f"Written by `{_portable(run['command'])}` (dpassay {run['dpassay']}, seed {run['seed']}).",
-        f"Ratings: {data['name']}, {data['users']} users, {data['items']} items, {data['ratings']} ratings.",
+        f"Written by {_code(_portable(run['command']))} (dpassay {_escaped(run['dpassay'])}, seed {run['seed']}).",
+        f"Ratings: {_escaped(data['name'])}, {data['users']} users, {data['items']} items, {data['ratings']} ratings.",
         "With `--certificates FOLDER` the same command writes the certificates, which `dpassay replay` checks again.",
         "",
         f"{summary.tally(claims, verdicts)}. [What the symbols mean](#notation).",
@@ -136,14 +136,15 @@ def _path(module: str) -> str:
 
 
 def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", claim["formula"])), 0)
     lines = [
-        f"## {claim['id']}",
+        f"## {_escaped(claim['id'])}",
         "",
-        f"{_escaped(claim['statement'])} *({claim['place']})*",
+        f"{_escaped(claim['statement'])} *({_escaped(claim['place'])})*",
         "",
-        "```formula",
+        f"{fence}formula",
         claim["formula"],
-        "```",
+        fence,
     ]
     if claim["predicate"]:
         lines += ["", f"Judged by: {_escaped(claim['predicate'])}"]
@@ -154,7 +155,7 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
     lines += ["", f"**{finding(verdict['outcome'], verdict['misprint'])}.** {_escaped(verdict['explanation'])}"]
     lines += ["", f"Misprint: {_escaped(verdict['misprint'])}."] if verdict["misprint"] else []
     for place, told in enumerate(level_in_words(verdict["level"], verdict["rests_on"])):
-        lines += ["", f"- {_escaped(told)}" if place else f"Level `{verdict['level']}`: {_escaped(told)}."]
+        lines += ["", f"- {_escaped(told)}" if place else f"Level {_code(verdict['level'])}: {_escaped(told)}."]
     if verdict["arithmetic"] == "executed":
         lines += ["", "About the floating-point program as it runs, not the ideal law."]
     if verdict["repair"]:
@@ -163,10 +164,10 @@ def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
         for table in record["tables"]:
             lines += ["", *_folded(table)]
     if verdict["certificates"]:
-        lines += ["", f"Certificates: {', '.join(f'`{name}`' for name in verdict['certificates'])}"]
+        lines += ["", f"Certificates: {', '.join(map(_code, verdict['certificates']))}"]
     lemmas = [certificate for record in verdict["evidence"] if "id" in (certificate := record.get("certificate", {}))]
     if lemmas:
-        lines += ["", *(f"- `{lemma['id']}`: {_escaped(lemma['shows'])}" for lemma in lemmas)]
+        lines += ["", *(f"- {_code(lemma['id'])}: {_escaped(lemma['shows'])}" for lemma in lemmas)]
     return lines
 
 
@@ -195,6 +196,11 @@ def _cell(value: Any) -> str:
 def _escaped(text: str) -> str:
     """The text as it stands, to GitHub's renderer and Python-Markdown, which share no escape for all of these."""
     return re.sub(r"([|*{])", r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;").replace("~", "&#126;")
+
+
+def _code(text: str) -> str:
+    """The text as code in a line."""
+    return f"`{' '.join(text.replace('`', chr(39)).split())}`"
 
 
 def _portable(command: str) -> str:

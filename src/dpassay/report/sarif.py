@@ -248,11 +248,11 @@ def _location(audit: Mapping[str, Any]) -> dict[str, Any]:
     """Where the mechanism is defined; when that is unknown its name stands for a file, since pages demand one."""
     known = audit.get("location")
     if known is None:
-        artifact = {"uri": quote(audit["mechanism"], safe="/.-_~")}
+        artifact = {"uri": quote(audit["mechanism"], safe="/.-_~", errors="replace")}
     elif PurePosixPath(known["file"]).is_absolute():
-        artifact = {"uri": PurePosixPath(known["file"]).as_uri()}
+        artifact = {"uri": f"file://{quote(known['file'], errors='replace')}"}
     else:
-        artifact = {"uri": quote(known["file"]), "uriBaseId": "%SRCROOT%"}
+        artifact = {"uri": quote(known["file"], errors="replace"), "uriBaseId": "%SRCROOT%"}
     return {
         "physicalLocation": {
             "artifactLocation": artifact,
