@@ -71,9 +71,13 @@ def test_what_a_ledger_loses_or_counts_twice_is_seen(tmp_path: Path, monkeypatch
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_a_process_that_is_left_running_is_seen() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={kills._MARK: "here"}) as left:
+    command, pipe = [sys.executable, "-c", "print(flush=True); input()"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env={kills._MARK: "here"}) as left:
+        assert left.stdout is not None
+        left.stdout.readline()  # before it runs, it has no environment yet
         assert list(kills._marked("here")) == [left.pid]
         assert not kills._is_worker(left.pid)
+        left.communicate(b"\n")
     assert list(kills._marked("here")) == []
 
 

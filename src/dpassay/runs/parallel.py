@@ -275,7 +275,10 @@ def _refused(error: Exception) -> str:
     if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
         needs = "scheduler and workers need all that this process imports; else see their logs, and run it again"
         return f"the scheduler gave a task up ({text}); {needs}"
-    if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and "pickle" in str(error).lower():
+    pickled = any(
+        word in str(error).lower() for word in ("pickle", "local object")
+    )  # as Python up to 3.12, and from 3.13
+    if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and pickled:
         return f"this cannot be sent to a worker ({text}); define what is run at the top of a module"
     return ""
 
