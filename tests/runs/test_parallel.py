@@ -27,7 +27,7 @@ from dpassay.core.registry import select
 from dpassay.data.ratings import synthetic
 from dpassay.judging import verification
 from dpassay.judging.parallel import judge_in_parallel
-from dpassay.runs.parallel import AHEAD, SPAWN, PerWorker, results_in_order, results_in_parallel
+from dpassay.runs.parallel import AHEAD, SPAWN, PerWorker, own_processes, results_in_order, results_in_parallel
 
 CHEAP = ["PP-LAM2", "PP-PMF", "PP-P", "PP-DATA"]
 
@@ -213,6 +213,13 @@ def test_what_cannot_be_sent_is_told_in_one_line():
     ):
         with pytest.raises(InvalidInput, match=said):
             list(results_in_parallel(math.comb, [(4, 2)], Shuffled(1, lose=lambda _, error=error: [error])))
+
+
+def test_ctrl_c_is_the_parents_to_answer():
+    """A terminal sends it to all processes; one that waits for work would end with a traceback."""
+    with own_processes() as pool:
+        pool.submit(signal.raise_signal, signal.SIGINT).result()
+        assert pool.submit(math.comb, 4, 2).result() == 6
 
 
 def test_an_executor_judges():

@@ -275,9 +275,8 @@ def _refused(error: Exception) -> str:
     if "distributed" in {module.partition(".")[0] for module in (type(error).__module__, _raised_in(error))}:
         needs = "scheduler and workers need all that this process imports; else see their logs, and run it again"
         return f"the scheduler gave a task up ({text}); {needs}"
-    pickled = any(
-        word in str(error).lower() for word in ("pickle", "local object")
-    )  # as Python up to 3.12, and from 3.13
+    # As Python says it up to 3.12, and from 3.13 on.
+    pickled = any(words in str(error).lower() for words in ("pickle", "local object"))
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and pickled:
         return f"this cannot be sent to a worker ({text}); define what is run at the top of a module"
     return ""
@@ -291,7 +290,8 @@ def _raised_in(error: Exception) -> str:
 
 def _begin(shared: dict[str, Any]) -> None:
     worker.update(shared)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent answers, and ends these
+    # Ctrl-C reaches all processes; the parent answers, and ends these. What they start does not inherit a function.
+    signal.signal(signal.SIGINT, lambda *_: None)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
