@@ -400,12 +400,8 @@ class _StrategySearch(Search):
             return True
         phases, self.round_end = [Phase.generate, Phase.target], end
         try:
-            ended = run_draws(
-                *(self.pairs, judge, f"{self.seed} {number}", ROUND),
-                phases=phases,
-                database=self.database,
-                over=self._is_over,
-            )
+            seed, kept = f"{self.seed} {number}", self.database
+            ended = run_draws(self.pairs, judge, seed, ROUND, phases=phases, database=kept, over=self._is_over)
         finally:
             self.round_end = math.inf
         return not ended or calls >= ROUND

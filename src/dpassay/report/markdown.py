@@ -136,7 +136,7 @@ def _path(module: str) -> str:
 
 
 def _section(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[str]:
-    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", claim["formula"])), 0)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", claim["formula"])), default=0))
     lines = [
         f"## {_escaped(claim['id'])}",
         "",
