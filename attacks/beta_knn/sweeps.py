@@ -2,8 +2,7 @@
 
 import functools
 import itertools
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,9 @@ from dpassay.attacks.beta_knn.users import simulate
 from dpassay.core.progress import Step
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import results_in_parallel
+
+Combination = tuple[Mapping[str, Any], Recommender, Attack]
+"""What names it, and the two sides."""
 
 
 def sweep(
@@ -46,59 +48,54 @@ def sweep(
         progress: told what was simulated.
 
     Returns:
-        One row per combination: "method", "similarity", "beta", "fakes", "targets", every metric of `UserOutcome` by
-        name as a `Metric`, and "seconds".
+        One row per combination: "method", "similarity", "beta", "fakes", "targets", and every metric of `UserOutcome`
+        by name as a `Metric`.
     """
-    tasks = list(itertools.product(similarities, methods, betas))
-    base, how = recommender or Recommender(), attack or Attack()
-    settings = [
-        (with_beta(replace(base, method=method, similarity=similarity), beta), replace(how, beta=beta))
-        for similarity, method, beta in tasks
-    ]
-    rows = compare(ratings, settings, targets, paired=paired, jobs=jobs, progress=progress)
-    named = [dict(zip(("similarity", "method", "beta"), task, strict=True)) for task in tasks]
-    return [names | row for names, row in zip(named, rows, strict=True)]
-
-
-def compare(
-    ratings: Ratings,
-    settings: Sequence[tuple[Recommender, Attack]],
-    targets: np.ndarray | int | None = None,
-    *,
-    paired: bool = False,
-    jobs: int | Executor = 1,
-    progress: Callable[[str], None] = lambda _: None,
-) -> list[dict[str, Any]]:
-    """Several recommenders and attacks on the same ratings; see `sweep`; `jobs` may be an executor.
-
-    Targets are rows, shape (targets,), or a number.
-
-    Returns:
-        One row per setting: "fakes", "targets", every metric of `UserOutcome` by name as a `Metric`, and "seconds".
-    """
-    given = functools.partial(_row, ratings, targets, paired, None if jobs == 1 else 1)
-    # The most queries take longest: they go first, so that no process is left alone with them at the end.
-    queries = [attack.beta * attack.rounds * attack.restarts for _, attack in settings]
-    order = sorted(range(len(settings)), key=lambda number: -queries[number])
-    rows: list[dict[str, Any]] = [{}] * len(settings)
-    for place, row in results_in_parallel(given, [settings[number] for number in order], jobs):
-        recommender, _ = settings[order[place]]
-        rows[order[place]] = row
-        said = f"{NAMES[recommender.method]}, {recommender.similarity}, {row['fakes']} fakes: {row['seconds']:.1f} s"
+    chosen = combinations(methods, betas, similarities, recommender or Recommender(), attack or Attack())
+    given = functools.partial(measured, ratings, targets=targets, paired=paired, threads=None if jobs == 1 else 1)
+    rows: list[dict[str, Any]] = [{}] * len(chosen)
+    order = longest_first(chosen)
+    for place, row in results_in_parallel(given, [chosen[number][1:] for number in order], jobs):
+        names, base, _ = chosen[order[place]]
+        rows[order[place]] = {**names, **row}
+        said = f"{NAMES[base.method]}, {base.similarity}, {row['fakes']} fakes"
         progress(Step(said, sum(map(bool, rows)) / len(rows)))
     return rows
 
 
-def _row(
-    ratings: Ratings,
-    targets: np.ndarray | int | None,
-    paired: bool,
-    threads: int | None,
+def combinations(
+    methods: Sequence[UserMethod],
+    betas: Sequence[float],
+    similarities: Sequence[Similarity],
     recommender: Recommender,
     attack: Attack,
+) -> list[Combination]:
+    """The combinations of `sweep`, each with "similarity", "method" and "beta"."""
+    return [
+        (
+            {"similarity": similarity, "method": method, "beta": beta},
+            with_beta(replace(recommender, method=method, similarity=similarity), beta),
+            replace(attack, beta=beta),
+        )
+        for similarity, method, beta in itertools.product(similarities, methods, betas)
+    ]
+
+
+def longest_first(chosen: Sequence[Combination]) -> list[int]:
+    """Their numbers, those with the most queries first, so that no worker is left alone with them at the end."""
+    queries = [attack.beta * attack.rounds * attack.restarts for _, _, attack in chosen]
+    return sorted(range(len(chosen)), key=lambda number: -queries[number])
+
+
+def measured(
+    ratings: Ratings,
+    recommender: Recommender,
+    attack: Attack,
+    targets: np.ndarray | int | None = None,
+    paired: bool = False,
+    threads: int | None = None,
 ) -> dict[str, Any]:
-    start = time.perf_counter()
+    """A row of `sweep` without the names of its combination; `threads` attack targets at once, see `simulate`."""
     outcome = simulate(ratings, recommender, attack, targets, paired=paired, threads=threads)
-    row: dict[str, Any] = {"fakes": outcome.num_fakes, "targets": len(outcome.targets)}
-    row |= {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
-    return row | {"seconds": time.perf_counter() - start}
+    metrics = {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
+    return {"fakes": outcome.num_fakes, "targets": len(outcome.targets), **metrics}

@@ -8,7 +8,6 @@ import scipy.stats
 
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
-from dpassay.experiments import run
 from dpassay.runs import results
 from dpassay.runs.results import committed, mean_interval
 
@@ -39,8 +38,3 @@ def test_intervals_are_students() -> None:
 def test_inputs_are_told_by_hash() -> None:
     ratings = synthetic(20, 10)
     assert ratings.described("source") == {"name": "source", "sha256": ratings.fingerprint(), "ratings": len(ratings)}
-
-
-def test_short_experiments_keep_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="leave --resume out"):
-        run("ppns", resume=tmp_path / "runs.jsonl")

@@ -27,12 +27,6 @@ EXPERIMENTS = {
 }
 """Name -> the module whose `run` does what a `dpassay.experiments.request.Request` asks for."""
 
-SHORT = ("ppns", "beta-knn")
-"""Those that keep no runs."""
-
-ALONE = ("ppns",)
-"""Those that an executor has no use for."""
-
 
 def run(
     name: str,
@@ -53,10 +47,10 @@ def run(
             synthetic set. Numbers of a paper are only rerun on the ratings that the paper used.
         quick: fewer readings of the protocol, draws and settings.
         seed: of everything random.
-        resume: the file that keeps finished runs, for the long experiments.
+        resume: the file that keeps finished runs.
         progress: called with a short text when a long step advances.
         reading: how rating files are to be read.
-        executor: whose workers measure, for all but those of `ALONE`. What they find does not depend on it.
+        executor: whose workers measure. What they find does not depend on it.
 
     Returns:
         A JSON-able result: "format", "version", "experiment", "quick", "seed", "inputs" (name, hash and size of each
@@ -64,15 +58,10 @@ def run(
         there are any "plots" and "outcomes" of claims.
 
     Raises:
-        InvalidInput: unknown experiment, unreadable data, an extra that is not installed, or `resume` for an experiment
-            that keeps nothing, or an executor for one that has no use for it.
+        InvalidInput: unknown experiment, unreadable data, or an extra that is not installed.
     """
     if name not in EXPERIMENTS:
         raise InvalidInput(f"no experiment is called {name!r}; choose from {', '.join(EXPERIMENTS)}")
-    if resume is not None and name in SHORT:
-        raise InvalidInput(f"the experiment {name} is short and keeps nothing: leave --resume out")
-    if executor is not None and name in ALONE:
-        raise InvalidInput(f"the experiment {name} is short and runs in one process: leave the scheduler out")
     from dpassay.core.records import plain
     from dpassay.experiments.request import Request
     from dpassay.runs.parallel import usable_executor

@@ -1,13 +1,16 @@
 """The sweep of the sybil attack, and what is read off it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpassay import experiments
 from dpassay.attacks.beta_knn.recommender import Recommender
 from dpassay.attacks.beta_knn.settings import Attack, UserSettings
-from dpassay.attacks.beta_knn.sweeps import sweep
+from dpassay.attacks.beta_knn.sweeps import combinations, measured
 from dpassay.attacks.metrics import Metric
 from dpassay.core.errors import InvalidInput
 from dpassay.data.ratings import synthetic
@@ -61,11 +64,33 @@ def test_every_variation_changes_the_attack_or_the_recommender() -> None:
 
 
 def test_one_thing_is_changed_at_a_time() -> None:
-    rows = sybils.vary(Request(quick=True))
-    assert [row["variation"] for row in rows if row["method"] == "ppns"] == list(sybils.VARIATIONS)[::7]
-    (plain,) = sweep(synthetic(), ("knn",), (1.0,), recommender=Recommender(num_neighbors=12), targets=20, paired=True)
-    (same,) = (row for row in rows if row["method"] == "knn" and row["variation"] == "as in the first table")
-    assert same["yield"] == plain["yield"]
+    chosen = sybils.variations(Request(quick=True))
+    assert [names["variation"] for names, _, _ in chosen if names["method"] == "ppns"] == list(sybils.VARIATIONS)[::7]
+    (same,) = (each for each in chosen if each[0]["method"] == "knn" and "first table" in each[0]["variation"])
+    (plain,) = combinations(("knn",), (1.0,), ("full_cosine",), Recommender(num_neighbors=12), Attack())
+    assert same[1:] == plain[1:]
+
+
+def test_a_sweep_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ratings, kept, counted = synthetic(40, 30), tmp_path / "kept", list[Any]()
+
+    def counting(*given: Any, **more: Any) -> dict[str, Any]:
+        if len(counted) == 5:
+            raise KeyboardInterrupt
+        counted.append(given)
+        return measured(*given, **more)
+
+    monkeypatch.setattr(sybils.sweeps, "measured", counting)
+    with pytest.raises(KeyboardInterrupt):
+        experiments.run("beta-knn", ratings, quick=True, resume=kept)
+    monkeypatch.setattr(sybils.sweeps, "measured", measured)
+    resumed = experiments.run("beta-knn", ratings, quick=True, resume=kept)
+    monkeypatch.setattr(sybils.sweeps, "measured", None)  # everything is in the file
+    assert experiments.run("beta-knn", ratings, quick=True, resume=kept) == resumed
+    monkeypatch.setattr(sybils.sweeps, "measured", measured)
+    with ThreadPoolExecutor(2) as executor:
+        assert experiments.run("beta-knn", ratings, quick=True, executor=executor) == resumed
+    assert experiments.run("beta-knn", ratings, quick=True, seed=1, resume=kept)["runs"] != resumed["runs"]
 
 
 def test_unknown_experiments_are_listed() -> None:

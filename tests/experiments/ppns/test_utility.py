@@ -1,15 +1,21 @@
 """The cost of the private selections: limits that are known, and laws that are the mechanisms'."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from dpassay.core.claims import Context
+from dpassay.core.claims import Claim, Context, Evidence, Verdict
 from dpassay.core.errors import InvalidInput
+from dpassay.core.records import Table
+from dpassay.core.registry import find_claim
 from dpassay.data.ratings import Ratings, synthetic
 from dpassay.experiments import run
+from dpassay.experiments.ppns import experiment
 from dpassay.experiments.ppns.utility import _floor_norm, _noisy, _scores, repaired_utility
 from dpassay.mechanisms import mechanism
 from dpassay.mechanisms.batched_users import Block
@@ -80,3 +86,23 @@ def test_the_experiment_runs_without_data() -> None:
     assert result["runs"]
     with pytest.raises(InvalidInput, match="choose from ppns"):
         run("ppms")
+
+
+def test_the_experiment_shares_its_work_out_and_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = Verdict(
+        "PP-DATA", "holds", "", (Evidence("reproduction", "", {"kind": "k"}, (Table("t", ["a"], [[1]]),)),)
+    )
+    found = find_claim("PP-DATA")
+    assert found is not None
+    claim = replace(found, data="")
+    monkeypatch.setattr(experiment, "find_claim", lambda name: claim if name == claim.id else None)
+    monkeypatch.setattr(Claim, "judge", lambda claim, context: verdict)
+    alone = run("ppns", quick=True, resume=tmp_path / "kept")
+    assert (alone["outcomes"], alone["certificates"]) == ({"PP-DATA": "holds"}, {"PP-DATA-1": {"kind": "k"}})
+    assert alone["tables"][0]["title"] == "t"
+    assert run("ppns") != alone
+    with ThreadPoolExecutor(2) as executor:
+        assert run("ppns", quick=True, executor=executor) == alone
+    monkeypatch.setattr(experiment, "accuracy", None)  # all that follows is in the file
+    monkeypatch.setattr(Claim, "judge", None)
+    assert run("ppns", quick=True, resume=tmp_path / "kept") == alone

@@ -1,19 +1,21 @@
 """The beta-kNN attack on every recommender, similarity and beta: what fakes find out, and where beta protects."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, get_args
 
-from dpassay.attacks.beta_knn.recommender import Recommender
+from dpassay.attacks.beta_knn import sweeps
+from dpassay.attacks.beta_knn.recommender import Recommender, with_beta
 from dpassay.attacks.beta_knn.settings import Attack, UserMethod
-from dpassay.attacks.beta_knn.sweeps import compare, sweep
+from dpassay.attacks.beta_knn.sweeps import Combination
 from dpassay.attacks.metrics import Metric
-from dpassay.core.progress import part
 from dpassay.core.records import Table
 from dpassay.data.ratings import Ratings
 from dpassay.experiments.request import Request
-from dpassay.runs.parallel import processors
+from dpassay.runs.kept import Kept, Planned
+from dpassay.runs.parallel import PerWorker, own_processes
 
 BETAS = (1.0, 2.0, 4.0, 8.0)
 SHOWN = ("yield", "precision", "guess-precision", "exact-value", "advantage", "surrounded", "target-seen")
@@ -49,62 +51,74 @@ STOPPED = 0.1
 
 
 def run(request: Request) -> dict[str, Any]:
-    """The experiment `beta-knn`; see `measure`."""
-    ratings, rows, varied = request.ratings, measure(request), vary(request)
+    """Attacks random targets in every combination, and the two attacks of `ATTACKED` with one thing changed at a time.
+
+    Quick: fewer targets, betas and variations.
+    """
+    ratings, combined, changed = request.ratings, combinations(request), variations(request)
+    chosen = [*combined, *changed]
+    finished = Kept(request.resume, [ratings.fingerprint()], __name__)
+    targets, alone = TARGETS[request.quick], request.executor is None and request.quick
+    order, plan = sweeps.longest_first(chosen), []
+    for number in order:
+        names, recommender, attack = chosen[number]
+        about = {"recommender": asdict(recommender), "attack": asdict(attack), "targets": targets}
+        plan.append(Planned(about, (recommender, attack), ", ".join(map(str, names.values()))))
+    work = PerWorker(partial, _measured, ratings, targets, None if alone else 1)
+    with nullcontext(request.executor) if alone or request.executor else own_processes() as executor:
+        found = dict(zip(order, finished.all(plan, work, executor, request.progress), strict=True))
+    runs = [{**names, **found[number]["found"]} for number, (names, _, _) in enumerate(chosen)]
+    rows = [{name: _cell(value) for name, value in run.items()} for run in runs]
     return {
         "inputs": [ratings.described()],
-        "tables": [*tables(rows, ratings.name), variation_table(varied)],
-        "runs": records([*rows, *varied]),
+        "tables": [*tables(rows[: len(combined)], ratings.name), variation_table(rows[len(combined) :])],
+        "runs": runs,
     }
 
 
-def measure(request: Request) -> list[dict[str, Any]]:
-    """Attacks random targets in every combination; see `dpassay.attacks.beta_knn.sweeps.sweep` for the rows.
-
-    Quick: fewer targets and betas.
-    """
+def combinations(request: Request) -> list[Combination]:
+    """Every recommender, similarity and beta. Quick: fewer betas."""
     betas = BETAS[::3] if request.quick else BETAS
-    fixed = {"recommender": _recommender(request.ratings), "attack": Attack(seed=request.seed), **_effort(request, 0)}
-    return sweep(request.ratings, get_args(UserMethod), betas, ("full_cosine", "cosine"), **fixed)
+    base, attack = _recommender(request.ratings), Attack(seed=request.seed)
+    return sweeps.combinations(get_args(UserMethod), betas, ("full_cosine", "cosine"), base, attack)
 
 
-def vary(request: Request) -> list[dict[str, Any]]:
-    """The two attacks of `ATTACKED` with one thing changed at a time. Quick: fewer targets and variations.
-
-    Returns:
-        The rows of `dpassay.attacks.beta_knn.sweeps.compare` with "variation", "similarity", "method" and "beta".
-    """
-    base, named, settings = _recommender(request.ratings), [], []
+def variations(request: Request) -> list[Combination]:
+    """The two attacks of `ATTACKED` with one thing changed at a time, and what it is. Quick: fewer variations."""
+    base = _recommender(request.ratings)
+    chosen: list[Combination] = []
     for method, beta in ATTACKED:
         for variation, changes in list(VARIATIONS.items())[:: 7 if request.quick else 1]:
             if method != "ppns" and ("probability" in changes or "rounds" in changes):
                 continue  # the nearest neighbors are the same in every round, but for ties
             ours = {name: value for name, value in changes.items() if name in Recommender.__dataclass_fields__}
             theirs = {name: value for name, value in changes.items() if name not in ours}
-            recommender = replace(base, method=method, **ours)
-            named.append({"variation": variation, "similarity": recommender.similarity, "method": method, "beta": beta})
-            settings.append((recommender, Attack(beta=beta, seed=request.seed, **theirs)))
-    rows = compare(request.ratings, settings, **_effort(request, 1))
-    return [names | row for names, row in zip(named, rows, strict=True)]
+            recommender = with_beta(replace(base, method=method, **ours), beta)
+            names = {"variation": variation, "similarity": recommender.similarity, "method": method, "beta": beta}
+            chosen.append((names, recommender, Attack(beta=beta, seed=request.seed, **theirs)))
+    return chosen
+
+
+def _measured(
+    ratings: Ratings, targets: int, threads: int | None, recommender: Recommender, attack: Attack
+) -> dict[str, Any]:
+    """What an attack finds, JSON-able."""
+    row = sweeps.measured(ratings, recommender, attack, targets, paired=True, threads=threads)
+    return {"found": {name: asdict(cell) if isinstance(cell, Metric) else cell for name, cell in row.items()}}
+
+
+def _cell(value: Any) -> Any:
+    return Metric(**value) if isinstance(value, Mapping) else value
 
 
 def variation_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """The rows of `vary` as a table."""
+    """The rows of `variations` as a table."""
     title = "What makes the attack stronger or weaker, one thing changed at a time (95% intervals)"
     return Table.of(title, _columns("method", "beta", "variation", "targets", without="surrounded"), rows)
 
 
 def _recommender(ratings: Ratings) -> Recommender:
     return Recommender(num_neighbors=max(2, min(50, ratings.num_users // 10)), max_rating=max(ratings.scale[1], 1.0))
-
-
-def _effort(request: Request, sweep: int) -> dict[str, Any]:
-    return {
-        "targets": TARGETS[request.quick],
-        "paired": True,
-        "jobs": request.executor or (1 if request.quick else processors()),
-        "progress": part(request.progress, sweep, 2),
-    }
 
 
 def _columns(*about: str, without: str = "") -> dict[str, Callable[[Mapping[str, Any]], Any]]:
@@ -135,8 +149,3 @@ def tables(rows: Sequence[dict[str, Any]], name: str) -> list[Table]:
         safe.append([similarity, method, f"{min(stopped):g}" if stopped else f"above {max(failing):g}"])
     title = f"Smallest beta tried from which on the advantage is certainly below {STOPPED:g} (95% confidence)"
     return [whole, Table(title, ["similarity", "recommender", "beta"], safe)]
-
-
-def records(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of `measure` and `vary` as JSON."""
-    return [{name: asdict(cell) if isinstance(cell, Metric) else cell for name, cell in row.items()} for row in rows]

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,31 +87,52 @@ def repaired_utility(
     The ratings are split into 5 folds. Epsilons, nats, are for the whole neighbor set, `floors` are c of the floor-norm
     cosine, and errors are averaged over `draws` neighbor sets per user and fold.
     """
+    plan = methods(epsilons, floors)
+    said = told(plan, progress, lambda each: each.text)
+    return [accuracy(ratings, each, num_neighbors, draws, seed) for each in said]
 
-    def measure(method: str, epsilon: float, floor: float | None, sets: tuple[Any, ...]) -> Accuracy:
-        found = errors(ratings, sets, num_neighbors, draws, seed)
-        plain, centered, complete = (
-            np.mean([mean_absolute_error(draw, ratings.users) for draw in each]).item() for each in found
-        )
-        covered = float(np.mean(~np.isnan(found[0])))
-        return Accuracy(method, epsilon, floor, num_neighbors, plain, centered, covered, complete)
 
+class Method(NamedTuple):
+    """A way to choose neighbors: its name, its epsilon and c as `Accuracy` has them, and how sets are drawn by it."""
+
+    name: str
+    epsilon: float
+    norm_floor: float | None
+    sets: tuple[Any, ...]
+
+    @property
+    def text(self) -> str:
+        """What is said when its turn comes."""
+        return f"repaired selection: {self.name}, epsilon {self.epsilon:g}"
+
+
+def methods(epsilons: tuple[float, ...], floors: tuple[float, ...]) -> list[Method]:
+    """All that `repaired_utility` measures."""
     best = FLOOR if FLOOR in floors else floors[-1]
-    plan: list[tuple[str, float, float | None, tuple[Any, ...]]] = [
-        ("kNN, co-rated cosine", math.inf, None, ("nearest", None)),
-        *(("kNN, floor-norm cosine", math.inf, c, ("nearest", c)) for c in floors),
-        ("uniform", 0.0, None, ("uniform",)),
+    plan = [
+        Method("kNN, co-rated cosine", math.inf, None, ("nearest", None)),
+        *(Method("kNN, floor-norm cosine", math.inf, c, ("nearest", c)) for c in floors),
+        Method("uniform", 0.0, None, ("uniform",)),
     ]
     for e in epsilons:
         plan += [
-            ("PNCF as published (not DP)", e, None, ("pncf", e)),
-            ("PPNS as published (not DP)", e, None, ("ppns", e)),
-            *(("nPNS repaired", e, c, ("floor", e, c, "everyone")) for c in floors),
-            ("nPNS repaired, target's own row fixed", e, best, ("floor", e, best, "candidates")),
-            ("PPNS repaired", e, best, ("noisy", e, best)),
+            Method("PNCF as published (not DP)", e, None, ("pncf", e)),
+            Method("PPNS as published (not DP)", e, None, ("ppns", e)),
+            *(Method("nPNS repaired", e, c, ("floor", e, c, "everyone")) for c in floors),
+            Method("nPNS repaired, target's own row fixed", e, best, ("floor", e, best, "candidates")),
+            Method("PPNS repaired", e, best, ("noisy", e, best)),
         ]
-    said = told(plan, progress, lambda each: f"repaired selection: {each[0]}, epsilon {each[1]:g}")
-    return [measure(*each) for each in said]
+    return plan
+
+
+def accuracy(ratings: Ratings, method: Method, num_neighbors: int, draws: int, seed: int) -> Accuracy:
+    """One method's accuracy; see `repaired_utility`."""
+    found = errors(ratings, method.sets, num_neighbors, draws, seed)
+    plain, centered, complete = (
+        np.mean([mean_absolute_error(draw, ratings.users) for draw in each]).item() for each in found
+    )
+    covered = float(np.mean(~np.isnan(found[0])))
+    return Accuracy(method.name, method.epsilon, method.norm_floor, num_neighbors, plain, centered, covered, complete)
 
 
 def utility_tables(results: list[Accuracy], name: str) -> tuple[Table, ...]:
