@@ -1,5 +1,6 @@
 """Kills and accidents: whatever is lost, counted twice, cut off or left running makes a row fail."""
 
+import json
 import os
 import random
 import signal
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpassay.auditors.ledger import Ledger, LedgerRun
-from dpassay.benchmarks import accidents, faults, kills
+from dpassay.benchmarks import accidents, faults, kills, suite
 from dpassay.benchmarks.accidents import Accident
 from dpassay.benchmarks.kills import OUTPUT, Work
 from dpassay.core.errors import InvalidInput
@@ -59,14 +60,14 @@ def test_what_a_ledger_loses_or_counts_twice_is_seen(tmp_path: Path, monkeypatch
     path = tmp_path / "ledger"
     for log_e in ([1.0, 2.0], [0.5, 0.25]):
         Ledger(path).begin("laplace", "first", [0.0, 1.0]).commit(log_e, samples=5)
-    recorded = kills._recorded(path)
+    recorded = kills.recorded(path)
     assert recorded == {1: (5, 1), 2: (5, 1)}
-    assert kills._lost(recorded, recorded) == []
-    assert kills._lost(recorded, {1: (5, 1)}) == ["run 2 had 5 samples and has 0"]
-    assert kills._lost(recorded, {1: (4, 1), 2: (5, 2)}) == ["run 1 had 5 samples and has 4"]
-    assert kills._miscounted(path) == []
+    assert kills.lost(recorded, recorded) == []
+    assert kills.lost(recorded, {1: (5, 1)}) == ["run 2 had 5 samples and has 0"]
+    assert kills.lost(recorded, {1: (4, 1), 2: (5, 2)}) == ["run 1 had 5 samples and has 4"]
+    assert kills.miscounted(path) == []
     monkeypatch.setattr(LedgerRun, "past", property(lambda self: np.array([2.5, 4.25])))
-    assert kills._miscounted(path) == ["the evidence is not the sum over runs"]
+    assert kills.miscounted(path) == ["the evidence on laplace is not the sum over runs"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
@@ -127,3 +128,58 @@ def test_kills_add_up_and_parts_have_names() -> None:
     assert all(work.times(quick=True) >= 2 for work in kills.WORKS)
     with pytest.raises(InvalidInput, match="no part is called 'other'"):
         faults.tables(parts=["other"])
+
+
+class Session:
+    """Instead of a session of 4 audits, of which those numbered 0 and 2 are broken: what it leaves in its folder."""
+
+    red, shares = (0, 2), 4
+
+    def __init__(self, work: Work, folder: Path) -> None:
+        self.folder, self.names = folder, [f"test_suite.py::test_release[{number}]" for number in range(4)]
+
+    def killed(self, after: float) -> bool:
+        return self.finished() == 1
+
+    def finished(self) -> int:
+        ledger = Ledger(self.folder / "kept")
+        ledger.enroll(dict.fromkeys(self.names[: self.shares]))
+        for name in self.names:
+            ledger.begin(name, "first", [0.0, 1.0]).commit([1.0, 2.0], samples=5)
+        outcomes = {name: "refuted" if number in self.red else "not refuted" for number, name in enumerate(self.names)}
+        audits = [{"verdict": {"id": name, "outcome": outcome}} for name, outcome in outcomes.items()]
+        (self.folder / "report").mkdir(exist_ok=True)
+        (self.folder / "report" / "audits.json").write_text(json.dumps({"audits": audits}))
+        return 1
+
+    def left(self) -> int:
+        return 0
+
+
+def test_a_session_that_loses_anything_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(**changes: Any) -> list[Any]:
+        monkeypatch.setattr(suite, "QUICK", 4)
+        monkeypatch.setattr(suite, "EVERY", (100, 2))
+        monkeypatch.setattr(suite, "Started", type("Changed", (Session,), changes))
+        (table,) = suite.suite(True, 0, lambda _: None)
+        return list(table.rows[0])
+
+    assert told() == [4, 1, 1, 0, "8 runs, none lost or counted twice; red are the 2 broken", "ok"]
+    for changes, problem in (
+        ({"red": (0, 2, 3)}, "red were 2 of 2 broken and 1 sound"),
+        ({"red": (0,)}, "red were 1 of 2 broken and 0 sound"),
+        ({"shares": 3}, "3 tests share"),
+        ({"finished": lambda self: Session.finished(self) + 1}, "a session ended with exit code 2"),
+        ({"left": lambda self: 1}, "red are the 2 broken"),
+    ):
+        *_, found, verdict = told(**changes)
+        assert problem in found
+        assert verdict == "FAIL"
+    monkeypatch.setattr(suite, "recorded", lambda _, kept=[{1: (5, 1)}, {}]: kept.pop(0))
+    assert "run 1 had 5 samples and has 0" in told()[-2]
+    monkeypatch.undo()
+    monkeypatch.setattr(suite, "_shares", lambda _, kept=[0.1, 0.2]: dict.fromkeys(map(str, range(4)), kept.pop(0)))
+    assert "another share of 0" in told()[-2]
+    monkeypatch.undo()
+    monkeypatch.setattr(LedgerRun, "past", property(lambda self: np.array([0.5, 0.25])))
+    assert "is not the sum over runs" in told()[-2]

@@ -26,10 +26,10 @@ from dpassay.core.records import Table
 from dpassay.runs.parallel import own_processes, processors
 from dpassay.runs.schedulers import DaskExecutor, local_cluster
 
-SAMPLES, QUICK = 100_000_000, 2_000_000
-CALLED = 10  # samples under jit for each that is called
-SECONDS_BETWEEN_KILLS = 3.0
-KILLS = 4
+SAMPLES, QUICK = 10_000_000_000, 2_000_000
+CALLED = 10_000_000  # samples at most of what is called; under jit there are ten times as many, or more
+SECONDS_BETWEEN_KILLS = 6.0
+KILLS = 20
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def tables(
 ) -> list[Table]:
     """Seconds of each, and whether all found the same; a row that did not says FAIL.
 
-    `num_samples` are those of the mechanism under jit, by default 10^8.
+    `num_samples` are those of the mechanism under jit, by default 10^10.
     """
     size = num_samples or (QUICK if quick else SAMPLES)
     rows = []
     for title, mechanism, samples in (
         ("under jit", NoisySum(), size),
-        ("called", from_callable(noisy_sum), size // CALLED),
+        ("called", from_callable(noisy_sum), min(size // 10, CALLED)),
     ):
         alone = None
         for name, begin in _executors().items():

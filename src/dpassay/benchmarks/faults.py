@@ -6,6 +6,7 @@ from functools import partial
 from dpassay.benchmarks.accidents import accidents
 from dpassay.benchmarks.kills import kills
 from dpassay.benchmarks.parts import tables_of
+from dpassay.benchmarks.suite import suite
 from dpassay.core.records import Table
 
 
@@ -20,5 +21,6 @@ def tables(
     known: dict[str, Callable[[], list[Table]]] = {
         "kills": partial(kills, quick, seed, progress),
         "accidents": partial(accidents, progress),
+        "suite": partial(suite, quick, seed, progress),
     }
     return tables_of(parts, known)

@@ -65,11 +65,13 @@ class Work:
         command: its arguments; it writes `OUTPUT`.
         kills: of all runs together; a tenth of them in quick runs.
         workers: kill processes that it started, not itself.
+        module: whose command line it is.
     """
 
     command: tuple[str, ...]
     kills: int
     workers: bool = False
+    module: str = "dpassay"
 
     def __str__(self) -> str:
         return " ".join(self.command)
@@ -130,7 +132,7 @@ class Started:
         variables = environment(self.folder, **{_MARK: self.mark})
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dpassay", *self.work.command],
+            [sys.executable, "-m", self.work.module, *self.work.command],
             cwd=self.folder,
             env=variables,
             stdout=subprocess.DEVNULL,
@@ -268,25 +270,25 @@ def _ledger_row(work: Work, times: int, chance: random.Random, say: Callable[[st
             say(f"{work}: {done} of {times} kills")
             place = chance.randrange(2)
             time.sleep(chance.uniform(0, 3))
-            before = _recorded(folder / KEPT)
+            before = recorded(folder / KEPT)
             if running[place].killed(0.01):
                 done += 1
                 left += running[place].left()
             else:
                 ended += 1
-            now = _recorded(folder / KEPT)
-            problems += _lost(before, now) + _lost(seen, now)
+            now = recorded(folder / KEPT)
+            problems += lost(before, now) + lost(seen, now)
             seen = now
             running[place] = Started(work, folder)
         codes = [each.finished() for each in running]
         ended += len(running)
         problems += [f"an audit ended with exit code {code}" for code in codes if code != 0]
-        problems += _lost(seen, _recorded(folder / KEPT)) + _miscounted(folder / KEPT)
-        runs = len(_recorded(folder / KEPT))
+        problems += lost(seen, recorded(folder / KEPT)) + miscounted(folder / KEPT)
+        runs = len(recorded(folder / KEPT))
     return _told(work, done, ended, left, problems, f"{runs} runs, none lost or counted twice")
 
 
-def _recorded(ledger: Path) -> dict[int, tuple[int, int]]:
+def recorded(ledger: Path) -> dict[int, tuple[int, int]]:
     """Number of each run -> samples and looks that it recorded, as SQLite alone reads them."""
     if not ledger.exists():
         return {}
@@ -297,7 +299,8 @@ def _recorded(ledger: Path) -> dict[int, tuple[int, int]]:
         return {number: (samples, looks) for number, samples, looks in found}
 
 
-def _lost(before: dict[int, tuple[int, int]], now: dict[int, tuple[int, int]]) -> list[str]:
+def lost(before: dict[int, tuple[int, int]], now: dict[int, tuple[int, int]]) -> list[str]:
+    """What was recorded before and is not there now."""
     return [
         f"run {number} had {samples} samples and has {now.get(number, (0, 0))[0]}"
         for number, (samples, looks) in before.items()
@@ -305,12 +308,15 @@ def _lost(before: dict[int, tuple[int, int]], now: dict[int, tuple[int, int]]) -
     ]
 
 
-def _miscounted(ledger: Path) -> list[str]:
+def miscounted(ledger: Path) -> list[str]:
     """Opened by the program, which compares all digests, its evidence is the sum of what SQLite shows of each run."""
+    kept, problems = Ledger(ledger), []
     with contextlib.closing(sqlite3.connect(ledger, timeout=60)) as database:
-        (hypothesis,) = database.execute("SELECT name, fingerprint, grid FROM hypotheses").fetchall()
-        evidence = [np.frombuffer(each) for (each,) in database.execute("SELECT log_e FROM runs") if each is not None]
-    name, fingerprint, grid = hypothesis
-    past = Ledger(ledger).begin(name, fingerprint, np.frombuffer(grid)).past
-    same = np.allclose(past, np.sum(evidence, axis=0), rtol=1e-12)
-    return [] if same else ["the evidence is not the sum over runs"]
+        hypotheses = database.execute("SELECT id, name, fingerprint, grid FROM hypotheses").fetchall()
+        runs = database.execute("SELECT hypothesis, log_e FROM runs WHERE log_e IS NOT NULL").fetchall()
+    for number, name, fingerprint, grid in hypotheses:
+        evidence = [np.frombuffer(each) for hypothesis, each in runs if hypothesis == number]
+        past = kept.begin(name, fingerprint, np.frombuffer(grid)).past
+        if not np.allclose(past, np.sum(evidence, axis=0), rtol=1e-12):
+            problems.append(f"the evidence on {name} is not the sum over runs")
+    return problems
