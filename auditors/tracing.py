@@ -152,12 +152,12 @@ class Traced:
         """
         scorers = list({id(event.scorer): event.scorer for event in events}.values())
         which = [[id(scorer) for scorer in scorers].index(id(event.scorer)) for event in events]
-        above = tuple(bool(event.above) for event in events)
         cuts = np.array([event.cut for event in events], np.float32)
+        above = np.array([event.above for event in events], bool)
         arrays, rebuild, name = _split((tuple(scorers), _limits(region)))
         chunk = self.chunk
 
-        def run(data: Any, words: Any, size: Any, arrays: Any, cuts: Any) -> Any:
+        def run(data: Any, words: Any, size: Any, arrays: Any, cuts: Any, above: Any) -> Any:
             rebuilt, limits = rebuild(arrays)
 
             def body(index: Any, carry: Any) -> Any:
@@ -181,8 +181,8 @@ class Traced:
             found = jax.lax.fori_loop(jnp.int32(0), (size + chunk - 1) // chunk, body, start)
             return found[0] if region is None else found
 
-        key = ("counts", _Same(encoder), chunk, name, tuple(which), above, _Same(region and region.encoder))
-        function = self._compile(key, side, run, np.int32(0), arrays, cuts, place=1)
+        key = ("counts", _Same(encoder), chunk, name, tuple(which), _Same(region and region.encoder))
+        function = self._compile(key, side, run, np.int32(0), arrays, cuts, above, place=1)
         return lambda words, size: function(words, np.int32(size))
 
     def _read(

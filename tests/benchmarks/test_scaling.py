@@ -61,7 +61,11 @@ def test_a_command_without_a_verdict_is_no_measurement(tmp_path: Path) -> None:
         command_costs.measure(["replay", "nothing.json"], str(tmp_path))
 
 
-@pytest.mark.parametrize("growth", command_costs.GROWTHS, ids=lambda growth: f"{growth.command}, {growth.grows}")
+@pytest.mark.parametrize(
+    "growth",
+    [*command_costs.GROWTHS, *command_costs.EXPERIMENTS],
+    ids=lambda growth: f"{growth.command}, {growth.grows}",
+)
 def test_every_command_can_be_started(growth: command_costs.Growth, tmp_path: Path) -> None:
     """What it is given is known to it: a dry look at the options and the files."""
     command, *arguments = growth.prepared(tmp_path, growth.sizes[0])
@@ -74,5 +78,5 @@ def test_every_command_can_be_started(growth: command_costs.Growth, tmp_path: Pa
 
 
 def test_unknown_parts_are_named() -> None:
-    with pytest.raises(InvalidInput, match="choose from attack, commands"):
+    with pytest.raises(InvalidInput, match="choose from attack, commands, experiments"):
         run("scaling", parts=("lunch",))

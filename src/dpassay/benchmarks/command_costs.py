@@ -19,6 +19,7 @@ from dpassay.core.records import Plot, Series, Table
 from dpassay.core.registry import all_claims
 
 TITLE = "Long commands against what they grow with"
+EXPERIMENTS_TITLE = "Experiments, with --quick, against the number of ratings"
 _MEASURED = ("seconds", "CPU seconds", "peak memory, MiB")
 
 # A process begins with the peak memory of the one that it is forked from: this one is small.
@@ -73,8 +74,10 @@ class Growth:
     prepared: Callable[[Path, int], list[str]]
 
 
-def tables(quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> list[Table]:
-    """One row for each command and size, with the command's own seed.
+def tables(
+    quick: bool = False, progress: Callable[[str], None] = lambda _: None, *, experiments: bool = False
+) -> list[Table]:
+    """One row for each command, or experiment, and size, with the command's own seed.
 
     Quick: the two smallest sizes of each.
 
@@ -82,17 +85,17 @@ def tables(quick: bool = False, progress: Callable[[str], None] = lambda _: None
         InvalidInput: a command ends without its work done.
     """
     rows = []
-    for growth in GROWTHS:
+    for growth in EXPERIMENTS if experiments else GROWTHS:
         for size in growth.sizes[: 2 if quick else None]:
             progress(f"{growth.command}: {size} {growth.grows}")
             with tempfile.TemporaryDirectory(prefix="dpassay-bench-") as name:
                 measured = measure(growth.prepared(Path(name), size), name)
             rows.append([growth.command, growth.grows, size, *(measured[each] for each in _MEASURED)])
-    return [Table(TITLE, ["command", "what grows", "size", *_MEASURED], rows)]
+    return [Table(EXPERIMENTS_TITLE if experiments else TITLE, ["command", "what grows", "size", *_MEASURED], rows)]
 
 
 def plots(table: Table) -> list[Plot]:
-    """CPU seconds and memory of each command, attacks apart, against the size as a multiple of its smallest."""
+    """CPU seconds and memory of each, attacks and experiments apart, against the size as a multiple of the smallest."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     drawn = []
     for column in _MEASURED[1:]:
@@ -100,7 +103,7 @@ def plots(table: Table) -> list[Plot]:
         for command, grows in dict.fromkeys((row["command"], row["what grows"]) for row in rows):
             own = [row for row in rows if (row["command"], row["what grows"]) == (command, grows)]
             xs = [row["size"] / own[0]["size"] for row in own]
-            of = "attacks" if command.startswith("attack") else "long commands"
+            of = next((f"{kind}s" for kind in ("attack", "experiment") if command.startswith(kind)), "long commands")
             several.setdefault(of, []).append(Series(f"{command}: {grows}", xs, [row[column] for row in own]))
         label = "size, as a multiple of the smallest"
         drawn += [
@@ -190,12 +193,27 @@ def _attack(name: str, *options: str) -> Callable[[Path, int], list[str]]:
     """An attack on synthetic ratings; the size is their number."""
 
     def prepared(folder: Path, size: int) -> list[str]:
-        ratings = long_tail(size // 100, max(size // 60, 20), size)
-        lines = ["user,item,rating", *map("{},{},{}".format, ratings.users, ratings.items, ratings.values)]
-        (folder / "ratings.csv").write_text("\n".join(lines) + "\n")
-        return ["attack", name, "--data", str(folder / "ratings.csv"), *options]
+        return ["attack", name, "--data", _ratings(folder / "ratings.csv", size), *options]
 
     return prepared
+
+
+def _experiment(name: str, domains: int) -> Callable[[Path, int], list[str]]:
+    """A quick experiment on synthetic ratings of one domain, or two that share their users."""
+
+    def prepared(folder: Path, size: int) -> list[str]:
+        files = [_ratings(folder / f"{number}.csv", size // domains, seed=number) for number in range(domains)]
+        return ["experiment", name, "--quick", *(f"--data={file}" for file in files)]
+
+    return prepared
+
+
+def _ratings(path: Path, size: int, seed: int = 0) -> str:
+    """Writes so many ratings, a hundred for each user."""
+    ratings = long_tail(size // 100, max(size // 60, 20), size, seed=seed)
+    lines = ["user,item,rating", *map("{},{},{}".format, ratings.users, ratings.items, ratings.values)]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
 
 
 GROWTHS = (
@@ -212,4 +230,18 @@ GROWTHS = (
     Growth("attack reconstruction", "ratings", (10**4, 3 * 10**4, 10**5), _attack("reconstruction")),
     Growth("attack presence", "ratings", (10**4, 10**5, 10**6), _attack("presence")),
     Growth("attack alterego", "ratings", (10**4, 3 * 10**4, 10**5), _attack("alterego")),
+)
+EXPERIMENTS = tuple(
+    Growth(f"experiment {name}", "ratings", (10**4, 3 * 10**4, 10**5), _experiment(name, domains))
+    for name, domains in (
+        ("ppns", 1),
+        ("beta-knn", 1),
+        ("dpp", 1),
+        ("attacks", 1),
+        ("rating-collection", 1),
+        ("xmap", 2),
+        ("pricdr", 2),
+        ("pricdr-sweeps", 2),
+        ("frontier", 2),
+    )
 )

@@ -19,12 +19,14 @@ def tables(
     known: dict[str, Callable[[], Sequence[Table]]] = {
         "attack": partial(attack_costs.tables, quick, seed, progress),
         "commands": partial(command_costs.tables, quick, progress),
+        "experiments": partial(command_costs.tables, quick, progress, experiments=True),
     }
     return tables_of(parts, known)
 
 
 def plots(tables: Sequence[Table]) -> list[Plot]:
     """Of the parts that were measured."""
-    commands = [table for table in tables if table.title == command_costs.TITLE]
-    attack = [table for table in tables if table.title != command_costs.TITLE]
-    return [*(attack_costs.plots(attack) if attack else ()), *(command_costs.plots(commands[0]) if commands else ())]
+    whole = (command_costs.TITLE, command_costs.EXPERIMENTS_TITLE)
+    attack = [table for table in tables if table.title not in whole]
+    drawn = attack_costs.plots(attack) if attack else []
+    return [*drawn, *(plot for table in tables if table.title in whole for plot in command_costs.plots(table))]
